@@ -1,0 +1,1 @@
+"""Roslin finds melodies that resemble each other, and measures how well anything finds them."""

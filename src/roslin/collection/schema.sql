@@ -1,0 +1,56 @@
+-- One collection. `number` is the position of a melody in the note arrays beside this file.
+-- Features and strings live in tables of their own: narrow rows, so that a filter reads little.
+
+CREATE TABLE about (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE melodies (
+    number        INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    title         TEXT,
+    composer      TEXT,
+    voice         TEXT,
+    key           TEXT,
+    metre         TEXT,
+    text          TEXT,
+    source        TEXT,
+    music         TEXT,
+    notation      TEXT,
+    clef          TEXT,
+    key_signature TEXT,
+    changes       TEXT,   -- JSON list of [onset_ticks, clef, key_signature, metre]; null when there are none
+    extra         TEXT    -- JSON object; null when empty
+);
+
+-- Numbers of paper 002, section 3.1. Null where a melody has too few notes to have them.
+CREATE TABLE features (
+    number         INTEGER PRIMARY KEY,
+    note_count     INTEGER NOT NULL,
+    pitch_range    INTEGER,   -- semitones between the lowest and the highest note
+    max_interval   INTEGER,   -- semitones, the largest step between two notes that follow each other
+    duration_ratio REAL       -- shortest note over longest note, in (0, 1]
+);
+
+-- One letter for each pair of notes that follow each other (represent/strings.py).
+CREATE TABLE strings (
+    number    INTEGER PRIMARY KEY,
+    chromatic TEXT NOT NULL,
+    diatonic  TEXT NOT NULL,
+    contour   TEXT NOT NULL,
+    rhythm    TEXT NOT NULL
+);
+
+-- Finds a sequence of three or more intervals without reading every string.
+CREATE VIRTUAL TABLE interval_index USING fts5 (
+    chromatic, diatonic, content = 'strings', content_rowid = 'number',
+    tokenize = 'trigram case_sensitive 1', columnsize = 0
+);
+
+CREATE TABLE motives (
+    number      INTEGER NOT NULL,
+    motive      TEXT NOT NULL,     -- chromatic interval string
+    occurrences INTEGER NOT NULL,
+    PRIMARY KEY (number, motive)
+) WITHOUT ROWID;

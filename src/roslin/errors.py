@@ -1,0 +1,98 @@
+"""Every way in which Roslin refuses something, in one place.
+
+    RoslinError                 the root: catch this to catch all of them
+    +-- NotationError           music that cannot be read: where, what was expected, what was found
+    +-- FormatError             a file or text whose notation is unknown, too large, or unsafe
+    +-- MelodyError             notes that make no melody (negative length, pitch out of range, ...)
+    +-- CollectionError         a collection folder that is missing, damaged, newer than this program, or busy
+    +-- FilterError             a filter that makes no sense
+    +-- UnknownNameError        a name that is not registered; the message lists those that are
+
+A `Problem` is the same information as a value: readers collect problems when they are asked to recover what they
+can, and raise the first one as a `NotationError` when they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+__all__ = [
+    "CollectionError",
+    "FilterError",
+    "FormatError",
+    "MelodyError",
+    "NotationError",
+    "Problem",
+    "RoslinError",
+    "UnknownNameError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input. Lines and columns count from 1; 0 means that there is none."""
+
+    reason: str
+    expected: str = ""
+    found: str = ""
+    column: int = 0
+    line: int = 0
+    file: str = ""
+    record: str = ""
+
+    def at(self, *, file: str = "", line: int = 0, record: str = "") -> Problem:
+        """The same problem, with the place filled in by whoever knows it."""
+        return replace(self, file=file or self.file, line=line or self.line, record=record or self.record)
+
+    def __str__(self) -> str:
+        place = ":".join(part for part in (self.file, str(self.line or "")) if part)
+        where = [part for part in (place, self.record, f"column {self.column}" if self.column else "") if part]
+        what = [self.reason]
+        if self.expected:
+            what.append(f"expected {self.expected}")
+        if self.found:
+            what.append(f"found {self.found}")
+        return ", ".join(where) + (": " if where else "") + "; ".join(what)
+
+
+class RoslinError(Exception):
+    """The root of the error tree."""
+
+
+class NotationError(RoslinError):
+    """Music that cannot be read. `problem` says where and why."""
+
+    def __init__(self, problem: Problem):
+        super().__init__(str(problem))
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type[NotationError], tuple[Problem]]:
+        return type(self), (self.problem,)
+
+
+class FormatError(RoslinError):
+    """A notation that is unknown, or a file that is refused before it is read."""
+
+
+class MelodyError(RoslinError):
+    """Notes that make no melody."""
+
+
+class CollectionError(RoslinError):
+    """A collection folder that cannot be used as asked."""
+
+
+class FilterError(RoslinError):
+    """A filter that makes no sense."""
+
+
+class UnknownNameError(RoslinError):
+    """A name that nobody registered."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(sorted(known))}")
+        self.kind, self.name, self.known = kind, name, tuple(sorted(known))
+
+    def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
+        return type(self), (self.kind, self.name, self.known)

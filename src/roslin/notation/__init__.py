@@ -1,0 +1,115 @@
+"""Text or bytes to melodies and back: one `FORMATS` registry of readers.
+
+A format knows its suffixes, can tell from the first bytes whether a file is its own, and reads a stream into records
+(`records.Record`), one for each melody, read or refused. `load` is for people: it gives melodies or raises.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from roslin.errors import FormatError, UnknownNameError
+from roslin.melody import Melody
+from roslin.notation import jsonl, marcxml, pae
+from roslin.notation.records import Record
+from roslin.notation.sources import open_streams, read_all
+
+__all__ = ["FORMATS", "Format", "Record", "Source", "load", "records"]
+
+Source = str | bytes | os.PathLike[str]
+_HEAD_BYTES = 4096
+MAX_TEXT_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One notation: `read(stream, strict=...)` yields records, `matches(head)` looks at the first bytes."""
+
+    name: str
+    description: str
+    suffixes: tuple[str, ...]
+    matches: Callable[[bytes], bool]
+    read: Callable[..., Iterator[Record]]
+
+
+def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
+    data = read_all(stream, MAX_TEXT_BYTES)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    yield from pae.read_text(text, strict=strict)
+
+
+# Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
+FORMATS: dict[str, Format] = {}
+for _format in (
+    Format("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), marcxml.matches, marcxml.read),
+    Format("jsonl", "JSON Lines, one melody a line", (".jsonl",), jsonl.looks_like_jsonl, jsonl.read_jsonl),
+    Format("pae", "Plaine & Easie Code, versions 1 and 2", (".pae", ".json", ".txt"), pae.looks_like_pae, _read_pae),
+):
+    FORMATS[_format.name] = _format
+
+
+def load(source: Source, format: str | None = None, *, strict: bool = True) -> list[Melody]:
+    """The melodies in a file, in bytes, or in a string of notation.
+
+    With `strict`, anything wrong raises `NotationError` with its place. Otherwise what can be read is read, and only a
+    melody from which nothing useful can be read raises; `records` gives the warnings too.
+
+    >>> load("%G-2@3/4 '4CDE/2.F")
+    [Melody(None, 4 notes)]
+    """
+    return [record.melody_or_raise() for record in records(source, format, strict=strict)]
+
+
+def records(source: Source, format: str | None = None, *, strict: bool = True) -> Iterator[Record]:
+    """One record for each melody in a source, with the problems of each. Streams: memory does not grow with the file."""
+    if format is not None and format not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+    for name, stream in _streams(source):
+        head = stream.peek(_HEAD_BYTES)[:_HEAD_BYTES]
+        chosen = FORMATS[format] if format else _detect(head, name)
+        for record in chosen.read(stream, strict=strict):
+            yield record.at(file=name)
+
+
+def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:
+    if isinstance(source, str) and not _is_path(source):
+        source = source.encode()
+    if isinstance(source, bytes):
+        yield "", io.BufferedReader(io.BytesIO(source))  # type: ignore[arg-type]
+    else:
+        yield from open_streams(Path(source))
+
+
+def _is_path(text: str) -> bool:
+    """A string is a path when such a file exists, or when it looks like a file name and not like music."""
+    if "\n" in text or "\0" in text or len(text) > 4096:
+        return False
+    suffixes = "|".join(re.escape(suffix) for format in FORMATS.values() for suffix in format.suffixes)
+    if re.fullmatch(rf"[^%@{{}}\"']+(?:{suffixes})(?:\.gz|\.zip)?", text, re.IGNORECASE):
+        return True
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _detect(head: bytes, name: str) -> Format:
+    for format in FORMATS.values():
+        if format.matches(head):
+            return format
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
+    for format in FORMATS.values():
+        if suffixes and suffixes[-1] in format.suffixes:
+            return format
+    if not name:
+        return FORMATS["pae"]  # a string that somebody typed: its reader says where it goes wrong
+    known = ", ".join(FORMATS)
+    raise FormatError(f"{name}: unknown notation; expected one of {known}; say which with format=")

@@ -1,0 +1,111 @@
+"""JSON Lines: one melody a line, the form in which Roslin exports a collection and ships its own tunes.
+
+A line is an object. The music is in one of
+
+    "pae" (or "data")   Plaine & Easie, with "clef", "keysig", "timesig" beside it
+    "notes"             rows [onset_ticks, duration_ticks, pitch_midi, pitch_base40, is_grace, voice], with "barlines"
+                        (ticks) beside it where there are any: for music that Plaine & Easie cannot write
+
+and "id", "title", "composer", "voice", "key", "text", "source" are the melody's metadata; any other field is kept in
+`Melody.extra`. A line that is not such an object is refused with its number; the next one is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, BinaryIO
+
+from roslin.errors import NotationError, Problem, RoslinError
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.notation import pae
+from roslin.notation.records import METADATA_FIELDS, Record
+
+__all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
+
+MAX_LINE_BYTES = 16 * 2**20
+
+_NOTE_COLUMNS = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
+_MUSIC_FIELDS = frozenset({"notes", "barlines", "clef", "keysig", "timesig"})
+
+
+def looks_like_jsonl(head: bytes) -> bool:
+    """Whether a file starts with a JSON object that ends on its first line and holds music."""
+    first, newline, _ = head.lstrip().partition(b"\n")
+    if not first.startswith(b"{") or (newline and not first.rstrip().endswith(b"}")):
+        return False
+    return any(field in first for field in (b'"pae"', b'"notes"')) or (bool(newline) and b'"data"' in first)
+
+
+def read_jsonl(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
+    """A record for each line that is not empty."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            yield _refused("line too long", f"at most {MAX_LINE_BYTES} bytes", "more", MAX_LINE_BYTES, number)
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+        elif line.strip():
+            yield _read_line(line, number, strict=strict)
+
+
+def write_jsonl(melody: Melody) -> str:
+    """One line, without the line end. Music read from Plaine & Easie is given back as it was."""
+    fields: dict[str, Any] = {name: getattr(melody, name) for name in METADATA_FIELDS if getattr(melody, name)}
+    fields |= {"clef": melody.clef, "keysig": melody.key_signature, "timesig": melody.metre}
+    fields |= dict(melody.extra)
+    if melody.notation == "pae" and melody.music is not None:
+        fields["pae"] = melody.music
+    else:
+        fields["notes"] = melody.notes[_NOTE_COLUMNS].tolist()
+        fields["barlines"] = melody.barlines_ticks.tolist()
+    return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)
+
+
+def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return _refused("broken JSON", "a JSON object", str(error).split(":")[0], getattr(error, "colno", 1), number)
+    if not isinstance(fields, dict):
+        return _refused("broken JSON", "an object on every line", type(fields).__name__, 1, number)
+    try:
+        if "notes" in fields:
+            return Record(_from_note_rows(fields))
+        return pae.read_incipit(pae.incipit_from_mapping(fields, number), strict=strict)
+    except NotationError as error:
+        return Record(None, (error.problem,)).at(line=number, record=str(fields.get("id") or ""))
+    except (TypeError, ValueError, IndexError, OverflowError, RoslinError) as error:
+        record = _refused("unreadable notes", "rows of " + ", ".join(_NOTE_COLUMNS), str(error), 0, number)
+        return record.at(record=str(fields.get("id") or ""))
+
+
+def _from_note_rows(fields: dict[str, Any]) -> Melody:
+    onsets, durations, midi, base40, graces, voices = (
+        [row[column] for row in fields["notes"]] for column in range(len(_NOTE_COLUMNS))
+    )
+    text = {name: str(value) for name, value in fields.items() if value is not None}
+    return Melody.from_notes(
+        map(_quarters, onsets),
+        map(_quarters, durations),
+        midi,
+        base40=base40,
+        graces=graces,
+        voices=voices,
+        barlines=map(_quarters, fields.get("barlines", ())),
+        clef=text.get("clef"),
+        key_signature=text.get("keysig"),
+        metre=text.get("timesig"),
+        extra={n: v for n, v in text.items() if n not in _MUSIC_FIELDS and n not in METADATA_FIELDS},
+        **{name: text.get(name) for name in METADATA_FIELDS},
+    )
+
+
+def _quarters(ticks: int) -> Fraction:
+    return Fraction(ticks, TICKS_PER_QUARTER)
+
+
+def _refused(reason: str, expected: str, found: str, column: int, line: int) -> Record:
+    return Record(None, (Problem(reason, expected, found, column, line=line),))

@@ -1,0 +1,122 @@
+"""The Plaine & Easie Code of RISM and IAML, versions 1 and 2: reader and writer.
+
+    signatures        what a key signature and a time signature mean
+    representations   MARC subfields, one line, @clef: lines, JSON, bare music
+    music             the music string itself
+    writer            a melody back to the code
+
+The specification is at plaine-and-easie.info (repository rism-digital/pae-code-spec). Where it is silent, Roslin reads
+as follows; docs/pae.md gives the reasons:
+
+- an accidental holds for its octave until the bar line, and through a tie across it;
+- a length stated inside a tuplet or on a grace note stays in force after it;
+- a tuplet fills the value before its parenthesis; without one, three notes take the time of two (five of four, ...);
+- without an octave mark the octave is that of middle C, without a length it is a quarter;
+- a grace note stands at the onset of the note that it leads to, and takes no time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from roslin.errors import NotationError, Problem
+from roslin.melody import Melody
+from roslin.notation.pae.music import MusicReader
+from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
+from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
+from roslin.notation.pae.writer import write, write_music
+from roslin.notation.records import METADATA_FIELDS, Record
+
+__all__ = [
+    "Incipit",
+    "incipit_from_mapping",
+    "looks_like_pae",
+    "read",
+    "read_incipit",
+    "read_text",
+    "write",
+    "write_music",
+]
+
+
+_FIRST_LINE = re.compile(
+    r"\s*(?:%|@(?:clef|keysig|timesig|data|start):|[\[{]\s*(?:\{\s*)?\"|(?:03[16])?[^A-Za-z]*[$‡][a-z0-9]"
+    r"|[A-G0-9xbnqgtry'\",.{}()/:=!$@^+_;~i&#\-\s]+$)"
+)
+
+
+def looks_like_pae(head: bytes) -> bool:
+    """Whether a text starts like one of the representations, or its first line has only signs of the code."""
+    if b"\0" in head or head.lstrip().startswith(b"<"):
+        return False
+    first = head.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0]
+    return not head.strip() or _FIRST_LINE.match(first) is not None
+
+
+def read(text: str, *, strict: bool = True) -> Melody:
+    """The one melody in a text.
+
+    >>> read("%G-2@3/4 '4CDE/2.F")
+    Melody(None, 4 notes)
+    """
+    records = list(read_text(text, strict=strict))
+    if len(records) != 1:
+        raise NotationError(Problem("not one incipit", "exactly one", str(len(records))))
+    return records[0].melody_or_raise()
+
+
+def read_text(text: str, *, strict: bool) -> Iterator[Record]:
+    """A record for each incipit in a text, in any of the representations."""
+    try:
+        for incipit in incipits(text):
+            yield read_incipit(incipit, strict=strict)
+    except NotationError as error:
+        yield Record(None, (error.problem,))
+
+
+def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
+    """Read one incipit. Without notes, or with more unreadable signs than notes, it is refused."""
+    clef, clef_problem = read_clef(incipit.clef) if incipit.clef else ("", None)
+    key = read_key_signature(incipit.key_signature)
+    time = read_time_signature(incipit.time_signature or "c")
+    problems = [problem for problem in (clef_problem, key.problem, time.problem) if problem]
+    if problems and strict:
+        return _refused(incipit, problems[0])
+
+    reader = MusicReader(
+        incipit.music, incipit.start, key.alterations, time.measure_ticks, strict=strict, version=incipit.version
+    )
+    try:
+        reader.read()
+    except NotationError as error:
+        return _refused(incipit, error.problem)
+    notes = reader.notes(first_column=incipit.start)
+    if not len(notes):
+        first = reader.problems[0] if reader.problems else None
+        found = first.found if first else "only rests" if reader.time else "none"
+        return _refused(incipit, Problem("no notes", "at least one note", found, first.column if first else 1))
+    if reader.unreadable > len(notes):
+        first = next(p for p in reader.problems if p.reason.startswith("unreadable"))
+        return _refused(incipit, Problem("not music", "more notes than unreadable signs", first.found, first.column))
+
+    metadata = incipit.metadata
+    melody = Melody(
+        notes,
+        **{name: metadata[name] for name in METADATA_FIELDS if name in metadata},
+        metre=(incipit.time_signature and time.text) or None,
+        music=incipit.music[incipit.start :],
+        notation="pae",
+        clef=clef or None,
+        key_signature=key.text or None,
+        barlines_ticks=np.array(reader.barlines, dtype=np.int64),
+        changes=tuple(reader.changes),
+        extra={name: value for name, value in metadata.items() if name not in METADATA_FIELDS},
+    )
+    return Record(melody, tuple(problems + reader.problems)).at(line=incipit.line, record=melody.id or "")
+
+
+def _refused(incipit: Incipit, problem: Problem) -> Record:
+    return Record(None, (problem,)).at(line=incipit.line, record=incipit.metadata.get("id", ""))

@@ -1,0 +1,775 @@
+"""The music string of the Plaine & Easie Code, versions 1 and 2, read in one pass.
+
+The reader looks at one character, finds the method that understands it in `_READERS`, and lets it consume what
+belongs to it. Every method moves forward, so any input ends; repetitions are bounded by `MAX_NOTES`.
+
+Rows are collected as written (a tied note is a row that continues another) so that tuplets and repeated figures can
+move them; ties are merged at the end. Time is an integer number of ticks throughout. A tuplet is scaled as a whole
+from its start, so that eleven notes in a quarter, which no integer divides, still end where the quarter ends.
+
+What versions 1 and 2 do not define but old catalogues contain (`"` for two octave marks, `_` for a tie, `y...z` for
+a slur, `-24/` for bars of rest, capital X for a sharp, ...) is a problem in strict reading. Otherwise it is read as
+those catalogues meant it, and reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from roslin.errors import NotationError, Problem
+from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, note_table
+from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_clef, read_key_signature, read_time_signature
+
+__all__ = ["MAX_NOTES", "MusicReader"]
+
+# More notes than this in one incipit is a runaway repetition, not music.
+MAX_NOTES = 200_000
+MAX_MEASURES_OF_REST = 9_999
+
+_QUARTER = WHOLE_NOTE_TICKS // 4
+_LENGTH_TICKS = {
+    "0": 16 * _QUARTER,
+    "9": 8 * _QUARTER,
+    "1": 4 * _QUARTER,
+    "2": 2 * _QUARTER,
+    "4": _QUARTER,
+    "8": _QUARTER // 2,
+    "6": _QUARTER // 4,
+    "3": _QUARTER // 8,
+    "5": _QUARTER // 16,
+    "7": _QUARTER // 32,
+}
+_MAX_DOTS = 4
+_NEUME = "7."  # version 1's sign for notes without a length; read as quarters
+
+_SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
+_BASE40 = {"C": 2, "D": 8, "E": 14, "F": 19, "G": 25, "A": 31, "B": 37}
+_ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
+_LOWEST_OCTAVE, _HIGHEST_OCTAVE = -1, 9
+
+_OCTAVE_MARKS = re.compile(r"'+|,+")
+_LENGTHS = re.compile(r"(?:[0-9]\.*)+")
+_ONE_LENGTH = re.compile(r"([0-9])(\.*)")
+_ACCIDENTAL = re.compile(r"xx?|bb?|n")
+_BAR_LINE = re.compile(r"://:?|//:?|/")
+_MEASURE_REST = re.compile(r"=\s?([0-9]*)")
+_OLD_MEASURE_REST = re.compile(r"-([0-9]+)\s*(?=/|$)")
+_REPEATS = re.compile(r"f+")
+_TUPLET_COUNT = re.compile(r";\s*([0-9]{0,3})")
+_CLEF_CHANGE = re.compile(r"%\s?([A-Ga-g][-+*:]?[0-9])?")
+_KEY_CHANGE = re.compile(r"\$([xbnA-G\[\]]*)")
+_TIME_CHANGE = re.compile(r"@(c3/2|[co]/?\.?[23]?|[0-9]+/[0-9]+(?:\|[0-9]+/[0-9]+)*|[0-9]+)?")
+_FERMATA = re.compile(r"\(['\",0-9.xbnXN#♯\s]*(?:[A-G][tpu+]*|-|=[0-9]*)\s*\)")
+_GRACE_GROUP_END = re.compile(r"[^qgy/]*r")
+_SLUR_END = re.compile(r"[^ry]*z")
+# Old catalogues write a tie (or a slur) as "_" and then the second note; version 2 writes "_" for both. A string is old
+# when a tie is followed by its own note again, or when it has other signs that only those catalogues use.
+_OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|t[A-G]|([A-G])_[^A-G=\-]*\1")
+_NEXT_NOTE = re.compile(r"[^A-G\-=]*([A-G])")
+_VALIDITY_NOTE = re.compile(r"~[?+t]?")
+_ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,8};")
+_REMARK = re.compile(r"\[[^\]]*?[a-z]{3}[^\]]*\]?")
+_OLD_TIME_CHANGE = re.compile(r"\((\d+/\d+|c/?)\)")
+
+_NOTE_OR_SIGN = "a note, a rest, a bar line or a sign of the Plaine & Easie Code"
+
+
+@lru_cache(maxsize=4096)
+def _length_pattern(text: str) -> tuple[int, ...]:
+    """Ticks of each length in "8.68"; a pattern of several repeats over the notes that follow."""
+    if text == _NEUME:
+        return (_QUARTER,)
+    pattern = []
+    for digit, dots in _ONE_LENGTH.findall(text):
+        ticks = _LENGTH_TICKS[digit]
+        pattern.append(2 * ticks - (ticks >> min(len(dots), _MAX_DOTS)))
+    return tuple(pattern)
+
+
+class MusicReader:
+    """Reads one music string. Make one, call `read`, take `notes`, `barlines` and `changes` from it."""
+
+    def __init__(
+        self,
+        text: str,
+        start: int,
+        alterations: Mapping[str, int],
+        measure: int,
+        *,
+        strict: bool,
+        version: int | None = None,
+    ):
+        self.text = text
+        self.position = start
+        self.alterations = alterations
+        self.measure = measure
+        self.strict = strict
+        # Only version 2 closes a chord with ">"; then "^" opens one instead of joining two notes.
+        self.chords_have_end = ">" in text if version is None else version == 2
+        self.ties_are_old = version != 2 and "_" in text and _OLD_TIES.search(text) is not None
+
+        self.problems: list[Problem] = []
+        self.unreadable = 0
+        self.barlines: list[int] = []
+        self.changes: list[SignatureChange] = []
+
+        # Rows, one list a column; `continues` holds the row that a tied note prolongs, or -1.
+        self.onsets: list[int] = []
+        self.durations: list[int] = []
+        self.midi: list[int] = []
+        self.base40: list[int] = []
+        self.graces: list[bool] = []
+        self.columns: list[int] = []
+        self.continues: list[int] = []
+        self.spelling: list[tuple[str, int, int]] = []
+
+        self.time = 0
+        self.octave = 4
+        self.lengths: tuple[int, ...] = (_QUARTER,)
+        self.length_index = 0
+        self.length_end = -1
+        self.accidental: int | None = None
+        self.bar_alterations: dict[tuple[str, int], int] = {}
+        self.ties: dict[tuple[str, int], int] = {}
+        self.tie_column = 0
+        self.event_row = -1
+        self.event_end = -1
+        self.joins_chord = False
+        self.chord_column = 0
+        self.grace = ""
+        self.grace_column = 0
+        self.grace_notes_left = 0
+        self.beam_columns: list[int] = []
+        self.tuplet: _Span | None = None
+        self.tuplet_total = 0
+        self.tuplet_count = 0
+        self.fermata = False
+        self.figure: _Span | None = None
+        self.bar_start = _Span(0, 0, 0)
+        self.last_bar: tuple[_Span, _Span] | None = None
+
+    def read(self) -> None:
+        """Read to the end of the text."""
+        text, readers = self.text, _READERS
+        while self.position < len(text):
+            before = self.position
+            reader = readers.get(text[before])
+            if reader is None:
+                self._unknown()
+            else:
+                reader(self)
+            if len(self.onsets) > MAX_NOTES:
+                raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=before + 1))
+            if self.time > MAX_TICKS:
+                raise NotationError(Problem("longer than any music", column=before + 1))
+        self._end()
+
+    def notes(self, first_column: int = 0) -> NoteTable:
+        """The note table, ties merged; columns count from `first_column`."""
+        durations, columns = self.durations, self.columns
+        if first_column:
+            columns = [column - first_column for column in columns]
+        voices = [0] * len(durations)
+        tied = [row for row, earlier in enumerate(self.continues) if earlier >= 0]
+        if not tied:
+            return note_table(
+                list(zip(self.onsets, durations, self.midi, self.base40, self.graces, voices, columns, strict=True))
+            )
+        durations = durations.copy()
+        root = list(range(len(durations)))
+        for row in tied:
+            root[row] = root[self.continues[row]]
+            durations[root[row]] += durations[row]
+        rows = zip(self.onsets, durations, self.midi, self.base40, self.graces, voices, columns, strict=True)
+        return note_table([row for number, row in enumerate(rows) if root[number] == number])
+
+    # -- problems ---------------------------------------------------------------------------------------------------
+
+    def _problem(self, reason: str, column: int, expected: str = "", found: str = "") -> None:
+        problem = Problem(reason, expected, found, column)
+        if self.strict:
+            raise NotationError(problem)
+        self.problems.append(problem)
+
+    def _found(self, position: int) -> str:
+        return repr(self.text[position]) if position < len(self.text) else "the end"
+
+    def _unknown(self) -> None:
+        start = self.position
+        dialect = _DIALECT.get(self.text[start])
+        if dialect is not None:
+            meaning, reader = dialect
+            self._problem(meaning, start + 1, _NOTE_OR_SIGN, self._found(start))
+            reader(self)
+            return
+        entity = _ENTITY.match(self.text, start) if self.text[start] == "&" else None
+        self.position = entity.end() if entity else start + 1
+        self.unreadable += 1
+        found = repr(entity[0]) if entity else self._found(start)
+        self._problem("unreadable sign, left out", start + 1, _NOTE_OR_SIGN, found)
+
+    # -- notes and rests --------------------------------------------------------------------------------------------
+
+    def _letter(self) -> None:
+        self._note(self.text[self.position])
+
+    def _note(self, letter: str) -> None:
+        column = self.position + 1
+        self.position += 1
+        name = (letter, self.octave)
+        alter = self.accidental
+        if alter is not None:
+            self.accidental = None
+            self.bar_alterations[name] = alter
+        elif name in self.ties:
+            alter = self.spelling[self.ties[name]][2]
+        else:
+            alter = self.bar_alterations.get(name)
+            if alter is None:
+                alter = self.alterations.get(letter, 0)
+        self._row(letter, self.octave, alter, column)
+
+    def _row(self, letter: str, octave: int, alter: int, column: int) -> None:
+        """Add a note: to the chord before it, as a grace note, or as the next event in time."""
+        midi = 12 * octave + 12 + _SEMITONES[letter] + alter
+        if not 0 <= midi <= 127:
+            self._problem("pitch out of range, left out", column, "a pitch from 0 to 127 in MIDI numbers", str(midi))
+            self.joins_chord = self.joins_chord and self.chords_have_end
+            return
+        row = len(self.onsets)
+        grace, earlier = False, -1
+        if self.joins_chord and 0 <= self.event_row < row:
+            onset, duration, grace = (
+                self.onsets[self.event_row],
+                self.durations[self.event_row],
+                self.graces[self.event_row],
+            )
+            earlier = -1 if grace else self._tied_row(letter, octave, alter)
+            self.joins_chord = self.chords_have_end
+        else:
+            self._drop_ties_before_chord()
+            self.event_row = row
+            onset = self.time
+            if self.grace:
+                grace = True
+                duration = 0 if self.grace == "g" else self.lengths[self.length_index]
+                self._count_grace_note()
+            else:
+                duration = self._next_length()
+                self.time = onset + duration
+                earlier = self._tied_row(letter, octave, alter)
+            if self.chord_column:
+                self.joins_chord = True  # inside ^...> every further note joins the first
+        self.onsets.append(onset)
+        self.durations.append(duration)
+        self.midi.append(midi)
+        self.base40.append(40 * octave + _BASE40[letter] + alter)
+        self.graces.append(grace)
+        self.columns.append(column)
+        self.continues.append(earlier)
+        self.spelling.append((letter, octave, alter))
+        self.event_end = self.position
+
+    def _next_length(self) -> int:
+        lengths, index = self.lengths, self.length_index
+        if len(lengths) == 1:
+            return lengths[0]
+        self.length_index = (index + 1) % len(lengths)
+        return lengths[index]
+
+    def _tied_row(self, letter: str, octave: int, alter: int) -> int:
+        earlier = self.ties.get((letter, octave), -1)
+        if earlier >= 0 and self.spelling[earlier][2] == alter:
+            del self.ties[letter, octave]
+            self.tie_column = 0
+            return earlier
+        return -1
+
+    def _drop_ties_before_chord(self) -> None:
+        """A tie that met no note of its pitch in the event that just ended leads nowhere."""
+        if self.ties and not self.grace and self.event_row >= 0 and self.onsets[self.event_row] >= 0:
+            first = min(self.ties.values())
+            if first < self.event_row:
+                self._lost_tie()
+
+    def _lost_tie(self) -> None:
+        if self.tie_column:
+            self._problem("tie to another pitch, read as a slur", self.tie_column, "the same note after the tie")
+        self.ties.clear()
+        self.tie_column = 0
+
+    def _rest(self) -> None:
+        old = _OLD_MEASURE_REST.match(self.text, self.position)
+        if old:
+            self._problem("bars of rest written with -", self.position + 1, "=" + old[1], repr(old[0]))
+            self.position = old.end()
+            self._rest_measures(old[1], old.start() + 1)
+            return
+        self.position += 1
+        if not self.grace:
+            if self.ties:
+                self._lost_tie()
+            self.time += self._next_length()
+        self.event_row = -1
+        self.event_end = self.position
+
+    def _measure_rest(self) -> None:
+        match = _match(_MEASURE_REST, self)
+        self.position = match.end()
+        self._rest_measures(match[1], match.start() + 1)
+
+    def _rest_measures(self, digits: str, column: int) -> None:
+        if len(digits) > 4:
+            self._problem("too many bars of rest", column, f"at most {MAX_MEASURES_OF_REST}", digits[:20])
+            digits = "1"
+        self.time += self.measure * int(digits or 1)
+        self.event_row = -1
+
+    # -- what stands before a note ------------------------------------------------------------------------------------
+
+    def _octave_marks(self) -> None:
+        match = _match(_OCTAVE_MARKS, self)
+        marks = match[0]
+        self._set_octave(3 + len(marks) if marks[0] == "'" else 4 - len(marks), match.end())
+
+    def _set_octave(self, octave: int, end: int) -> None:
+        if not _LOWEST_OCTAVE <= octave <= _HIGHEST_OCTAVE:
+            self._problem("too many octave marks", self.position + 1, "at most four ' or three ,", str(octave))
+            octave = max(_LOWEST_OCTAVE, min(octave, _HIGHEST_OCTAVE))
+        self.octave = octave
+        if self.length_end == self.position:
+            self.length_end = end
+        self.position = end
+
+    def _length(self) -> None:
+        match = _match(_LENGTHS, self)
+        if match[0].count(".") > _MAX_DOTS and "." * (_MAX_DOTS + 1) in match[0]:
+            self._problem("too many dots", self.position + 1, f"at most {_MAX_DOTS}", repr(match[0][:20]))
+        self.lengths = _length_pattern(match[0])
+        self.length_index = 0
+        self.position = self.length_end = match.end()
+
+    def _accidental_sign(self) -> None:
+        match = _match(_ACCIDENTAL, self)
+        self.accidental = _ACCIDENTALS[match[0]]
+        self.position = match.end()
+
+    # -- what stands after a note -------------------------------------------------------------------------------------
+
+    def _after_note(self) -> None:
+        """Trill, fermata, ligature: they change neither pitch nor time."""
+        if self.event_end != self.position:
+            self._problem("sign that follows a note", self.position + 1, "a note before it", self._found(self.position))
+        else:
+            self.event_end += 1
+        self.position += 1
+
+    def _tie(self) -> None:
+        column = self.position + 1
+        follows = self.event_end == self.position and self.event_row >= 0
+        self.position += 1
+        if not follows:
+            self._problem("tie without a note", column, "a note before the tie", self._found(self.position))
+            return
+        self.event_end = self.position
+        only_last = self.text.startswith("^", self.position) and not self.chords_have_end
+        self._open_tie(column, len(self.onsets) - 1 if only_last else self.event_row)
+
+    def _open_tie(self, column: int, first_row: int) -> None:
+        if self.graces[first_row]:
+            self._problem("tie after a grace note, read as a slur", column, "a note of full size before the tie")
+            return
+        self.tie_column = column
+        for row in range(first_row, len(self.onsets)):
+            letter, octave, _ = self.spelling[row]
+            self.ties[letter, octave] = row
+
+    def _underscore(self) -> None:
+        """Version 2: a tie and the note that it leads to, in one sign. In old catalogues: a tie, like +."""
+        column = self.position + 1
+        self.position += 1
+        if self.event_row < 0:
+            self._problem("tie without a note", column, "a note before the tie", self._found(self.position))
+            return
+        chord = self.spelling[self.event_row :]
+        if self.ties_are_old or self.graces[self.event_row]:
+            following = _NEXT_NOTE.match(self.text, self.position)
+            self._problem("tie or slur written with _", column, "+ for a tie", "'_'")
+            if following and following[1] == chord[0][0]:
+                self._open_tie(column, self.event_row)
+            return
+        self._open_tie(column, self.event_row)
+        joins, self.joins_chord = self.joins_chord, False
+        for letter, octave, alter in chord:
+            self._row(letter, octave, alter, column)
+            self.joins_chord = True
+        self.joins_chord = joins
+
+    def _chord(self) -> None:
+        column = self.position + 1
+        follows = self.event_end == self.position and self.event_row >= 0
+        self.position += 1
+        if self.chords_have_end:
+            if self.chord_column:
+                self._problem("chord inside a chord", column, "> before the next chord", "'^'")
+            self.chord_column, self.joins_chord = column, False
+        elif follows:
+            self.joins_chord = True
+        else:
+            self._problem("chord without a first note", column, "a note before ^", "'^'")
+
+    def _chord_end(self) -> None:
+        self.position += 1
+        if not self.chord_column:
+            self._problem("end of a chord that was not begun", self.position, "^ before >", "'>'")
+        self.chord_column, self.joins_chord = 0, False
+        self.event_end = self.position
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+
+    def _beam(self) -> None:
+        self.position += 1
+        self.beam_columns.append(self.position)
+
+    def _beam_end(self) -> None:
+        self.position += 1
+        if self.beam_columns:
+            self.beam_columns.pop()
+        else:
+            self._problem("end of a beam that was not begun", self.position, "{ before }", "'}'")
+
+    def _parenthesis(self) -> None:
+        start = self.position
+        time_change = _OLD_TIME_CHANGE.match(self.text, start)
+        if time_change:
+            self._problem("time signature in parentheses", start + 1, "@" + time_change[1], repr(time_change[0]))
+            self._new_metre(time_change)
+            return
+        self.position += 1
+        if _FERMATA.match(self.text, start):
+            self.fermata = True
+            return
+        if self.tuplet is not None:
+            self._problem("tuplet inside a tuplet", start + 1, ") before the next (", "'('")
+            self._end_tuplet()
+        self.tuplet = _Span(self.time, len(self.onsets), start + 1)
+        self.tuplet_total = self.lengths[self.length_index] if self.length_end == start else 0
+        self.tuplet_count = 0
+
+    def _tuplet_number(self) -> None:
+        match = _match(_TUPLET_COUNT, self)
+        if self.tuplet is None or not match[1]:
+            self._problem("number of notes in a tuplet", self.position + 1, "(...;3)", repr(match[0]))
+        else:
+            self.tuplet_count = int(match[1])
+        self.position = match.end()
+
+    def _parenthesis_end(self) -> None:
+        self.position += 1
+        if self.fermata:
+            self.fermata = False
+        elif self.tuplet is not None:
+            self._end_tuplet()
+        else:
+            self._problem("end of a tuplet that was not begun", self.position, "( before )", "')'")
+        if self.event_row >= 0:
+            self.event_end = self.position
+
+    def _end_tuplet(self) -> None:
+        """Scale the rows of the group so that they fill the total before the parenthesis."""
+        group, self.tuplet = self.tuplet, None
+        assert group is not None
+        written = self.time - group.time
+        if written <= 0:
+            return
+        count = self.tuplet_count or 3
+        plain = 1 << max(count - 1, 1).bit_length() - 1  # the usual ratios: 3:2, 5:4, 6:4, 7:4, 9:8
+        total = self.tuplet_total or round(written * plain / max(count, 1))
+        if self.tuplet_total and not written <= 2 * total <= 4 * written:
+            # "6(6ABCDEF)": the value before the group repeats the value of its notes
+            self._problem(
+                "the notes of the group do not fit the value before it",
+                group.column,
+                "a total between half and twice what the notes last",
+                f"{total / _QUARTER:g} quarters for {written / _QUARTER:g}",
+            )
+            total = round(written * plain / max(count, 1))
+        for row in range(group.row, len(self.onsets)):
+            onset = self.onsets[row] - group.time
+            start = (2 * onset * total + written) // (2 * written)
+            if not self.graces[row]:
+                end = (2 * (onset + self.durations[row]) * total + written) // (2 * written)
+                self.durations[row] = end - start
+            self.onsets[row] = group.time + start
+        self.time = group.time + total
+
+    # -- grace notes ----------------------------------------------------------------------------------------------------
+
+    def _acciaccatura(self) -> None:
+        self.grace, self.grace_notes_left = "g", 1
+        self.position += 1
+        self.grace_column = self.position
+
+    def _appoggiatura(self) -> None:
+        self.position += 1
+        self.grace_column = self.position
+        doubled = self.text.startswith("q", self.position)
+        if doubled:
+            self.position += 1
+        closed = _GRACE_GROUP_END.match(self.text, self.position) is not None
+        if doubled and not closed:
+            self._problem("grace group without an end", self.grace_column, "r after the grace notes", "no r")
+        if closed and not doubled:
+            self._problem("grace group begun with one q", self.grace_column, "qq", "'q'")
+        self.grace = "q"
+        self.grace_notes_left = 0 if closed else 2 if doubled else 1
+
+    def _count_grace_note(self) -> None:
+        if self.grace_notes_left:
+            self.grace_notes_left -= 1
+            if not self.grace_notes_left:
+                self.grace = ""
+
+    def _grace_group_or_slur(self) -> None:
+        self.position += 1
+        if _SLUR_END.match(self.text, self.position):
+            self._problem("slur written y...z", self.position, "no slur: the code has none", "'y'")
+        elif _GRACE_GROUP_END.match(self.text, self.position):
+            self.grace, self.grace_notes_left, self.grace_column = "q", 0, self.position
+        else:
+            self._problem("grace group without an end", self.position, "r after the grace notes", "no r")
+
+    def _grace_group_end(self) -> None:
+        self.position += 1
+        if self.grace:
+            self.grace, self.grace_notes_left = "", 0
+        else:
+            self._problem("end of a grace group that was not begun", self.position, "qq or y before r", "'r'")
+
+    # -- bars and repetitions ---------------------------------------------------------------------------------------------
+
+    def _bar_line(self) -> None:
+        match = _BAR_LINE.match(self.text, self.position)
+        if match is None:  # a colon alone
+            self._problem("repeat sign without a bar line", self.position + 1, "//: or ://", "':'")
+            self.position += 1
+            return
+        if self.tuplet is not None:
+            self._problem("tuplet without an end", self.tuplet.column, ") before the bar line", repr(match[0]))
+            self._end_tuplet()
+        if self.grace:
+            self._problem("grace note without a note", self.grace_column, "a note before the bar line", repr(match[0]))
+            self.grace = ""
+        if self.chord_column:
+            self._problem("chord without an end", self.chord_column, "> before the bar line", repr(match[0]))
+            self.chord_column, self.joins_chord = 0, False
+        self.position = match.end()
+        self.bar_alterations.clear()
+        here = _Span(self.time, len(self.onsets), match.start() + 1)
+        if here.time > self.bar_start.time:
+            self.last_bar = (self.bar_start, here)
+        self.bar_start = here
+        if not self.barlines or self.barlines[-1] != self.time:
+            self.barlines.append(self.time)
+
+    def _repeat_bar(self) -> None:
+        column = self.position + 1
+        self.position += 1
+        if self.last_bar is None or self.bar_start.time != self.time or len(self.onsets) != self.bar_start.row:
+            self._problem("repeated bar", column, "a whole bar and a bar line before i", self._found(self.position))
+            if self.last_bar is None:
+                return
+        elif not _BAR_LINE.match(self.text, self.position) and self.position < len(self.text):
+            self._problem("repeated bar", column, "a bar line after i", self._found(self.position))
+        first, last = self.last_bar
+        self._copy_rows(first, last)
+
+    def _figure(self) -> None:
+        self.position += 1
+        if self.figure is None:
+            self.figure = _Span(self.time, len(self.onsets), self.position)
+            return
+        first, self.figure = self.figure, None
+        last = _Span(self.time, len(self.onsets), self.position)
+        times = _REPEATS.match(self.text, self.position)
+        if times is None:
+            self._problem("repeated figure", self.position, "f after the second !", self._found(self.position))
+            return
+        for _ in times[0]:
+            self._copy_rows(first, last)
+            if len(self.onsets) > MAX_NOTES:
+                return
+        self.position = times.end()
+
+    def _copy_rows(self, first: _Span, last: _Span) -> None:
+        shift, offset = self.time - first.time, len(self.onsets) - first.row
+        rows = slice(first.row, last.row)
+        leading_out = {name: row for name, row in self.ties.items() if first.row <= row < last.row}
+        for row in range(first.row, last.row):
+            letter, octave, alter = self.spelling[row]
+            earlier = self.continues[row]
+            if earlier >= first.row:
+                earlier += offset
+            elif self.onsets[row] == first.time and not self.graces[row]:
+                earlier = self._tied_row(letter, octave, alter)  # a tie before the repetition leads into it
+            else:
+                earlier = -1
+            self.continues.append(earlier)
+        self.onsets += [onset + shift for onset in self.onsets[rows]]
+        for column in (self.durations, self.midi, self.base40, self.graces, self.columns):
+            column += column[rows]  # type: ignore[operator]
+        self.spelling += self.spelling[rows]
+        self.ties.update((name, row + offset) for name, row in leading_out.items())
+        self.time += last.time - first.time
+        self.event_row = -1
+
+    # -- changes and the rest ---------------------------------------------------------------------------------------------
+
+    def _clef_change(self) -> None:
+        match = _match(_CLEF_CHANGE, self)
+        clef, problem = read_clef(match[1] or "")
+        self._change(match, problem, SignatureChange(self.time, clef=clef))
+
+    def _key_change(self) -> None:
+        match = _match(_KEY_CHANGE, self)
+        key = read_key_signature(match[1])
+        self.alterations = key.alterations
+        self._change(match, key.problem, SignatureChange(self.time, key_signature=key.text))
+
+    def _time_change(self) -> None:
+        self._new_metre(_match(_TIME_CHANGE, self))
+
+    def _new_metre(self, match: re.Match[str]) -> None:
+        time = read_time_signature(match[1] or "")
+        if match[1]:
+            self.measure = time.measure_ticks
+        self._change(match, time.problem, SignatureChange(self.time, metre=time.text))
+
+    def _change(self, match: re.Match[str], problem: Problem | None, change: SignatureChange) -> None:
+        if problem is not None:
+            self._problem(problem.reason, match.start() + 1, problem.expected, problem.found)
+        if problem is None or change.clef or change.key_signature or change.metre:
+            self.changes.append(change)
+        self.position = match.end()
+
+    def _space(self) -> None:
+        self.position += 1
+
+    def _validity_note(self) -> None:
+        match = _match(_VALIDITY_NOTE, self)
+        self.position = match.end()
+
+    # -- signs of old catalogues ------------------------------------------------------------------------------------------
+
+    def _double_quote(self) -> None:
+        marks = 0
+        end = self.position
+        while self.text.startswith(('"', "'"), end):
+            marks += 2 if self.text[end] == '"' else 1
+            end += 1
+        self._set_octave(3 + marks, end)
+
+    def _other_sharp(self) -> None:
+        self.accidental = 1
+        self.position += 1
+
+    def _other_natural(self) -> None:
+        self.accidental = 0
+        self.position += 1
+
+    def _other_flat(self) -> None:
+        self.accidental = -1
+        self.position += 1
+
+    def _lower_case_note(self) -> None:
+        self._note(self.text[self.position].upper())
+
+    def _bracket(self) -> None:
+        """A remark in words is left out; music in brackets, supplied by the cataloguer, is read."""
+        remark = _REMARK.match(self.text, self.position)
+        self.position = remark.end() if remark else self.position + 1
+
+    # -- the end ----------------------------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        end = "the end"
+        if self.tuplet is not None:
+            self._problem("tuplet without an end", self.tuplet.column, ")", end)
+            self._end_tuplet()
+        if self.beam_columns:
+            self._problem("beam without an end", self.beam_columns[-1], "}", end)
+        if self.figure is not None:
+            self._problem("repeated figure without an end", self.figure.column, "! and f", end)
+        if self.grace:
+            self._problem("grace note without a note", self.grace_column, "a note after it", end)
+        if self.chord_column or (self.joins_chord and not self.chords_have_end):
+            self._problem("chord without an end", self.chord_column or len(self.text), "another note", end)
+        if self.accidental is not None:
+            self._problem("accidental without a note", len(self.text), "a note", end)
+        # A tie at the very end leads out of the incipit: that is how a note cut off by the end of the line is written.
+
+
+def _match(pattern: re.Pattern[str], reader: MusicReader) -> re.Match[str]:
+    """Match a pattern whose first character has been seen already, so that it cannot fail."""
+    match = pattern.match(reader.text, reader.position)
+    assert match is not None
+    return match
+
+
+class _Span:
+    """A place in time and in the rows, and the column where it was opened."""
+
+    __slots__ = ("column", "row", "time")
+
+    def __init__(self, time: int, row: int, column: int):
+        self.time, self.row, self.column = time, row, column
+
+
+_READERS: dict[str, Callable[[MusicReader], None]] = {
+    **dict.fromkeys("ABCDEFG", MusicReader._letter),
+    **dict.fromkeys("0123456789", MusicReader._length),
+    **dict.fromkeys("',", MusicReader._octave_marks),
+    **dict.fromkeys("xbn", MusicReader._accidental_sign),
+    **dict.fromkeys(" \t\r\n", MusicReader._space),
+    **dict.fromkeys("tpu", MusicReader._after_note),
+    **dict.fromkeys("/:", MusicReader._bar_line),
+    "-": MusicReader._rest,
+    "=": MusicReader._measure_rest,
+    "+": MusicReader._tie,
+    "_": MusicReader._underscore,
+    "^": MusicReader._chord,
+    ">": MusicReader._chord_end,
+    "{": MusicReader._beam,
+    "}": MusicReader._beam_end,
+    "(": MusicReader._parenthesis,
+    ";": MusicReader._tuplet_number,
+    ")": MusicReader._parenthesis_end,
+    "g": MusicReader._acciaccatura,
+    "q": MusicReader._appoggiatura,
+    "y": MusicReader._grace_group_or_slur,
+    "r": MusicReader._grace_group_end,
+    "!": MusicReader._figure,
+    "i": MusicReader._repeat_bar,
+    "%": MusicReader._clef_change,
+    "$": MusicReader._key_change,
+    "@": MusicReader._time_change,
+    "~": MusicReader._validity_note,
+}
+
+# Not in the code, but in catalogues: what it means there, and how it is read.
+_DIALECT: dict[str, tuple[str, Callable[[MusicReader], None]]] = {
+    '"': ("octave marks written with a double quote", MusicReader._double_quote),
+    **dict.fromkeys("#♯X", ("sharp written otherwise than x", MusicReader._other_sharp)),
+    "N": ("natural written N", MusicReader._other_natural),
+    "Y": ("flat written Y", MusicReader._other_flat),
+    **dict.fromkeys("acde", ("note name in lower case", MusicReader._lower_case_note)),
+    "Q": ("grace note written Q", MusicReader._appoggiatura),
+    "T": ("trill written T", MusicReader._space),
+    "z": ("end of a slur", MusicReader._space),
+    "[": ("bracket", MusicReader._bracket),
+    "]": ("bracket", MusicReader._space),
+    ".": ("dot that follows no length", MusicReader._space),
+    **dict.fromkeys("?*", ("mark of doubt", MusicReader._space)),
+}

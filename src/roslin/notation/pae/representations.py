@@ -1,0 +1,172 @@
+"""The ways in which an incipit is written down: MARC subfields, one line, `@clef:` lines, JSON, bare music.
+
+    $g G-2 $n bB $o 3/2 $p =3/2--''A/2.F4G2A/       MARC 21 (UNIMARC has $m for the clef)
+    %G-2@3/2$bB =3/2--''A/2.F4G2A/                  one line
+    @clef:G-2 / @keysig:bB / @timesig:3/2 / @data:  lines with field names, several incipits in a file
+    {"clef": "G-2", "keysig": "bB", "data": "..."}  JSON, one object or a list of them
+    =3/2--''A/2.F4G2A/                              music alone
+
+All become an `Incipit`: the fields as text, and where the music starts in its line, so that columns can be told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from roslin.errors import NotationError, Problem
+
+__all__ = ["Incipit", "incipit_from_mapping", "incipits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Incipit:
+    """The parts of one encoding. `music[start:]` is the music; columns count from the start of `music`."""
+
+    music: str
+    start: int = 0
+    clef: str = ""
+    key_signature: str = ""
+    time_signature: str = ""
+    version: int | None = None
+    line: int = 0
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+_JSON_OBJECT = re.compile(r'\s*[\[{]\s*(?:\{\s*)?"[A-Za-z_0-9]+"\s*:')
+_FIELD_LINE = re.compile(r"\s*@([a-z]+)\s*:(.*)")
+_HAS_FIELD_LINE = re.compile(
+    r"^\s*@(?:clef|keysig|timesig|key|data|version|start|end|id|title|composer):", re.MULTILINE
+)
+_MARC = re.compile(r"(?:\s*(?:031|036)\b[^$‡]*)?\s*[$‡][a-z0-9]")
+_MARC_SUBFIELD = re.compile(r"[$‡]([a-z0-9])\s?")
+_ONE_LINE = re.compile(r"\s*(?:%\s*(?P<clef>[^\s@$%]*)|@(?P<time>[^\s$%@]*)|\$(?P<key>[^\s@%$]*))")
+_OLD_HEADER = re.compile(r"(?:\$e(?P<clef>[^$]*))?(?:\$f(?P<key>[^$]*))?(?:\$g(?P<time>[^$]*))?\$h")
+
+
+def incipits(text: str) -> Iterator[Incipit]:
+    """Every incipit in a text, whatever its representation.
+
+    >>> [i.music for i in incipits("@clef:G-2\\n@data:'4CDE")]
+    ["'4CDE"]
+    """
+    if _JSON_OBJECT.match(text):
+        yield from _from_json(text)
+    elif _HAS_FIELD_LINE.search(text):
+        yield from _from_field_lines(text)
+    else:
+        lines = text.splitlines() or [""]
+        for number, line in enumerate(lines, start=1):
+            if line.strip() or not text.strip():
+                yield _from_line(line, number if len(lines) > 1 else 0)
+
+
+def incipit_from_mapping(fields: dict[str, Any], line: int = 0) -> Incipit:
+    """An incipit from named fields: `data` or `pae` for the music, the other names as in the JSON representation."""
+    music = fields.get("data", fields.get("pae"))
+    if not isinstance(music, str):
+        raise NotationError(Problem("incipit without music", 'a field "data" or "pae"', "none", line=line))
+    metadata = {name: str(value) for name, value in fields.items() if value is not None and name not in _OWN_FIELDS}
+    version = 2 if fields.get("version") == "pe2" else 1 if fields.get("version") else None
+    old = _OLD_HEADER.match(music)
+    start = old.end() if old else 0
+    header = {name: value or "" for name, value in old.groupdict().items()} if old else {}
+    return Incipit(
+        music=music,
+        start=start,
+        clef=header.get("clef") or str(fields.get("clef") or ""),
+        key_signature=header.get("key") or str(fields.get("keysig") or ""),
+        time_signature=header.get("time") or str(fields.get("timesig") or ""),
+        version=version,
+        line=line,
+        metadata=metadata,
+    )
+
+
+_OWN_FIELDS = frozenset({"data", "pae", "clef", "keysig", "timesig", "version"})
+
+
+def _from_json(text: str) -> Iterator[Incipit]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 0)
+        raise NotationError(
+            Problem("broken JSON", "a JSON object", str(error).split(":")[0], column=column, line=line)
+        ) from None
+    for fields in value if isinstance(value, list) else [value]:
+        if not isinstance(fields, dict):
+            raise NotationError(Problem("broken JSON", "an object for each incipit", type(fields).__name__))
+        yield incipit_from_mapping(fields)
+
+
+def _from_field_lines(text: str) -> Iterator[Incipit]:
+    fields: dict[str, str] = {}
+    first_line = 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = _FIELD_LINE.match(line)
+        if match is None:
+            if line.strip():
+                raise NotationError(
+                    Problem("not a field", "@name:value on every line", repr(line.strip()[:30]), column=1, line=number)
+                )
+            continue
+        name, value = match[1], match[2].strip()
+        if name in fields or name in ("start", "end"):
+            if "data" in fields:
+                yield incipit_from_mapping(fields, first_line)
+            fields = {}
+        if not fields:
+            first_line = number
+        if name == "start":
+            fields["id"] = value
+        elif name != "end":
+            fields[name] = value
+    if fields:
+        yield incipit_from_mapping(fields, first_line)
+
+
+def _from_line(line: str, number: int) -> Incipit:
+    marc = _from_marc(line, number) if _MARC.match(line) else None
+    if marc is not None:
+        return marc
+    position, clef, key, time = 0, "", "", ""
+    if line.lstrip().startswith("%"):
+        while match := _ONE_LINE.match(line, position):
+            clef, key, time = match["clef"] or clef, match["key"] or key, match["time"] or time
+            position = match.end()
+            if line[position : position + 1] == " ":
+                position += 1
+                break  # the space ends the header; what follows is music, even a change of key
+    return Incipit(line, position, clef, key, time, line=number)
+
+
+def _from_marc(line: str, number: int) -> Incipit | None:
+    marks = list(_MARC_SUBFIELD.finditer(line))
+    values: dict[str, str] = {}
+    start = end = -1
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        stop = following.start() if following else len(line)
+        if mark[1] == "p":
+            # The music itself may hold $xF (a change of key): it ends at a subfield that stands after a space.
+            tail = re.compile(r"\s[$‡][a-z0-9](?=\s)").search(line, mark.end())
+            start, end = mark.end(), tail.start() if tail else len(line)
+        elif start < 0 or mark.start() >= end:
+            values.setdefault(mark[1], line[mark.end() : stop].strip())
+    if start < 0:
+        return None
+    unimarc = "g" not in values and "m" in values
+    metadata = {"key": values["r"]} if "r" in values and not unimarc else {}
+    return Incipit(
+        music=line[:end].rstrip(),
+        start=start,
+        clef=values.get("m" if unimarc else "g", ""),
+        key_signature=values.get("n", ""),
+        time_signature=values.get("o", ""),
+        version=2 if values.get("2") == "pe2" else 1 if values.get("2") else None,
+        line=number,
+        metadata=metadata | ({"text": values["t"]} if "t" in values else {}),
+    )

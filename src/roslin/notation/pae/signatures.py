@@ -1,0 +1,145 @@
+"""Clef, key signature and time signature of the Plaine & Easie Code: what they say about pitch and time.
+
+Only what changes the notes is read: which letters are sharp or flat, and how long a bar is (for bars of rest).
+A clef changes how music looks, not how it sounds; it is checked and kept.
+
+Catalogues are untidy ("xFMajeur", "G2", "3/4[6/4]"). Each reader returns what could be understood in the code's own
+spelling, and the problem when that is not what stood there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from roslin.errors import Problem
+from roslin.melody import TICKS_PER_QUARTER
+
+__all__ = [
+    "NO_ALTERATIONS",
+    "WHOLE_NOTE_TICKS",
+    "KeySignature",
+    "TimeSignature",
+    "read_clef",
+    "read_key_signature",
+    "read_time_signature",
+]
+
+WHOLE_NOTE_TICKS = 4 * TICKS_PER_QUARTER
+NO_ALTERATIONS: Mapping[str, int] = MappingProxyType({})
+
+_SIGNS = {"x": 1, "b": -1, "n": 0}
+_CLEF = re.compile(r"[GgCF][-+*:][1-5]")
+_UNTIDY_CLEF = re.compile(r"\s*([GgCFcf])\s*([-+*:]?)\s*([1-5])\b")
+_KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G]|\[[A-G]+\])*)*|\[[xbn][A-G]*\]")
+_UNTIDY_KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G](?![a-z]{2}|[0-9])|[A-G](?=[A-Z][a-z])|[\[\]\s])*)+")
+_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
+
+# Signs without a fraction, as multiples of a whole note. A lone number is read as catalogues use it: on the bars of
+# real incipits (docs/decisions.md), "3" stands over bars of three quarters and "2" over bars of two halves.
+_SIGN_WHOLES = {
+    "c": Fraction(1),
+    "c/": Fraction(1),
+    "2": Fraction(1),
+    "3": Fraction(3, 4),
+    "o": Fraction(3),
+    "o.": Fraction(3),
+    "o/": Fraction(3),
+    "c.": Fraction(2),
+    "c/.": Fraction(2),
+    "c2": Fraction(2),
+    "c3": Fraction(3, 2),
+    "c3/2": Fraction(3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KeySignature:
+    """A key signature in the code's spelling, and the letters that it alters."""
+
+    text: str
+    alterations: Mapping[str, int]
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSignature:
+    """A time signature in the code's spelling, and the length of its bar (of the first, where two alternate)."""
+
+    text: str
+    measure_ticks: int
+    problem: Problem | None = None
+
+
+def read_clef(text: str) -> tuple[str, Problem | None]:
+    """A clef of either version of the code; "" when it cannot be understood.
+
+    >>> read_clef("G-2")
+    ('G-2', None)
+    """
+    if _CLEF.fullmatch(text):
+        return text, None
+    problem = Problem("unreadable clef", "a letter G, g, C or F, a sign - + * or :, and a line 1 to 5", repr(text))
+    untidy = _UNTIDY_CLEF.match(text)
+    if untidy is None:
+        return "", problem
+    shape = untidy[1] if untidy[1] == "g" else untidy[1].upper()
+    return f"{shape}{untidy[2] or '-'}{untidy[3]}", problem
+
+
+def read_key_signature(text: str) -> KeySignature:
+    """The altered letters of "xFC", "bB[EA]", "n"; what is written otherwise is read as far as it can be.
+
+    >>> dict(read_key_signature("bB[EA]").alterations)
+    {'B': -1, 'E': -1, 'A': -1}
+    """
+    if _KEY_SIGNATURE.fullmatch(text):
+        alterations = _alterations(text)
+        if alterations or "n" in text or not text:
+            return KeySignature(text, alterations)
+    problem = Problem("unreadable key signature", "x or b with the altered letters, such as bBE", repr(text))
+    tidy = text.strip().replace("X", "x")
+    if tidy in ("x", "b"):
+        return KeySignature(tidy + {"x": "F", "b": "B"}[tidy], {"F": 1} if tidy == "x" else {"B": -1}, problem)
+    found = _UNTIDY_KEY_SIGNATURE.match(tidy)
+    alterations = _alterations(found[0]) if found else {}
+    spelled = "".join(
+        sign + "".join(letter for letter, alter in alterations.items() if alter == value)
+        for sign, value in (("x", 1), ("b", -1))
+        if value in alterations.values()
+    )
+    return KeySignature(spelled, alterations, problem)
+
+
+def read_time_signature(text: str) -> TimeSignature:
+    """The bar of "3/4", "c", "c/", "o", "3/4|4/4"; without one that can be read, a whole note."""
+    tidy = "|".join(re.split(r"[| ]+", text.strip()))
+    parts = [_measure_ticks(part) for part in tidy.split("|")]
+    if all(parts):
+        return TimeSignature(tidy, parts[0])
+    problem = Problem("unreadable time signature", "such as 3/4, c, c/ or o", repr(text))
+    found = _FRACTION.search(text.replace(":", "/"))
+    if found:
+        return TimeSignature(found[0], _measure_ticks(found[0]), problem)
+    return TimeSignature("", WHOLE_NOTE_TICKS, problem)
+
+
+def _alterations(text: str) -> dict[str, int]:
+    alterations: dict[str, int] = {}
+    sign = 0
+    for character in text:
+        if character in _SIGNS:
+            sign = _SIGNS[character]
+        elif character in "ABCDEFG":
+            alterations[character] = sign
+    return {letter: alter for letter, alter in alterations.items() if alter}
+
+
+def _measure_ticks(text: str) -> int:
+    if text in _SIGN_WHOLES:
+        return int(WHOLE_NOTE_TICKS * _SIGN_WHOLES[text])
+    fraction = _FRACTION.fullmatch(text)
+    return round(Fraction(int(fraction[1]), int(fraction[2])) * WHOLE_NOTE_TICKS) if fraction else 0

@@ -1,0 +1,291 @@
+"""A melody written in the Plaine & Easie Code, so that it reads back to the same notes, bars and changes.
+
+The melody is cut into pieces at every place where the notation must say something: a note begins or ends, a grace
+note, a bar line or a change of clef, key or metre stands. Notes that sound together are a chord; a note of several
+pieces is tied. A piece whose length no plain or dotted value has goes into a group "(...;n)" with the smallest n
+(3, 5, 7, ...) that makes it writable.
+
+The code has one voice: a melody with several is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from roslin.errors import NotationError, Problem
+from roslin.melody import Melody, SignatureChange
+from roslin.notation.pae.music import _LENGTH_TICKS, _MAX_DOTS
+from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
+
+__all__ = ["write", "write_music"]
+
+_LETTERS = "CDEFGAB"
+_BASE40_LETTERS = (0, 6, 12, 17, 23, 29, 35)  # the lowest base-40 number of each letter; the natural is two above
+_ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
+_TUPLETS = (3, 5, 7, 9, 11, 13, 15)
+
+_SINGLE = {
+    2 * ticks - (ticks >> dots): digit + "." * dots
+    for dots in reversed(range(_MAX_DOTS))
+    for digit, ticks in _LENGTH_TICKS.items()
+    if ticks % (1 << dots) == 0 and (digit, dots) != ("7", 1)  # "7." means neumes
+}
+_DESCENDING = sorted(_SINGLE, reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of time in which the same notes sound; without notes it is a rest."""
+
+    onset: int
+    end: int
+    rows: tuple[int, ...]
+    continuing: frozenset[int] = frozenset()  # rows that began earlier
+    going_on: frozenset[int] = frozenset()  # rows that end later
+
+    @property
+    def ticks(self) -> int:
+        return self.end - self.onset
+
+
+def write(melody: Melody, style: str = "line") -> str:
+    """A melody in one of the representations: "line", "fields" (@clef: lines), "json", "marc" or "music".
+
+    >>> write(Melody.from_notes([0, 1, 2], [1, 1, 2], [60, 62, 64]))
+    "%G-2 '4CD2E"
+    """
+    if style not in _STYLES:
+        raise ValueError(f"style must be one of {', '.join(_STYLES)}; got {style!r}")
+    clef, key, metre = melody.clef or "G-2", melody.key_signature or "", melody.metre or ""
+    return _STYLES[style](clef, key, metre, write_music(melody))
+
+
+def _line(clef: str, key: str, metre: str, music: str) -> str:
+    return f"%{clef}" + (f"@{metre}" if metre else "") + (f"${key}" if key else "") + f" {music}"
+
+
+def _fields(clef: str, key: str, metre: str, music: str) -> str:
+    named = (("clef", clef), ("keysig", key), ("timesig", metre), ("data", music))
+    return "\n".join(f"@{name}:{value}" for name, value in named if value)
+
+
+def _json(clef: str, key: str, metre: str, music: str) -> str:
+    named = {"clef": clef, "keysig": key, "timesig": metre, "data": music}
+    return json.dumps({name: value for name, value in named.items() if value})
+
+
+def _marc(clef: str, key: str, metre: str, music: str) -> str:
+    named = (("g", clef), ("n", key), ("o", metre), ("p", music))
+    return " ".join(f"${name} {value}" for name, value in named if value)
+
+
+_STYLES = {"line": _line, "fields": _fields, "json": _json, "marc": _marc, "music": lambda c, k, m, music: music}
+
+
+def write_music(melody: Melody) -> str:
+    """The music string alone."""
+    return _Writer(melody).write()
+
+
+class _Writer:
+    def __init__(self, melody: Melody):
+        self.melody = melody
+        self.out: list[str] = []
+        self.octave: int | None = None
+        self.length = ""
+        self.key = read_key_signature(melody.key_signature).alterations if melody.key_signature else NO_ALTERATIONS
+        self.measure = read_time_signature(melody.metre).measure_ticks if melody.metre else WHOLE_NOTE_TICKS
+        self.bar_alterations: dict[tuple[str, int], int] = {}
+        self.bars = {int(tick) for tick in melody.barlines_ticks}
+        self.changes: dict[int, list[SignatureChange]] = {}
+        for change in melody.changes:
+            self.changes.setdefault(change.onset_ticks, []).append(change)
+        notes = melody.notes
+        self.graces: dict[int, list[int]] = {}
+        for row in notes["is_grace"].nonzero()[0].tolist():
+            self.graces.setdefault(int(notes["onset_ticks"][row]), []).append(row)
+        self.midi, self.base40 = notes["pitch_midi"].tolist(), notes["pitch_base40"].tolist()
+        self.durations = notes["duration_ticks"].tolist()
+        self.onsets, self.ends = (
+            notes["onset_ticks"].tolist(),
+            (notes["onset_ticks"] + notes["duration_ticks"]).tolist(),
+        )
+        self.at_bar_start = True
+        if len(set(notes["voice"].tolist())) > 1:
+            raise NotationError(Problem("voices cannot be written in Plaine & Easie", "one voice, with chords"))
+
+    def write(self) -> str:
+        pieces = list(self._pieces())
+        index = 0
+        while index < len(pieces):
+            self._signs(pieces[index].onset)
+            index = self._run(pieces, index)
+        end = pieces[-1].end if pieces else 0
+        self._signs(end)
+        return "".join(self.out).strip()
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    def _pieces(self) -> Iterator[_Piece]:
+        plain = (~self.melody.notes["is_grace"]).nonzero()[0].tolist()
+        cuts = {0, *self.bars, *self.changes, *self.graces}
+        for row in plain:
+            cuts |= {self.onsets[row], self.ends[row]}
+        edges, sounding, upcoming = sorted(cuts), [], iter([*plain, -1])
+        following = next(upcoming)
+        for left, right in pairwise(edges):
+            sounding = [row for row in sounding if self.ends[row] > left]
+            while following >= 0 and self.onsets[following] == left:
+                sounding.append(following)
+                following = next(upcoming)
+            yield _Piece(
+                left,
+                right,
+                tuple(sounding),
+                frozenset(row for row in sounding if self.onsets[row] < left),
+                frozenset(row for row in sounding if self.ends[row] > right),
+            )
+
+    def _run(self, pieces: list[_Piece], index: int) -> int:
+        """Write one piece, or a tuplet of several; return the index of the next piece."""
+        piece = pieces[index]
+        measures, left_over = divmod(piece.ticks, self.measure)
+        whole_bars = measures and not left_over and piece.end in self.bars and self.at_bar_start
+        if not piece.rows and whole_bars:
+            self.out.append(f"={measures}" if measures > 1 else "=")
+            return index + 1
+        lengths = _values(piece.ticks)
+        if lengths:
+            self._piece(piece, lengths)
+            return index + 1
+        count, stop = self._tuplet(pieces, index)
+        scale, plain = count, 1 << (count - 1).bit_length() - 1
+        self.out.append("(")
+        self.length = ""
+        for inner in pieces[index:stop]:
+            if inner is not piece:
+                self._signs(inner.onset)
+            self._piece(inner, _values(_scaled(inner, scale, plain)) or [])
+        self.out.append(f";{count})")
+        return stop
+
+    def _tuplet(self, pieces: list[_Piece], index: int) -> tuple[int, int]:
+        """The smallest tuplet number that makes the piece writable, and where its group ends.
+
+        The group goes on while time is off the plain grid, but never across a bar line or another sign.
+        """
+        for count in _TUPLETS:
+            plain = 1 << (count - 1).bit_length() - 1
+            stop = index
+            while stop < len(pieces) and _values(_scaled(pieces[stop], count, plain)):
+                stop += 1
+                here = pieces[stop - 1].end
+                if _values(here - pieces[index].onset) or here in self.bars or here in self.changes:
+                    break
+            if stop > index:
+                return count, stop
+        raise NotationError(Problem("a length that Plaine & Easie cannot write", found=f"{pieces[index].ticks} ticks"))
+
+    # -- signs ------------------------------------------------------------------------------------------------------
+
+    def _signs(self, tick: int) -> None:
+        """The bar line, the changes and the grace notes that stand at a place in time."""
+        self.at_bar_start = tick == 0 or tick in self.bars
+        if tick in self.bars:
+            self.bars.discard(tick)
+            self.out.append("/")
+            self.bar_alterations.clear()
+        changes = self.changes.pop(tick, ())
+        for change in changes:
+            for sign, value in (("%", change.clef), ("$", change.key_signature), ("@", change.metre)):
+                self.out.append(f"{sign}{value}" if value is not None else "")
+            if change.key_signature is not None:
+                self.key = read_key_signature(change.key_signature).alterations
+            if change.metre is not None:
+                self.measure = read_time_signature(change.metre).measure_ticks
+        if changes:
+            self.out.append(" ")
+        self._grace_notes(self.graces.pop(tick, []))
+
+    def _grace_notes(self, rows: list[int]) -> None:
+        for duration, group in groupby(rows, key=self.durations.__getitem__):
+            chord = list(group)
+            if duration == 0:
+                for row in chord:
+                    self.out.append("g")
+                    self._name(row)
+                continue
+            values = _values(duration)
+            if values is None or len(values) > 1:
+                raise NotationError(Problem("a grace note that Plaine & Easie cannot write", found=f"{duration} ticks"))
+            self.out.append("qq" if len(chord) > 1 else "q")
+            for row in chord:
+                self._value(values[0])
+                self._name(row)
+            self.out.append("r" if len(chord) > 1 else "")
+
+    def _piece(self, piece: _Piece, values: list[str]) -> None:
+        # A "+" after the last note of a chord ties all of it, one before "^" only its own note: so notes that end
+        # here come last.
+        rows = sorted(piece.rows, key=lambda row: row not in piece.going_on)
+        for position, value in enumerate(values):
+            self._value(value)
+            inner = position < len(values) - 1
+            for number, row in enumerate(rows):
+                self.out.append("^" if number else "")
+                self._name(row, tied=row in piece.continuing or position > 0)
+                alone = not inner and len(piece.going_on) < len(rows)
+                if row in piece.going_on and alone:
+                    self.out.append("+")
+            if not rows:
+                self.out.append("-")
+            elif inner or len(piece.going_on) == len(rows):
+                self.out.append("+")
+
+    def _value(self, value: str) -> None:
+        if value != self.length:
+            self.out.append(value)
+            self.length = value
+
+    def _name(self, row: int, tied: bool = False) -> None:
+        letter, octave, alter = _spelling(self.base40[row], self.midi[row])
+        if octave != self.octave:
+            self.octave = octave
+            mark = "'" * (octave - 3) if octave >= 4 else "," * (4 - octave)
+            # A length just written stays in front of the octave mark: the reader takes them in any order.
+            self.out.append(mark)
+        name = (letter, octave)
+        if not tied and alter != self.bar_alterations.get(name, self.key.get(letter, 0)):
+            self.out.append(_ACCIDENTALS[alter])
+            self.bar_alterations[name] = alter
+        self.out.append(letter)
+
+
+def _scaled(piece: _Piece, count: int, plain: int) -> int:
+    ticks = piece.ticks * count
+    return ticks // plain if ticks % plain == 0 else 0
+
+
+def _values(ticks: int) -> list[str] | None:
+    """Note values that add up to a length, longest first, or None."""
+    values: list[str] = []
+    for single in _DESCENDING if ticks not in _SINGLE else [ticks]:
+        while single <= ticks:
+            values.append(_SINGLE[single])
+            ticks -= single
+    return values if values and not ticks else None
+
+
+def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
+    octave, within = divmod(base40, 40)
+    index = max(k for k, low in enumerate(_BASE40_LETTERS) if low <= within)
+    alter = within - _BASE40_LETTERS[index] - 2
+    natural = 12 * octave + 12 + (0, 2, 4, 5, 7, 9, 11)[index]
+    if alter not in _ACCIDENTALS or natural + alter != midi:
+        raise NotationError(
+            Problem("a pitch whose spelling and sound disagree", f"base-40 number of MIDI pitch {midi}", str(base40))
+        )
+    return _LETTERS[index], octave, alter
