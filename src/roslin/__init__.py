@@ -1,1 +1,64 @@
-"""Roslin finds melodies that resemble each other, and measures how well anything finds them."""
+"""Roslin finds melodies that resemble each other, and measures how well anything finds them.
+
+Names are loaded when they are first used, so that `import roslin` and `roslin --help` stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roslin.api import Collection, Selection
+    from roslin.errors import (
+        CollectionError,
+        FilterError,
+        FormatError,
+        MelodyError,
+        NotationError,
+        RoslinError,
+        UnknownNameError,
+    )
+    from roslin.matchers import Matcher, matcher, matchers
+    from roslin.melody import TICKS_PER_QUARTER, Melody
+    from roslin.notation import load, records
+    from roslin.search import Run
+
+__all__ = [
+    "TICKS_PER_QUARTER",
+    "Collection",
+    "CollectionError",
+    "FilterError",
+    "FormatError",
+    "Matcher",
+    "Melody",
+    "MelodyError",
+    "NotationError",
+    "RoslinError",
+    "Run",
+    "Selection",
+    "UnknownNameError",
+    "load",
+    "matcher",
+    "matchers",
+    "records",
+]
+
+_HOME = {
+    **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
+    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
+    **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
+    **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
+    **dict.fromkeys(("load", "records"), "roslin.notation"),
+    "Run": "roslin.search",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'roslin' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -17,7 +17,7 @@ from roslin.errors import FormatError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import jsonl, marcxml, pae
 from roslin.notation.records import Record
-from roslin.notation.sources import open_streams, read_all
+from roslin.notation.sources import DAMAGED, open_streams, read_all
 
 __all__ = ["FORMATS", "Format", "Record", "Source", "load", "records"]
 
@@ -72,11 +72,15 @@ def records(source: Source, format: str | None = None, *, strict: bool = True) -
     """One record for each melody in a source, with the problems of each. Streams: memory does not grow with the file."""
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
-    for name, stream in _streams(source):
-        head = stream.peek(_HEAD_BYTES)[:_HEAD_BYTES]
-        chosen = FORMATS[format] if format else _detect(head, name)
-        for record in chosen.read(stream, strict=strict):
-            yield record.at(file=name)
+    name = ""
+    try:
+        for name, stream in _streams(source):
+            head = stream.peek(_HEAD_BYTES)[:_HEAD_BYTES]
+            chosen = FORMATS[format] if format else _detect(head, name)
+            for record in chosen.read(stream, strict=strict):
+                yield record.at(file=name)
+    except DAMAGED as error:
+        raise FormatError(f"{name or source!r}: cannot be read to its end: {error}") from error
 
 
 def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:

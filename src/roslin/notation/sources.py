@@ -1,6 +1,7 @@
 """Where bytes come from: a file, a compressed file, or every file in a zip archive.
 
-Everything is a stream, so that an export of any size can be read in little memory.
+Everything is a stream, so that an export of any size can be read in little memory. A damaged file raises one of
+`DAMAGED` when the damage is reached; `notation.records` turns that into a refusal.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from roslin.errors import FormatError
 
-__all__ = ["open_streams"]
+__all__ = ["DAMAGED", "open_streams", "read_all"]
 
-_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+# What reading a damaged or unreadable file raises, here and wherever its stream is read.
+DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 
 def open_streams(path: Path) -> Iterator[tuple[str, io.BufferedReader]]:
@@ -26,7 +27,7 @@ def open_streams(path: Path) -> Iterator[tuple[str, io.BufferedReader]]:
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no such file"
         raise FormatError(f"{path}: {what}; expected a file")
-    with _refusing_damage(path), path.open("rb") as file:
+    with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(b"\x1f\x8b"):
@@ -44,14 +45,6 @@ def open_streams(path: Path) -> Iterator[tuple[str, io.BufferedReader]]:
 
 def _buffered(stream: object) -> io.BufferedReader:
     return io.BufferedReader(stream)  # type: ignore[arg-type]  # GzipFile and ZipExtFile are raw enough
-
-
-@contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGED as error:
-        raise FormatError(f"{path}: cannot be read: {error}") from error
 
 
 def read_all(stream: BinaryIO, limit: int) -> bytes:

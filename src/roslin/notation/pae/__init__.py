@@ -82,7 +82,7 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
     clef, clef_problem = read_clef(incipit.clef) if incipit.clef else ("", None)
     key = read_key_signature(incipit.key_signature)
     time = read_time_signature(incipit.time_signature or "c")
-    problems = [problem for problem in (clef_problem, key.problem, time.problem) if problem]
+    problems = [problem for problem in (*incipit.problems, clef_problem, key.problem, time.problem) if problem]
     if problems and strict:
         return _refused(incipit, problems[0])
 

@@ -47,6 +47,7 @@ _NEUME = "7."  # version 1's sign for notes without a length; read as quarters
 _SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 _BASE40 = {"C": 2, "D": 8, "E": 14, "F": 19, "G": 25, "A": 31, "B": 37}
 _ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
+_OTHER_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "N": 0, "Y": -1}
 _LOWEST_OCTAVE, _HIGHEST_OCTAVE = -1, 9
 
 _OCTAVE_MARKS = re.compile(r"'+|,+")
@@ -131,6 +132,7 @@ class MusicReader:
         self.length_index = 0
         self.length_end = -1
         self.accidental: int | None = None
+        self.accidental_column = 0
         self.bar_alterations: dict[tuple[str, int], int] = {}
         self.ties: dict[tuple[str, int], int] = {}
         self.tie_column = 0
@@ -185,7 +187,7 @@ class MusicReader:
         rows = zip(self.onsets, durations, self.midi, self.base40, self.graces, voices, columns, strict=True)
         return note_table([row for number, row in enumerate(rows) if root[number] == number])
 
-    # -- problems ---------------------------------------------------------------------------------------------------
+    # -- problems -----------------------------------------------------------------------------------------------------
 
     def _problem(self, reason: str, column: int, expected: str = "", found: str = "") -> None:
         problem = Problem(reason, expected, found, column)
@@ -210,7 +212,7 @@ class MusicReader:
         found = repr(entity[0]) if entity else self._found(start)
         self._problem("unreadable sign, left out", start + 1, _NOTE_OR_SIGN, found)
 
-    # -- notes and rests --------------------------------------------------------------------------------------------
+    # -- notes and rests ----------------------------------------------------------------------------------------------
 
     def _letter(self) -> None:
         self._note(self.text[self.position])
@@ -249,7 +251,7 @@ class MusicReader:
             earlier = -1 if grace else self._tied_row(letter, octave, alter)
             self.joins_chord = self.chords_have_end
         else:
-            self._drop_ties_before_chord()
+            self._drop_stale_ties()
             self.event_row = row
             onset = self.time
             if self.grace:
@@ -287,9 +289,9 @@ class MusicReader:
             return earlier
         return -1
 
-    def _drop_ties_before_chord(self) -> None:
+    def _drop_stale_ties(self) -> None:
         """A tie that met no note of its pitch in the event that just ended leads nowhere."""
-        if self.ties and not self.grace and self.event_row >= 0 and self.onsets[self.event_row] >= 0:
+        if self.ties and not self.grace and self.event_row >= 0 and not self.graces[self.event_row]:
             first = min(self.ties.values())
             if first < self.event_row:
                 self._lost_tie()
@@ -300,6 +302,11 @@ class MusicReader:
         self.ties.clear()
         self.tie_column = 0
 
+    def _drop_accidental(self) -> None:
+        if self.accidental is not None:
+            self.accidental = None
+            self._problem("accidental without a note", self.accidental_column, "a note", self._found(self.position))
+
     def _rest(self) -> None:
         old = _OLD_MEASURE_REST.match(self.text, self.position)
         if old:
@@ -307,6 +314,7 @@ class MusicReader:
             self.position = old.end()
             self._rest_measures(old[1], old.start() + 1)
             return
+        self._drop_accidental()
         self.position += 1
         if not self.grace:
             if self.ties:
@@ -354,13 +362,15 @@ class MusicReader:
     def _accidental_sign(self) -> None:
         match = _match(_ACCIDENTAL, self)
         self.accidental = _ACCIDENTALS[match[0]]
+        self.accidental_column = match.start() + 1
         self.position = match.end()
 
     # -- what stands after a note -------------------------------------------------------------------------------------
 
     def _after_note(self) -> None:
-        """Trill, fermata, ligature: they change neither pitch nor time."""
-        if self.event_end != self.position:
+        """Trill, fermata, ligature: they change neither pitch nor time. Version 2 has "2p^CE>" for a chord."""
+        before_chord = self.text.startswith("p^", self.position)
+        if self.event_end != self.position and not before_chord:
             self._problem("sign that follows a note", self.position + 1, "a note before it", self._found(self.position))
         else:
             self.event_end += 1
@@ -455,7 +465,7 @@ class MusicReader:
             self._problem("tuplet inside a tuplet", start + 1, ") before the next (", "'('")
             self._end_tuplet()
         self.tuplet = _Span(self.time, len(self.onsets), start + 1)
-        self.tuplet_total = self.lengths[self.length_index] if self.length_end == start else 0
+        self.tuplet_total = self.lengths[-1] if self.length_end == start else 0
         self.tuplet_count = 0
 
     def _tuplet_number(self) -> None:
@@ -505,7 +515,7 @@ class MusicReader:
             self.onsets[row] = group.time + start
         self.time = group.time + total
 
-    # -- grace notes ----------------------------------------------------------------------------------------------------
+    # -- grace notes --------------------------------------------------------------------------------------------------
 
     def _acciaccatura(self) -> None:
         self.grace, self.grace_notes_left = "g", 1
@@ -548,7 +558,7 @@ class MusicReader:
         else:
             self._problem("end of a grace group that was not begun", self.position, "qq or y before r", "'r'")
 
-    # -- bars and repetitions ---------------------------------------------------------------------------------------------
+    # -- bars and repetitions -----------------------------------------------------------------------------------------
 
     def _bar_line(self) -> None:
         match = _BAR_LINE.match(self.text, self.position)
@@ -565,6 +575,9 @@ class MusicReader:
         if self.chord_column:
             self._problem("chord without an end", self.chord_column, "> before the bar line", repr(match[0]))
             self.chord_column, self.joins_chord = 0, False
+        if self.figure is not None and self.figure.row < len(self.onsets):
+            self._problem("bar line in a repeated figure", match.start() + 1, "! before the bar line", repr(match[0]))
+        self._drop_accidental()
         self.position = match.end()
         self.bar_alterations.clear()
         here = _Span(self.time, len(self.onsets), match.start() + 1)
@@ -625,7 +638,7 @@ class MusicReader:
         self.time += last.time - first.time
         self.event_row = -1
 
-    # -- changes and the rest ---------------------------------------------------------------------------------------------
+    # -- changes and the rest -----------------------------------------------------------------------------------------
 
     def _clef_change(self) -> None:
         match = _match(_CLEF_CHANGE, self)
@@ -661,7 +674,7 @@ class MusicReader:
         match = _match(_VALIDITY_NOTE, self)
         self.position = match.end()
 
-    # -- signs of old catalogues ------------------------------------------------------------------------------------------
+    # -- signs of old catalogues --------------------------------------------------------------------------------------
 
     def _double_quote(self) -> None:
         marks = 0
@@ -671,17 +684,10 @@ class MusicReader:
             end += 1
         self._set_octave(3 + marks, end)
 
-    def _other_sharp(self) -> None:
-        self.accidental = 1
+    def _other_accidental(self) -> None:
+        self.accidental = _OTHER_ACCIDENTALS[self.text[self.position]]
         self.position += 1
-
-    def _other_natural(self) -> None:
-        self.accidental = 0
-        self.position += 1
-
-    def _other_flat(self) -> None:
-        self.accidental = -1
-        self.position += 1
+        self.accidental_column = self.position
 
     def _lower_case_note(self) -> None:
         self._note(self.text[self.position].upper())
@@ -691,10 +697,11 @@ class MusicReader:
         remark = _REMARK.match(self.text, self.position)
         self.position = remark.end() if remark else self.position + 1
 
-    # -- the end ----------------------------------------------------------------------------------------------------------
+    # -- the end ------------------------------------------------------------------------------------------------------
 
     def _end(self) -> None:
         end = "the end"
+        self._drop_stale_ties()
         if self.tuplet is not None:
             self._problem("tuplet without an end", self.tuplet.column, ")", end)
             self._end_tuplet()
@@ -706,8 +713,7 @@ class MusicReader:
             self._problem("grace note without a note", self.grace_column, "a note after it", end)
         if self.chord_column or (self.joins_chord and not self.chords_have_end):
             self._problem("chord without an end", self.chord_column or len(self.text), "another note", end)
-        if self.accidental is not None:
-            self._problem("accidental without a note", len(self.text), "a note", end)
+        self._drop_accidental()
         # A tie at the very end leads out of the incipit: that is how a note cut off by the end of the line is written.
 
 
@@ -761,9 +767,9 @@ _READERS: dict[str, Callable[[MusicReader], None]] = {
 # Not in the code, but in catalogues: what it means there, and how it is read.
 _DIALECT: dict[str, tuple[str, Callable[[MusicReader], None]]] = {
     '"': ("octave marks written with a double quote", MusicReader._double_quote),
-    **dict.fromkeys("#♯X", ("sharp written otherwise than x", MusicReader._other_sharp)),
-    "N": ("natural written N", MusicReader._other_natural),
-    "Y": ("flat written Y", MusicReader._other_flat),
+    **dict.fromkeys("#♯X", ("sharp written otherwise than x", MusicReader._other_accidental)),
+    "N": ("natural written N", MusicReader._other_accidental),
+    "Y": ("flat written Y", MusicReader._other_accidental),
     **dict.fromkeys("acde", ("note name in lower case", MusicReader._lower_case_note)),
     "Q": ("grace note written Q", MusicReader._appoggiatura),
     "T": ("trill written T", MusicReader._space),

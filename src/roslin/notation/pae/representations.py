@@ -33,6 +33,7 @@ class Incipit:
     time_signature: str = ""
     version: int | None = None
     line: int = 0
+    problems: tuple[Problem, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,6 +83,7 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0) -> Incipit:
         time_signature=header.get("time") or str(fields.get("timesig") or ""),
         version=version,
         line=line,
+        problems=(Problem("subfields in front of the music", "music alone", repr(old[0]), 1),) if old else (),
         metadata=metadata,
     )
 

@@ -122,8 +122,9 @@ def read_time_signature(text: str) -> TimeSignature:
         return TimeSignature(tidy, parts[0])
     problem = Problem("unreadable time signature", "such as 3/4, c, c/ or o", repr(text))
     found = _FRACTION.search(text.replace(":", "/"))
-    if found:
-        return TimeSignature(found[0], _measure_ticks(found[0]), problem)
+    guess = found[0] if found else tidy.lower().rstrip("/") if tidy != "C/" else "c/"
+    if _measure_ticks(guess):
+        return TimeSignature(guess, _measure_ticks(guess), problem)
     return TimeSignature("", WHOLE_NOTE_TICKS, problem)
 
 

@@ -1,0 +1,39 @@
+# make demo    set everything up and show what Roslin does
+# make test    set everything up and run the tests
+# make check   formatting, lint, types, direction of imports
+# make lock    renew requirements.lock
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check docs lock clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+demo: .venv/ready-demo
+	@.venv/bin/roslin demo --output demo
+
+test: .venv/ready-test
+	@tools/install_programs.sh
+	@.venv/bin/python -m pytest
+
+check: .venv/ready-test
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/python -m pytest -q tests/test_architecture.py
+
+docs: .venv/ready-docs
+	.venv/bin/python -m sphinx -W -q docs docs/_build
+	@echo "Open docs/_build/index.html"
+
+lock:
+	uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate --no-header pyproject.toml \
+		--upgrade -o requirements.lock
+	@sed -i '1i # Exact versions that the tests ran with, for every platform. Made by: make lock' requirements.lock
+
+clean:
+	rm -rf .venv demo docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/ready-%: pyproject.toml requirements.lock tools/environment.sh
+	@tools/environment.sh $*
+	@touch $@

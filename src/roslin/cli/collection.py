@@ -1,0 +1,151 @@
+"""roslin collection build, add, remove, info, check, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Build and look after collections of melodies.", no_args_is_help=True, rich_markup_mode=None)
+
+_SUFFIX = ".roslin"
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Refuse every melody with a fault, also one that could be read.")
+]
+CollectionArgument = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
+
+
+@app.command("build")
+def build_command(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")
+    ],
+    strict: StrictOption = False,
+) -> None:
+    """Make a collection from files and folders.
+
+    A record that cannot be read is left out and listed in NAME.roslin/rejects.tsv.
+    A collection of that name is replaced when the new one is complete.
+
+    Example: roslin collection build incipits.jsonl.gz export.xml tunes/ mine.roslin
+    """
+    from roslin.collection import write
+
+    sources, target = _sources_and_target(paths)
+    with progress_bar("Reading") as progress:
+        report = write.build(sources, target, strict=strict, progress=progress)
+    _tell(report)
+
+
+@app.command("add")
+def add_command(
+    paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
+    strict: StrictOption = False,
+) -> None:
+    """Add melodies to a collection.
+
+    Example: roslin collection add more.pae mine.roslin
+    """
+    from roslin.collection import write
+
+    sources, target = _sources_and_target(paths)
+    with progress_bar("Reading") as progress:
+        report = write.add(sources, target, strict=strict, progress=progress)
+    _tell(report)
+
+
+@app.command("remove")
+def remove_command(
+    collection: CollectionArgument,
+    ids: Annotated[list[str], typer.Argument(help="The ids of the melodies to remove.")],
+) -> None:
+    """Remove melodies by id.
+
+    Example: roslin collection remove mine.roslin 840010000-1.1.1
+    """
+    from roslin.collection import write
+
+    with progress_bar("Writing") as progress:
+        left = write.remove(ids, collection, progress=progress)
+    typer.echo(f"{len(set(ids))} melodies removed; {left} left")
+
+
+@app.command("info")
+def info_command(collection: CollectionArgument, format: FormatOption = Format.table) -> None:
+    """What a collection holds.
+
+    Example: roslin collection info mine.roslin
+    """
+    from roslin.collection.store import Store
+
+    with Store(collection) as store:
+        shown = ("melodies", "notes", "written", "roslin", "format_version", "arrays_sha256")
+        rows = [{"name": name, "value": store.about[name]} for name in shown]
+        size = sum(file.stat().st_size for file in store.path.iterdir() if file.is_file())
+        rows.append({"name": "megabytes", "value": f"{size / 1e6:.1f}"})
+        sources = "SELECT source, count(*) FROM melodies GROUP BY source ORDER BY count(*) DESC, source LIMIT 20"
+        rows += [
+            {"name": f"from {source or 'elsewhere'}", "value": str(count)}
+            for source, count in store.connection.execute(sources)
+        ]
+    print_rows(rows, ("name", "value"), format)
+
+
+@app.command("check")
+def check_command(collection: CollectionArgument) -> None:
+    """Look for damage; exit code 1 when there is any.
+
+    Example: roslin collection check mine.roslin
+    """
+    from roslin.collection.check import check
+
+    faults = check(collection)
+    for fault in faults:
+        typer.echo(fault)
+    typer.echo(f"{collection}: {'damaged' if faults else 'whole'}")
+    raise typer.Exit(1 if faults else 0)
+
+
+@app.command("export")
+def export_command(
+    collection: CollectionArgument,
+    target: Annotated[Path, typer.Argument(help="The file to write: .jsonl, .pae or .parquet.")],
+    kind: Annotated[str | None, typer.Option("--as", help="jsonl, pae or parquet, whatever the file's name.")] = None,
+) -> None:
+    """Write a collection to one file.
+
+    Example: roslin collection export mine.roslin mine.jsonl
+    """
+    from roslin.collection.export import export
+    from roslin.collection.store import Store
+
+    with Store(collection) as store:
+        written, skipped = export(store, target, kind)
+    typer.echo(f"{written} melodies written to {target}" + (f"; {skipped} cannot be written so" if skipped else ""))
+
+
+def _sources_and_target(paths: list[Path]) -> tuple[list[Path], Path]:
+    targets = [path for path in paths if path.suffix == _SUFFIX]
+    sources = [path for path in paths if path.suffix != _SUFFIX]
+    if len(targets) != 1:
+        raise typer.BadParameter(f"name exactly one collection, NAME{_SUFFIX}; got {len(targets)}")
+    if not sources:
+        raise typer.BadParameter("name at least one file or folder to read")
+    for source in sources:
+        if not source.exists():
+            raise typer.BadParameter(f"{source}: there is no such file or folder")
+    return sources, targets[0]
+
+
+def _tell(report: object) -> None:
+    from roslin.collection.write import BuildReport
+
+    assert isinstance(report, BuildReport)
+    for reason, count in report.warnings.items():
+        remark(f"  {count:7d} with a warning: {reason}")
+    typer.echo(str(report))

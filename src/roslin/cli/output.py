@@ -1,0 +1,91 @@
+"""How commands print: rows as a table, as tab-separated values, or as JSON; and a bar for what takes long."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Format", "FormatOption", "print_rows", "progress_bar", "remark"]
+
+_WAIT_SECONDS = 1.0
+
+
+class Format(StrEnum):
+    """How to print rows."""
+
+    table = "table"
+    tsv = "tsv"
+    json = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], format: Format) -> None:
+    """Print rows to stdout. Numbers keep their full precision except in a table."""
+    if format is Format.json:
+        typer.echo(
+            json.dumps([{name: row.get(name) for name in columns} for row in rows], ensure_ascii=False, indent=1)
+        )
+    elif format is Format.tsv:
+        typer.echo("\t".join(columns))
+        for row in rows:
+            typer.echo("\t".join(" ".join(str(row.get(name, "")).split()) for name in columns))
+    else:
+        _print_table(rows, columns)
+
+
+def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    cells = [[_cell(row.get(name)) for name in columns] for row in rows]
+    widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+    numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
+    for line in [list(columns), *cells]:
+        padded = (
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        )
+        typer.echo("  ".join(padded).rstrip())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.4f}" if isinstance(value, float) else " ".join(str(value).split())
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def remark(text: str) -> None:
+    """Something for the person, not for the next program."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, str], None]]:
+    """A function to call with (how many so far, what is being read). Shows a bar on a terminal, after a second."""
+    if not sys.stderr.isatty():
+        yield lambda count, label: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=None)
+    began = time.monotonic()
+
+    def advance(count: int, label: str) -> None:
+        if not bar.live.is_started and time.monotonic() - began > _WAIT_SECONDS:
+            bar.start()
+        bar.update(task, completed=count, description=f"{what}: {label}")
+
+    try:
+        yield advance
+    finally:
+        bar.stop()

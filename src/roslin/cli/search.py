@@ -1,0 +1,103 @@
+"""roslin search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+
+if TYPE_CHECKING:
+    from roslin.api import Collection
+    from roslin.melody import Melody
+    from roslin.search import Run
+
+__all__ = ["print_run", "search_command", "write_page"]
+
+
+def search_command(
+    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file with the query.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="A melody of the collection as the query.")] = None,
+    number: Annotated[int | None, typer.Option("--number", help="Which melody of the file, from 1.")] = None,
+    matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "dp",
+    k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
+    html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
+    run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Find the melodies most similar to a query.
+
+    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5
+    """
+    if sum(value is not None for value in (pae, file, id)) != 1:
+        raise typer.BadParameter("give the query with exactly one of --pae, --file and --id")
+    from roslin.api import Collection
+
+    with Collection(collection) as opened:
+        if id is not None:
+            query = opened[id]
+        elif pae is not None:
+            query = _query_from_text(pae, strict=not lenient)
+        else:
+            assert file is not None
+            query = _query_from_file(file, number, strict=not lenient)
+        with progress_bar("Searching") as progress:
+            progress(0, str(matcher))
+            run = opened.search(query, matcher, k, exclude=() if id is None else (id,))
+        print_run(opened, run, format)
+        if html is not None:
+            write_page(opened, query, run, html)
+            remark(f"page written to {html}")
+    if run_file is not None:
+        run_file.write_text(run.to_trec(), encoding="utf-8")
+
+
+def print_run(collection: Collection, run: Run, format: Format) -> None:
+    """Print a ranked list with what the collection says about each melody."""
+    melodies = collection.melodies(collection.numbers(run.ids))
+    rows = [
+        {
+            "rank": hit.rank,
+            "distance": hit.distance,
+            "id": hit.id,
+            "title": melody.title,
+            "composer": melody.composer,
+            "key": melody.key,
+            "metre": melody.metre,
+        }
+        for hit, melody in zip(run, melodies, strict=True)
+    ]
+    print_rows(rows, ("rank", "distance", "id", "title", "composer", "key", "metre"), format)
+
+
+def write_page(collection: Collection, query: Melody, run: Run, target: Path) -> None:
+    """Write a ranked list as one page that needs nothing else."""
+    from importlib.metadata import version
+
+    from roslin.report.html import results_page
+
+    melodies = list(collection.melodies(collection.numbers(run.ids)))
+    note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
+    target.write_text(results_page(query, run, melodies, note), encoding="utf-8")
+
+
+def _query_from_text(text: str, *, strict: bool) -> Melody:
+    from roslin.notation import pae
+
+    return pae.read(text, strict=strict)
+
+
+def _query_from_file(path: Path, number: int | None, *, strict: bool) -> Melody:
+    from roslin.notation import load
+
+    melodies = load(path, strict=strict)
+    if number is None and len(melodies) != 1:
+        raise typer.BadParameter(f"{path} holds {len(melodies)} melodies; choose one with --number")
+    if number is not None and not 1 <= number <= len(melodies):
+        raise typer.BadParameter(f"--number must be from 1 to {len(melodies)}; got {number}")
+    return melodies[(number or 1) - 1]

@@ -1,0 +1,9 @@
+"""Many melodies on disk: build, read, filter, check, export.
+
+files    the folder and how a new state replaces an old one
+write    build, add, remove
+store    reading
+filters  features of paper 002 as SQL and sentences
+check    integrity
+export   JSON Lines, Plaine & Easie, Parquet
+"""

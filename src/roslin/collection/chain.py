@@ -1,0 +1,161 @@
+"""A filter as a value, and chains of filters applied to a collection (paper 002, section 3.1).
+
+A filter is a condition in SQL with bound parameters, and a sentence. It keeps the melodies for which the condition is
+true; a melody that lacks the feature (too few notes) goes. Each step of a chain works on what the one before left and
+reports how many it removed.
+
+A condition speaks of the tables of schema.sql by name. It is asked of `features`, which has one row for each melody,
+joined with the filter's own table where that is `strings` or `melodies`. Conditions on `features` alone are cheap: they
+are asked again, together, at every step. What any other filter leaves is handed to the next step as a JSON list.
+Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import CollectionError
+from roslin.represent.edits import EditCosts, edit_distance_from
+
+__all__ = ["EDIT_DISTANCE", "Filter", "FilterReport", "FilterStep", "Parameter", "apply_filters", "costs_as_text"]
+
+EDIT_DISTANCE = "roslin_edit_distance"  # SQL function (query, candidate, costs as text)
+
+Parameter = str | int | float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Filter:
+    """One condition. `name` is how to make it again, `table` the table that `sql` speaks of."""
+
+    name: str
+    table: str
+    sql: str
+    parameters: tuple[Parameter, ...]
+    sentence: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class FilterStep:
+    """What one filter of a chain did."""
+
+    filter: Filter
+    removed: int
+    left: int
+
+    @property
+    def sentence(self) -> str:
+        """What the filter asks for."""
+        return self.filter.sentence
+
+    @property
+    def percent_removed(self) -> float:
+        """Of what the step before left."""
+        return 100 * self.removed / (self.removed + self.left) if self.removed else 0.0
+
+    def __str__(self) -> str:
+        percent = f"{self.percent_removed:.0f} %"
+        if percent == "100 %" and self.left:
+            percent = "over 99 %"
+        if percent == "0 %" and self.removed:
+            percent = "under 1 %"
+        return f"{self.sentence} Removed {self.removed:,} ({percent}), {self.left:,} left."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterReport:
+    """A chain of filters applied: `numbers` are the melodies that are left, in ascending order."""
+
+    total: int
+    steps: tuple[FilterStep, ...]
+    numbers: npt.NDArray[np.int64]
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.total:,} melodies.", *map(str, self.steps)])
+
+
+def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], total: int | None = None) -> FilterReport:
+    """Apply filters one after the other. `total` is the size of the collection, if it is known."""
+    try:
+        if any(EDIT_DISTANCE in step.sql for step in filters):
+            _register_functions(connection)
+        if total is None:
+            (total,) = connection.execute("SELECT count(*) FROM features").fetchone()
+        return _apply(connection, filters, total)
+    except sqlite3.DatabaseError as error:
+        raise CollectionError(f"the collection cannot be filtered: {error}") from error
+
+
+def _apply(connection: sqlite3.Connection, filters: Sequence[Filter], total: int) -> FilterReport:
+    steps: list[FilterStep] = []
+    before, survivors = total, None
+    waiting: list[Filter] = []
+    for step in filters:
+        waiting.append(step)
+        if step.table == "features":
+            left = _ask(connection, "count(*)", survivors, waiting)
+        else:
+            survivors, waiting = _ask(connection, _LIST, survivors, waiting), []
+            left = survivors.count(",") + 1 if survivors != "[]" else 0
+        steps.append(FilterStep(step, before - left, left))
+        before = left
+    if waiting or survivors is None:
+        survivors = _ask(connection, _LIST, survivors, waiting)
+    return FilterReport(total, tuple(steps), np.sort(np.array(json.loads(survivors), dtype=np.int64)))
+
+
+_LIST = "json_group_array(features.number)"
+
+
+def _ask(connection: sqlite3.Connection, wanted: str, survivors: str | None, filters: Sequence[Filter]) -> Any:
+    """Ask for one value about the melodies that pass all these filters, out of a JSON list of survivors or of all."""
+    source, parameters = "features", list[Parameter]()
+    if survivors is not None:
+        # A cross join fixes the order: go through the survivors, look up each.
+        source = "json_each(?) AS survivor CROSS JOIN features ON features.number = survivor.value"
+        parameters.append(survivors)
+    for table in ("strings", "melodies"):
+        if any(step.table == table for step in filters):
+            source += f" JOIN {table} ON {table}.number = features.number"
+    conditions = " AND ".join(f"({step.sql})" for step in filters) or "1"
+    for step in filters:
+        parameters += step.parameters
+    # Only words of our own are put together here; what people typed is bound.
+    statement = f"SELECT {wanted} FROM {source} WHERE {conditions}"  # noqa: S608
+    return connection.execute(statement, parameters).fetchone()[0]
+
+
+def _register_functions(connection: sqlite3.Connection) -> None:
+    """Once for a connection: SQLite refuses to replace a function while somebody reads."""
+    known = connection.execute("SELECT 1 FROM pragma_function_list WHERE name = ?", (EDIT_DISTANCE,)).fetchone()
+    if known is None:
+        connection.create_function(EDIT_DISTANCE, 3, _sql_edit_distance, deterministic=True)
+
+
+def costs_as_text(costs: EditCosts) -> str:
+    """Costs in the form in which the SQL function takes them."""
+    return json.dumps(astuple(costs))
+
+
+@lru_cache(maxsize=32)
+def _prepared(query: str, costs: str) -> Callable[[str], float]:
+    insertion, deletion, replacement, pairs = json.loads(costs)
+    return edit_distance_from(query, EditCosts(insertion, deletion, replacement, tuple(map(tuple, pairs))))
+
+
+def _sql_edit_distance(query: str, candidate: str, costs: str) -> float:
+    return _prepared(query, costs)(candidate)

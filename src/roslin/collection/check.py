@@ -1,0 +1,76 @@
+"""Is a collection whole? Every test says what it found; the first failure of each kind is reported."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from roslin.collection.files import ARRAY_NAMES
+from roslin.collection.store import Store
+from roslin.represent.features import describe
+
+__all__ = ["check"]
+
+_BLOCK = 2**20
+_SAMPLE = 1000
+
+
+def check(path: str | Path) -> list[str]:
+    """What is wrong with a collection, in sentences; empty when it is whole. One that cannot be opened raises."""
+    with Store(path) as store:
+        return [*_database(store), *_arrays(store), *_counts(store)]
+
+
+def _database(store: Store) -> Iterator[str]:
+    try:
+        for (message,) in store.connection.execute("PRAGMA integrity_check(10)"):
+            if message != "ok":
+                yield f"The database is damaged: {message}"
+    except sqlite3.DatabaseError as error:
+        yield f"The database is damaged: {error}"
+
+
+def _arrays(store: Store) -> Iterator[str]:
+    checksum = hashlib.sha256()
+    for name in ARRAY_NAMES:
+        array = store.array(name)
+        for start in range(0, len(array), _BLOCK):
+            checksum.update(array[start : start + _BLOCK].tobytes())
+    if checksum.hexdigest() != store.about["arrays_sha256"]:
+        yield "The arrays are not those that were written: their checksum differs"
+    for rows, offsets in (("notes", "offsets"), ("barlines", "bar_offsets")):
+        starts = store.array(offsets)
+        if starts[0] != 0 or starts[-1] != len(store.array(rows)) or np.any(np.diff(starts) < 0):
+            yield f"The array {offsets} does not divide the array {rows}"
+
+
+def _counts(store: Store) -> Iterator[str]:
+    try:
+        for table in ("melodies", "features", "strings"):
+            count, first, last = store.connection.execute(
+                f"SELECT count(*), min(number), max(number) FROM {table}"  # noqa: S608 - our own names
+            ).fetchone()
+            if count != len(store) or (count and (first, last) != (0, count - 1)):
+                yield f"The table {table} has {count} rows; expected {len(store)}, numbered from 0"
+                return
+        yield from _features(store)
+    except sqlite3.DatabaseError as error:
+        yield f"The database is damaged: {error}"
+
+
+def _features(store: Store) -> Iterator[str]:
+    """Describe a sample of the melodies again; the database must say the same."""
+    sample = range(0, len(store), max(1, len(store) // _SAMPLE))
+    for number, melody in zip(sample, store.melodies(sample), strict=True):
+        stored = store.connection.execute(
+            "SELECT note_count, pitch_range, max_interval, duration_ratio, chromatic, diatonic, contour, rhythm "
+            "FROM features JOIN strings USING (number) WHERE number = ?",
+            (number,),
+        ).fetchone()
+        if stored != describe(melody)[: len(stored)]:
+            yield f"The features stored for {melody.id} are not those of its notes"
+            return

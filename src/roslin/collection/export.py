@@ -1,0 +1,122 @@
+"""A collection written out for others: JSON Lines (reads back to the same collection), Plaine & Easie, Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from roslin.errors import FormatError, NotationError, UnknownNameError
+from roslin.melody import Melody
+from roslin.notation import jsonl, pae
+from roslin.notation.records import METADATA_FIELDS
+
+__all__ = ["EXPORTS", "export"]
+
+_PARQUET_ROWS = 10_000
+
+
+def export(melodies: Iterable[Melody], target: str | Path, format: str | None = None) -> tuple[int, int]:
+    """Write melodies to a file; (how many were written, how many the format cannot hold).
+
+    The format is told by the suffix unless it is named. The file appears when it is complete.
+    """
+    target = Path(target)
+    name = format or {".parquet": "parquet", ".pae": "pae", ".jsonl": "jsonl"}.get(target.suffix)
+    if name not in EXPORTS:
+        raise UnknownNameError("export format", name or target.suffix, EXPORTS)
+    unfinished = target.with_name(target.name + ".part")
+    try:
+        counts = EXPORTS[name](melodies, unfinished)
+        unfinished.replace(target)
+    except OSError as error:
+        raise FormatError(f"{target}: cannot be written: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return counts
+
+
+def _export_jsonl(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
+    with target.open("w", encoding="utf-8") as file:
+        return _lines(melodies, file, jsonl.write_jsonl), 0
+
+
+def _export_pae(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
+    """`@start:ID ... @end:ID` blocks of fields, the music rewritten in the code's own spelling."""
+    skipped = 0
+    written = 0
+    with target.open("w", encoding="utf-8") as file:
+        for melody in melodies:
+            try:
+                fields = pae.write(melody, "fields")
+            except NotationError:
+                skipped += 1
+                continue
+            named = [
+                f"@{name}:{_one_line(getattr(melody, name))}" for name in ("title", "composer") if getattr(melody, name)
+            ]
+            file.write("\n".join([f"@start:{melody.id}", *named, fields, f"@end:{melody.id}", "", ""]))
+            written += 1
+    return written, skipped
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _lines(melodies: Iterable[Melody], file: IO[str], write: Callable[[Melody], str]) -> int:
+    count = 0
+    for melody in melodies:
+        file.write(write(melody) + "\n")
+        count += 1
+    return count
+
+
+def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
+    """One row a melody: its metadata and a list of notes."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise FormatError("Parquet needs pyarrow; install it with: pip install 'roslin[parquet]'") from None
+    schema = _parquet_schema(pa)
+    count = 0
+    rows: list[dict[str, Any]] = []
+    with pq.ParquetWriter(target, schema) as writer:
+        for melody in melodies:
+            rows.append(_parquet_row(melody))
+            count += 1
+            if len(rows) == _PARQUET_ROWS:
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+                rows.clear()
+        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    return count, 0
+
+
+_TEXT_COLUMNS = (*METADATA_FIELDS, "clef", "key_signature", "metre", "music", "notation")
+_NOTE_TYPES = {
+    "onset_ticks": "int64",
+    "duration_ticks": "int64",
+    "pitch_midi": "int16",
+    "pitch_base40": "int16",
+    "is_grace": "bool_",
+    "voice": "int16",
+}
+
+
+def _parquet_schema(pa: Any) -> Any:
+    note = pa.struct([(name, getattr(pa, kind)()) for name, kind in _NOTE_TYPES.items()])
+    return pa.schema([(name, pa.string()) for name in _TEXT_COLUMNS] + [("notes", pa.list_(note))])
+
+
+def _parquet_row(melody: Melody) -> dict[str, Any]:
+    columns = list(_NOTE_TYPES)
+    notes = [dict(zip(columns, row, strict=True)) for row in melody.notes[columns].tolist()]
+    return {name: getattr(melody, name) for name in _TEXT_COLUMNS} | {"notes": notes}
+
+
+EXPORTS: dict[str, Callable[[Iterable[Melody], Path], tuple[int, int]]] = {
+    "jsonl": _export_jsonl,
+    "pae": _export_pae,
+    "parquet": _export_parquet,
+}

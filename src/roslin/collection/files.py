@@ -1,0 +1,121 @@
+"""The folder `NAME.roslin/`: which files it holds, and how a new state replaces an old one.
+
+    collection.sqlite     metadata, features, interval strings; names the arrays that belong to it
+    notes-TOKEN.npy       all note tables, one after another (melody.NOTE_DTYPE)
+    offsets-TOKEN.npy     where each melody starts in `notes` (one more entry than melodies)
+    barlines-TOKEN.npy    all bar lines, in ticks
+    bar_offsets-TOKEN.npy where each melody starts in `barlines`
+    rejects.tsv           what the last build or add refused: file, line, record, column, reason, expected, found
+    writer.lock           held while somebody writes
+
+A published file is never changed. A writer prepares new files under names of their own (TOKEN is new each time), and
+the last thing it does is to move the new `collection.sqlite` over the old one: one atomic step. A process killed at
+any moment leaves the old state or the new one, and readers need no lock. Leftovers are removed by the next writer.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from roslin.errors import CollectionError
+
+__all__ = [
+    "ARRAY_NAMES",
+    "DATABASE",
+    "FORMAT_VERSION",
+    "REJECTS",
+    "array_path",
+    "holds_other_files",
+    "new_token",
+    "publish",
+    "remove_leftovers",
+    "sync",
+    "workspace",
+    "writing",
+]
+
+FORMAT_VERSION = 1
+DATABASE = "collection.sqlite"
+REJECTS = "rejects.tsv"
+ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
+_LOCK = "writer.lock"
+_NEW = ".new"
+
+
+def array_path(folder: Path, name: str, token: str) -> Path:
+    """Where an array of one state is kept."""
+    return folder / f"{name}-{token}.npy"
+
+
+def new_token() -> str:
+    """A name for the files of a new state."""
+    return secrets.token_hex(4)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold the writer's lock. The lock is SQLite's: it is portable, and ends with the process however that ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = sqlite3.connect(folder / _LOCK, timeout=0, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        raise CollectionError(f"{folder}: cannot be written: {error}") from error
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        lock.close()
+        raise CollectionError(f"{folder}: another process is writing to this collection; try again later") from error
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+def publish(folder: Path, prepared: Path) -> None:
+    """Make a prepared database, and the arrays that it names, the current state."""
+    sync(prepared)
+    sync(folder)
+    prepared.replace(folder / DATABASE)
+    sync(folder)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the entries of a folder, are on disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # folders cannot be synced there
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(folder: Path, token: str | None) -> None:
+    """Remove arrays of other states than `token`, and whatever a killed writer left behind."""
+    keep = {array_path(folder, name, token) for name in ARRAY_NAMES if token}
+    for path in folder.iterdir():
+        is_array = path.suffix == ".npy" and path.stem.rpartition("-")[0] in ARRAY_NAMES
+        if (is_array and path not in keep) or path.name.startswith(_NEW):
+            try:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            except OSError:
+                pass  # a reader on a system that locks open files; the next writer will try again
+
+
+def holds_other_files(folder: Path) -> bool:
+    """Whether something that no collection has lies in a folder. A killed first build leaves only files of ours."""
+    ours = {DATABASE, REJECTS, _LOCK}
+    return any(p.name not in ours and not p.name.startswith(_NEW) and p.suffix != ".npy" for p in folder.iterdir())
+
+
+def workspace(folder: Path) -> Path:
+    """A fresh folder for files in preparation, on the same disk as the collection."""
+    path = folder / f"{_NEW}-{new_token()}"
+    path.mkdir()
+    return path

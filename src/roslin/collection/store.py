@@ -1,0 +1,207 @@
+"""A collection opened for reading: melodies by number and by id, arrays mapped into memory.
+
+Nothing here writes. The database is opened as immutable (see files.py: a published file never changes), so any number
+of processes can read, also while another prepares a new state; they see it when they open the collection again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, array_path
+from roslin.errors import CollectionError, UnknownNameError
+from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
+from roslin.represent.packed import Packed
+
+__all__ = ["METADATA_COLUMNS", "Store"]
+
+METADATA_COLUMNS = (
+    "id",
+    "title",
+    "composer",
+    "voice",
+    "key",
+    "metre",
+    "text",
+    "source",
+    "music",
+    "notation",
+    "clef",
+    "key_signature",
+)
+_OPENING_ATTEMPTS = 3
+
+
+class Store:
+    """A collection on disk. `len(store)`, `store["id"]`, `for melody in store`."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        for attempt in range(_OPENING_ATTEMPTS):
+            self._connection = _open_database(self.path)
+            self.about = _read_about(self._connection, self.path)
+            try:
+                self._arrays = _open_arrays(self.path, self.about["token"])
+                break
+            except FileNotFoundError as error:
+                # A writer published a new state between the two steps: look again.
+                self._connection.close()
+                if attempt == _OPENING_ATTEMPTS - 1:
+                    raise CollectionError(
+                        f"{self.path}: damaged: {Path(str(error.filename)).name} is missing"
+                    ) from None
+        self._length = int(self.about["melodies"])
+        if len(self._arrays["offsets"]) != self._length + 1 or len(self._arrays["bar_offsets"]) != self._length + 1:
+            raise CollectionError(f"{self.path}: damaged: the arrays do not belong to the database")
+
+    # -- melodies ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __contains__(self, id: object) -> bool:
+        return self._number(str(id)) is not None
+
+    def __getitem__(self, id: str) -> Melody:
+        number = self._number(id)
+        if number is None:
+            raise UnknownNameError("melody", id, self._similar_ids(id))
+        return next(self.melodies([number]))
+
+    def __iter__(self) -> Iterator[Melody]:
+        return self.melodies(range(self._length))
+
+    def melodies(self, numbers: Sequence[int] | npt.NDArray[np.int64]) -> Iterator[Melody]:
+        """The melodies with these numbers, in that order, a few at a time."""
+        for start in range(0, len(numbers), 500):
+            wanted = [int(number) for number in numbers[start : start + 500]]
+            rows = self._rows(wanted)
+            for number in wanted:
+                yield self._melody(number, rows[number])
+
+    def ids(self, numbers: Sequence[int] | npt.NDArray[np.int64] | None = None) -> list[str]:
+        """The ids of these numbers, or all of them in order."""
+        if numbers is None:
+            return [row[0] for row in self._connection.execute("SELECT id FROM melodies ORDER BY number")]
+        found = self._in_chunks("SELECT number, id FROM melodies WHERE number IN ", [int(n) for n in numbers])
+        by_number: dict[int, str] = dict(found)
+        return [by_number[int(number)] for number in numbers]
+
+    def numbers(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The numbers of these ids; an unknown one is an error."""
+        by_id: dict[str, int] = {id: number for number, id in self._in_chunks(_BY_ID, list(ids))}
+        for id in ids:
+            if id not in by_id:
+                raise UnknownNameError("melody", id, self._similar_ids(id))
+        return np.array([by_id[id] for id in ids], dtype=np.int64)
+
+    def packed(self) -> Packed:
+        """All notes as one table, for algorithms that compare a query with everything."""
+        return Packed(self._arrays["notes"], self._arrays["offsets"])
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """One of the memory-mapped arrays (files.ARRAY_NAMES)."""
+        return self._arrays[name]
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The database, read-only."""
+        return self._connection
+
+    def close(self) -> None:
+        """Give the database back. Arrays are given back when nobody uses them any more."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {self._length} melodies)"
+
+    # -- private ----------------------------------------------------------------------------------------------------
+
+    def _number(self, id: str) -> int | None:
+        row = self._connection.execute("SELECT number FROM melodies WHERE id = ?", (id,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _similar_ids(self, id: str) -> list[str]:
+        rows = self._connection.execute("SELECT id FROM melodies WHERE id >= ? ORDER BY id LIMIT 3", (id[:4],))
+        return [row[0] for row in rows] + ["..."]
+
+    def _rows(self, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
+        columns = ", ".join(("number", *METADATA_COLUMNS, "changes", "extra"))
+        return {row[0]: row[1:] for row in self._in_chunks(f"SELECT {columns} FROM melodies WHERE number IN ", numbers)}
+
+    def _in_chunks(self, statement: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
+        for start in range(0, len(values), 500):
+            chunk = values[start : start + 500]
+            yield from self._connection.execute(f"{statement}({','.join('?' * len(chunk))})", chunk)
+
+    def _melody(self, number: int, row: tuple[Any, ...]) -> Melody:
+        notes = self._arrays["notes"][self._span("offsets", number)]
+        bars = self._arrays["barlines"][self._span("bar_offsets", number)]
+        *metadata, changes, extra = row
+        return Melody(
+            notes,
+            **dict(zip(METADATA_COLUMNS, metadata, strict=True)),
+            barlines_ticks=bars,
+            changes=tuple(SignatureChange(*change) for change in json.loads(changes)) if changes else (),
+            extra=json.loads(extra) if extra else {},
+        )
+
+    def _span(self, name: str, number: int) -> slice:
+        offsets = self._arrays[name]
+        return slice(int(offsets[number]), int(offsets[number + 1]))
+
+
+_BY_ID = "SELECT number, id FROM melodies WHERE id IN "
+
+
+def _open_database(folder: Path) -> sqlite3.Connection:
+    if not (folder / DATABASE).is_file():
+        what = "there is no such folder" if not folder.exists() else "it is not a Roslin collection"
+        raise CollectionError(f"{folder}: {what}; make one with: roslin collection build FILE... {folder}")
+    address = f"file:{quote(str((folder / DATABASE).resolve()))}?immutable=1"
+    return sqlite3.connect(address, uri=True, check_same_thread=False)
+
+
+def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
+    try:
+        about = dict(connection.execute("SELECT name, value FROM about"))
+        version = int(about["format_version"])
+    except (sqlite3.Error, KeyError, ValueError) as error:
+        raise CollectionError(f"{folder}: damaged: {DATABASE} cannot be read ({error})") from error
+    if version != FORMAT_VERSION:
+        raise CollectionError(
+            f"{folder}: format {version}, written by Roslin {about.get('roslin', '?')}; "
+            f"this Roslin reads format {FORMAT_VERSION}: "
+            + ("install a newer Roslin" if version > FORMAT_VERSION else "build the collection again")
+        )
+    return about
+
+
+def _open_arrays(folder: Path, token: str) -> dict[str, npt.NDArray[Any]]:
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name in ARRAY_NAMES:
+        path = array_path(folder, name, token)
+        try:
+            arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, EOFError) as error:
+            raise CollectionError(f"{folder}: damaged: {path.name} cannot be read ({error})") from error
+        expected = NOTE_DTYPE if name == "notes" else np.dtype(np.int64)
+        if arrays[name].dtype != expected:
+            raise CollectionError(f"{folder}: damaged: {path.name} has another kind of numbers than expected")
+    return arrays

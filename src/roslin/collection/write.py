@@ -1,0 +1,352 @@
+"""Making and changing collections: build, add, remove.
+
+Melodies stream through: notes go to the end of a file, rows into a database in preparation. Memory does not grow with
+the collection. A bad record never stops the work; it goes to the rejects file with its place and reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from roslin.collection.files import (
+    ARRAY_NAMES,
+    DATABASE,
+    FORMAT_VERSION,
+    REJECTS,
+    array_path,
+    holds_other_files,
+    new_token,
+    publish,
+    remove_leftovers,
+    sync,
+    workspace,
+    writing,
+)
+from roslin.collection.store import METADATA_COLUMNS, Store
+from roslin.errors import CollectionError, Problem, RoslinError
+from roslin.melody import NOTE_DTYPE, Melody
+from roslin.notation import Record, records
+from roslin.represent.features import describe
+
+__all__ = ["BuildReport", "Progress", "add", "build", "remove"]
+
+Sources = str | Path | Melody | Iterable[str | Path | Melody]
+Progress = Callable[[int, str], None]
+"""Called now and then with the number of melodies read so far and what is being read."""
+
+_REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
+_PROGRESS_EVERY = 500
+_HIDDEN_FOLDER_SUFFIX = ".roslin"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build or an add did."""
+
+    path: Path
+    taken: int
+    with_warnings: int
+    refused: int
+    total: int
+    rejects: Path
+    warnings: dict[str, int]
+
+    def __str__(self) -> str:
+        warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
+        listed = f"; see {self.rejects}" if self.refused else ""
+        return f"{self.taken} melodies taken{warned}; {self.refused} refused{listed}"
+
+
+def build(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
+    """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready."""
+    return _publish_new(Path(path), lambda _: None, _records(sources, strict), progress)
+
+
+def add(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
+    """Add melodies to a collection. An id that is there already is refused."""
+    Store(path).close()  # refuse what is no collection before anything is prepared
+    return _publish_new(Path(path), Store, _records(sources, strict), progress)
+
+
+def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = None) -> int:
+    """Remove melodies by id; how many are left. An unknown id is an error, and nothing is removed."""
+    with Store(path) as store:
+        kept = np.ones(len(store), dtype=bool)
+        kept[store.numbers(ids)] = False
+        rest = (("melodies", Record(melody)) for melody in store.melodies(np.flatnonzero(kept)))
+        return _publish_new(Path(path), lambda _: None, rest, progress, with_rejects=False).total
+
+
+def _publish_new(
+    folder: Path,
+    base: Callable[[Path], Store | None],
+    incoming: Iterator[tuple[str, Record]],
+    progress: Progress | None,
+    with_rejects: bool = True,
+) -> BuildReport:
+    """Prepare a new state from a base (nothing, or what is there now) and incoming records, and publish it."""
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
+    if folder.is_dir() and holds_other_files(folder):
+        raise CollectionError(f"{folder}: the folder holds other files; expected a collection, or a name that is free")
+    with writing(folder):
+        _clean(folder)
+        space = workspace(folder)
+        try:
+            with _Writer(space, base(folder)) as writer:
+                for count, (label, record) in enumerate(incoming, start=1):
+                    writer.put(record)
+                    if progress and count % _PROGRESS_EVERY == 0:
+                        progress(count, label)
+                if progress:
+                    progress(writer.taken + writer.refused, "the index of intervals")
+                report = writer.finish(folder)
+            if with_rejects:
+                (space / REJECTS).replace(folder / REJECTS)
+            for name in ARRAY_NAMES:
+                array_path(space, name, writer.token).replace(array_path(folder, name, writer.token))
+            publish(folder, space / DATABASE)
+        finally:
+            shutil.rmtree(space, ignore_errors=True)
+        remove_leftovers(folder, writer.token)
+    return report
+
+
+def _clean(folder: Path) -> None:
+    """Remove what a killed writer left. A collection that cannot be opened is left alone until it is replaced."""
+    if not (folder / DATABASE).exists():
+        remove_leftovers(folder, None)
+        return
+    try:
+        with Store(folder) as store:
+            remove_leftovers(folder, store.about["token"])
+    except CollectionError:
+        return
+
+
+class _Writer:
+    """Files in preparation. Use as a context manager: `put` records, then `finish`."""
+
+    def __init__(self, space: Path, base: Store | None):
+        self.space, self.base = space, base
+        self.token = new_token()
+        self.first = self.number = len(base) if base else 0
+        self.taken = self.refused = self.with_warnings = self.unnamed = 0
+        self.warnings: dict[str, int] = {}
+
+    def __enter__(self) -> _Writer:
+        database = self.space / DATABASE
+        if self.base is not None:
+            shutil.copyfile(self.base.path / DATABASE, database)
+        self.connection = sqlite3.connect(database, isolation_level=None)
+        # Nobody reads this file before it is complete and synced, so no journal is needed on the way.
+        self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
+        if self.base is None:
+            self.connection.executescript((package_files("roslin.collection") / "schema.sql").read_text("utf-8"))
+        self.connection.execute("BEGIN")
+        self.raw = {name: _RawArray(self.space / f"{name}.raw", name, self.base) for name in ARRAY_NAMES}
+        self.rejects = (self.space / REJECTS).open("w", encoding="utf-8", newline="")
+        self.rejects.write("\t".join(_REJECT_COLUMNS) + "\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+        self.rejects.close()
+        for array in self.raw.values():
+            array.file.close()
+        if self.base is not None:
+            self.base.close()
+
+    def put(self, record: Record) -> None:
+        """Take a record into the collection, or note why not."""
+        melody = record.melody
+        if melody is None:
+            self._reject(record.problems[0])
+            return
+        if melody.id is None:
+            self.unnamed += 1
+            melody = melody.with_metadata(id=f"{Path(melody.source or 'melody').stem}-{self.unnamed}")
+        problems = record.problems
+        if not self._insert(melody):
+            renamed = self._free_id(melody)
+            place = problems[0] if problems else Problem("", file=melody.source or "")
+            problem = Problem(
+                "id taken already", "a new id", repr(melody.id), 1, place.line, place.file, melody.id or ""
+            )
+            if renamed is None:
+                self._reject(replace(problem, reason="the same melody under the same id is there already"))
+                return
+            problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
+            self._insert(melody.with_metadata(id=renamed))
+        self.taken += 1
+        self.with_warnings += bool(problems)
+        for reason in {problem.reason for problem in problems}:
+            self.warnings[reason] = self.warnings.get(reason, 0) + 1
+
+    def _free_id(self, melody: Melody) -> str | None:
+        """ID~2, ID~3, ... whichever is free; None when one of those that have the id is the same melody."""
+        about = describe(melody)
+        copies = 1
+        while True:
+            id = f"{melody.id}~{copies}" if copies > 1 else melody.id
+            there = self.connection.execute(_SAME_ID, (id,)).fetchone()
+            if there is None:
+                return id
+            if there == (melody.music, about.chromatic, about.rhythm):
+                return None
+            copies += 1
+
+    def _insert(self, melody: Melody) -> bool:
+        changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
+        values = [getattr(melody, name) for name in METADATA_COLUMNS]
+        values.append(json.dumps(changes) if changes else None)
+        values.append(json.dumps(dict(melody.extra), ensure_ascii=False) if melody.extra else None)
+        try:
+            self.connection.execute(_INSERT_MELODY, (self.number, *values))
+        except sqlite3.IntegrityError:
+            return False
+        about = describe(melody)
+        self.connection.execute(
+            "INSERT INTO features VALUES (?, ?, ?, ?, ?)",
+            (self.number, about.note_count, about.pitch_range, about.max_interval, about.duration_ratio),
+        )
+        self.connection.execute(
+            "INSERT INTO strings VALUES (?, ?, ?, ?, ?)",
+            (self.number, about.chromatic, about.diatonic, about.contour, about.rhythm),
+        )
+        if about.motives:
+            self.connection.executemany(
+                "INSERT INTO motives VALUES (?, ?, ?)",
+                [(self.number, motive, times) for motive, times in about.motives.items()],
+            )
+        for rows, offsets, values in (
+            ("notes", "offsets", melody.notes),
+            ("barlines", "bar_offsets", melody.barlines_ticks),
+        ):
+            self.raw[rows].append(values)
+            self.raw[offsets].append(np.int64(self.raw[rows].length))
+        self.number += 1
+        return True
+
+    def _reject(self, problem: Problem) -> None:
+        self.refused += 1
+        values = [str(getattr(problem, name)) for name in _REJECT_COLUMNS]
+        self.rejects.write("\t".join(" ".join(value.split()) for value in values) + "\n")
+
+    def finish(self, folder: Path) -> BuildReport:
+        """Complete the files in preparation."""
+        self.rejects.flush()
+        checksum = hashlib.sha256()
+        for name, array in self.raw.items():
+            array.save(array_path(self.space, name, self.token), checksum)
+        about = {
+            "format_version": str(FORMAT_VERSION),
+            "roslin": version("roslin"),
+            "token": self.token,
+            "melodies": str(self.number),
+            "notes": str(self.raw["notes"].length),
+            "arrays_sha256": checksum.hexdigest(),
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+        self.connection.execute(
+            "INSERT INTO interval_index (rowid, chromatic, diatonic) "
+            "SELECT number, chromatic, diatonic FROM strings WHERE number >= ?",
+            (self.first,),
+        )
+        self.connection.execute("COMMIT")
+        self.connection.execute("ANALYZE")
+        self.connection.close()
+        return BuildReport(
+            folder,
+            self.taken,
+            self.with_warnings,
+            self.refused,
+            self.number,
+            folder / REJECTS,
+            dict(sorted(self.warnings.items(), key=lambda item: (-item[1], item[0]))),
+        )
+
+
+_SAME_ID = "SELECT music, chromatic, rhythm FROM melodies JOIN strings USING (number) WHERE id = ?"
+_INSERT_MELODY = (
+    f"INSERT INTO melodies (number, {', '.join(METADATA_COLUMNS)}, changes, extra) "
+    f"VALUES ({', '.join('?' * (len(METADATA_COLUMNS) + 3))})"
+)
+
+
+class _RawArray:
+    """An array that grows in a file: the old one first, then what is appended."""
+
+    def __init__(self, path: Path, name: str, base: Store | None):
+        self.path = path
+        self.dtype = NOTE_DTYPE if name == "notes" else np.dtype(np.int64)
+        self.length = 0
+        self.file: BinaryIO = path.open("wb")
+        if base is not None:
+            self.append(base.array(name))
+        elif name in ("offsets", "bar_offsets"):
+            self.append(np.zeros(1, dtype=np.int64))
+
+    def append(self, values: Any) -> None:
+        self.file.write(values.data)
+        self.length += values.size
+
+    def save(self, target: Path, checksum: Any) -> None:
+        """Put the header of a .npy file in front of the numbers."""
+        self.file.close()
+        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.length,)}
+        with self.path.open("rb") as source, target.open("wb") as out:
+            np.lib.format.write_array_header_1_0(out, header)
+            while block := source.read(2**20):
+                checksum.update(block)
+                out.write(block)
+        sync(target)
+        self.path.unlink()
+
+
+def _records(sources: Sources, strict: bool) -> Iterator[tuple[str, Record]]:
+    """(what is being read, record) from files, folders and melodies; a source that cannot be read is a refusal."""
+    if isinstance(sources, (str, Path, Melody)):
+        sources = [sources]
+    for source in sources:
+        if isinstance(source, Melody):
+            yield "melodies", Record(source)
+            continue
+        for path in _files(Path(source)):
+            try:
+                for record in records(path, strict=strict):
+                    yield path.name, _with_source(record, path)
+            except RoslinError as error:
+                reason = str(error).removeprefix(f"{path}: ")
+                yield path.name, Record(None, (Problem(reason, file=str(path)),))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """A file is itself; a folder is every file in it, in order of name."""
+    if not path.is_dir():
+        yield path
+        return
+    for inner in sorted(path.rglob("*")):
+        parts = inner.relative_to(path).parts
+        hidden = any(part.startswith(".") or part.endswith(_HIDDEN_FOLDER_SUFFIX) for part in parts)
+        if inner.is_file() and not hidden:
+            yield inner
+
+
+def _with_source(record: Record, path: Path) -> Record:
+    if record.melody is None or record.melody.source is not None:
+        return record
+    return Record(record.melody.with_metadata(source=path.name), record.problems)

@@ -1,0 +1,91 @@
+"""What every matcher is: a frozen value that turns a query and candidates into distances.
+
+A matcher is a dataclass whose fields are its parameters. Its `repr` is its name in tables, files and addresses, with
+the parameters that differ from their defaults: `dp`, `dp(place='inside')`; `matcher()` reads that text back.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import MelodyError, UnknownNameError
+from roslin.melody import Melody
+from roslin.represent.packed import Candidates, Packed, pack
+
+__all__ = ["MATCHERS", "Distances", "Matcher", "matcher", "matchers", "register"]
+
+Distances = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Matcher(ABC):
+    """Smaller is more similar. Distances of one matcher can be compared with each other, not with those of another."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    reference: ClassVar[str]
+
+    def distances(self, query: Melody, candidates: Candidates) -> Distances:
+        """The distance from the query to each candidate: a list of melodies, or a collection."""
+        if not np.any(~query.notes["is_grace"]):
+            raise MelodyError("the query has no notes; expected at least one that is not a grace note")
+        return self._distances(query, pack(candidates))
+
+    @abstractmethod
+    def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
+
+    def __repr__(self) -> str:
+        changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return self.name + (f"({', '.join(changed)})" if changed else "")
+
+
+MATCHERS: dict[str, type[Matcher]] = {}
+
+AnyMatcher = TypeVar("AnyMatcher", bound=type[Matcher])
+
+
+def register(cls: AnyMatcher) -> AnyMatcher:
+    """Make a matcher known under its name."""
+    MATCHERS[cls.name] = cls
+    return cls
+
+
+def matchers() -> list[str]:
+    """The names of all matchers."""
+    return sorted(MATCHERS)
+
+
+def matcher(text: str | Matcher) -> Matcher:
+    """A matcher from its name, with parameters where they are not the defaults.
+
+    >>> matcher("dp(place='inside')")
+    dp(place='inside')
+    """
+    if isinstance(text, Matcher):
+        return text
+    name, parameters = _parse(text)
+    if name not in MATCHERS:
+        raise UnknownNameError("matcher", name, MATCHERS)
+    known = [f.name for f in fields(MATCHERS[name])]
+    for parameter in parameters:
+        if parameter not in known:
+            raise UnknownNameError(f"parameter of {name}", parameter, known)
+    return MATCHERS[name](**parameters)
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    try:
+        expression = ast.parse(text.strip(), mode="eval").body
+        if isinstance(expression, ast.Name):
+            return expression.id, {}
+        if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and not expression.args:
+            return expression.func.id, {str(k.arg): ast.literal_eval(k.value) for k in expression.keywords}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass
+    raise UnknownNameError("matcher", text, MATCHERS)

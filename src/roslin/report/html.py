@@ -1,0 +1,87 @@
+"""Pages that need nothing but themselves: style inside, drawings inside, no script, no request to anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from roslin.melody import Melody
+from roslin.report.pianoroll import pianoroll_svg
+from roslin.search.run import Run
+
+__all__ = ["results_page"]
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6570; --line: #d9dee3; --paper: #fdfdfb; --card: #ffffff;
+  --note: #1f5f8b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --soft: #a3adb7; --line: #3a424a; --paper: #15191d;
+  --card: #1d2328; --note: #7db8de; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 Georgia, "Times New Roman", serif; }
+main { max-width: 60rem; margin: 0 auto; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
+h2 { font-size: 1.05rem; margin: 0; }
+p { margin: .25rem 0; color: var(--soft); }
+ol { list-style: none; margin: 1.5rem 0; padding: 0; }
+li, .query { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .8rem 1rem;
+  margin: 0 0 .8rem; break-inside: avoid; }
+.head { display: flex; gap: 1rem; align-items: baseline; justify-content: space-between; }
+.distance { font-variant-numeric: tabular-nums; white-space: nowrap; color: var(--soft); }
+.rank { color: var(--soft); font-variant-numeric: tabular-nums; margin-right: .5rem; }
+code { font: .85rem/1.4 ui-monospace, Menlo, Consolas, monospace; color: var(--soft); overflow-wrap: anywhere; }
+.drawing { overflow-x: auto; padding: .4rem 0; }
+.roll { display: block; }
+.roll .note { fill: var(--note); }
+.roll .grace { fill: var(--note); opacity: .55; }
+.roll .bar-line { stroke: var(--line); stroke-width: 1; }
+footer { font-size: .85rem; color: var(--soft); }
+@media print { body { background: none; padding: 0; } .drawing { overflow: visible; } .roll { max-width: 100%; } }
+"""
+
+
+def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str) -> str:
+    """A ranked list as a page. `melodies` are those of the run, in its order; `note` says how it was made."""
+    heading = f"Melodies like {query.title or query.id or 'the query'}"
+    cards = "\n".join(_card(hit.rank, hit.distance, melody) for hit, melody in zip(run.hits, melodies, strict=True))
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(heading)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{escape(heading)}</h1>
+<p>{len(run)} results, most similar first. Matcher: {escape(run.matcher)}; a smaller distance is more similar.</p>
+<section class="query" aria-label="Query">
+<h2>The query</h2>
+{_drawing(query)}
+</section>
+<ol>
+{cards}
+</ol>
+<footer><p>{escape(note)}</p></footer>
+</main>
+</body>
+</html>
+"""
+
+
+def _card(rank: int, distance: float, melody: Melody) -> str:
+    about = ", ".join(part for part in (melody.composer, melody.key, melody.metre, melody.voice) if part)
+    name = melody.title or melody.id or "untitled"
+    return f"""<li>
+<div class="head"><h2><span class="rank">{rank}</span>{escape(name)}</h2>
+<span class="distance">distance {distance:.3f}</span></div>
+<p>{escape(about)}</p>
+{_drawing(melody)}
+<code>{escape(melody.id or "")}</code>
+</li>"""
+
+
+def _drawing(melody: Melody) -> str:
+    title = f"Piano roll of {melody.title or melody.id or 'the query'}"
+    return f'<div class="drawing">{pianoroll_svg(melody, title)}</div>'

@@ -1,0 +1,41 @@
+"""What all tests share: the real data beside the project, programs that may be missing, and what a skip means.
+
+With ROSLIN_REQUIRE_ALL set (as .ci/run does) a skipped test is a failed test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("ROSLIN_REQUIRE_ALL"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but ROSLIN_REQUIRE_ALL is set: {call.excinfo.value if call.excinfo else ''}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The real data (ROSLIN_DATA, by default ../shared/data), which is not part of the project."""
+    folder = Path(os.environ.get("ROSLIN_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"needs the real data, and {folder} is not there; set ROSLIN_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("needs Chromium; install it with: apt-get install chromium")
+    return program

@@ -1,0 +1,222 @@
+"""Compare Roslin's reader of Plaine & Easie with verovio's on real incipits, and say why they differ.
+
+    python tools/compare_verovio.py ../shared/data/rism/incipits.jsonl.gz            all of them
+    python tools/compare_verovio.py ../shared/data/rism/incipits.jsonl.gz --every 40 a fixed sample, as the tests do
+
+Compared are the onset and pitch of every note of every incipit without ties and grace notes (verovio's time map plays
+grace notes and splits ties in its own way). A disagreement is put down to the first cause in `CAUSES` that applies; it
+is counted as confirmed when verovio, given Roslin's own spelling of the same melody, agrees with Roslin: then the two
+read that sign differently and nothing else. The last column says who follows the specification or, where it is silent,
+what fills the bars.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from verovio_oracle import Oracle, OracleFailure
+
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.notation import Record, pae, records
+
+__all__ = ["CAUSES", "Cause", "Comparison", "Disagreement", "compare"]
+
+_TOLERANCE_QUARTERS = 1e-3
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why the two differ: a name, whether it applies to a record, who is right and why."""
+
+    name: str
+    applies: Callable[[Record], bool]
+    right: str
+
+
+def _warned(*reasons: str) -> Callable[[Record], bool]:
+    return lambda record: any(p.reason.startswith(reasons) for p in record.problems)
+
+
+def _music(pattern: str) -> Callable[[Record], bool]:
+    compiled = re.compile(pattern)
+    return lambda record: compiled.search((record.melody and record.melody.music) or "") is not None
+
+
+def _key_is_irregular(record: Record) -> bool:
+    key = (record.melody and record.melody.key_signature) or ""
+    regular = re.fullmatch(r"x(F(C(G(D(A(EB?)?)?)?)?)?)|b(B(E(A(D(G(CF?)?)?)?)?)?)|n?", key)
+    return regular is None
+
+
+def _metre_is_a_lone_number(record: Record) -> bool:
+    melody = record.melody
+    return melody is not None and (melody.metre in ("2", "3") or any(c.metre in ("2", "3") for c in melody.changes))
+
+
+CAUSES = (
+    Cause("octave marks written with a double quote", _warned("octave marks"), "Roslin: verovio skips the sign"),
+    Cause(
+        "accidental written X, N, Y, # or a sharp sign", _warned("sharp", "natural", "flat"), "Roslin: verovio skips it"
+    ),
+    Cause("bars of rest written with -", _warned("bars of rest"), "Roslin: verovio reads one rest and a rhythm"),
+    Cause("subfields in front of the music", _warned("subfields"), "Roslin: verovio reads them as notes"),
+    Cause("unreadable sign or remark", _warned("unreadable sign", "bracket", "mark"), "neither: something is lost"),
+    Cause("unreadable clef, key or time signature", _warned("unreadable"), "Roslin: verovio gives up the signature"),
+    Cause("note name in lower case", _warned("note name"), "Roslin: verovio skips it"),
+    Cause("time signature in parentheses", _warned("time signature in"), "Roslin: verovio reads a tuplet"),
+    Cause("tuplet that does not fit its total", _warned("the notes of the group"), "Roslin: it fills the bar"),
+    Cause(
+        "tuplet or beam left open",
+        _warned("tuplet", "end of a tuplet", "beam", "end of a beam"),
+        "neither: guesses differ",
+    ),
+    Cause("slur written y...z", _warned("slur", "end of a slur"), "Roslin: verovio reads a grace group"),
+    Cause("dot that follows no length", _warned("dot"), "neither: guesses differ"),
+    Cause("accidental without a note", _warned("accidental without"), "neither: guesses differ"),
+    Cause("grace sign without grace notes", _warned("grace", "end of a grace"), "neither: guesses differ"),
+    Cause("repetition sign used otherwise", _warned("repeat"), "neither: guesses differ"),
+    Cause("chord sign used otherwise", _warned("chord", "end of a chord"), "neither: guesses differ"),
+    Cause("accidental apart from its note", _music(r"[xbn][',0-9.]"), "Roslin: verovio drops the accidental"),
+    Cause("key signature out of order", _key_is_irregular, "Roslin: verovio counts letters, whatever they are"),
+    Cause(
+        "lone number as time signature", _metre_is_a_lone_number, "Roslin: it fills the bars; verovio takes 3 for 3/1"
+    ),
+    Cause("repeated figure or bar", _music(r"!|/i"), "Roslin repeats the notes; verovio the text, with other lengths"),
+    Cause("no space after a change", _music(r"%[A-Ga-g]-[1-5]\S|% "), "Roslin: verovio loses what follows"),
+    Cause("crossing brackets", _music(r"\(\{[^})]*\)\}|\{\([^})]*\}\)"), "Roslin: verovio loses the tuplet"),
+    Cause(
+        "tuplet with a total", _music(r"[0-9.][',]*\(|;"), "Roslin fills the total; verovio takes every group for 3:2"
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One incipit that the two read differently."""
+
+    id: str
+    music: str
+    cause: str
+    confirmed: bool
+
+
+@dataclass
+class Comparison:
+    """What came out."""
+
+    compared: int = 0
+    agreed: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+
+def compare(path: Path, every: int = 1) -> Comparison:
+    """Read every n-th incipit of a file twice and compare."""
+    result = Comparison()
+    with Oracle() as oracle:
+        for record in _sample(path, every):
+            melody = record.melody
+            if melody is None:
+                result.left_out["refused by Roslin"] += 1
+            elif _has_ties_or_graces(record, melody):
+                result.left_out["ties or grace notes"] += 1
+            else:
+                result.compared += 1
+                difference = _difference(oracle, record, melody)
+                if difference is None:
+                    result.agreed += 1
+                else:
+                    result.disagreements.append(difference)
+    return result
+
+
+def _sample(path: Path, every: int) -> Iterator[Record]:
+    return (record for number, record in enumerate(records(path, strict=False)) if number % every == 0)
+
+
+def _has_ties_or_graces(record: Record, melody: Melody) -> bool:
+    return bool(melody.notes["is_grace"].any()) or re.search("[+_]", melody.music or "") is not None
+
+
+def _difference(oracle: Oracle, record: Record, melody: Melody) -> Disagreement | None:
+    own = _own_notes(melody)
+    try:
+        original = (melody.clef or "G-2", _raw(record, "key signature"), _raw(record, "time signature"))
+        if _same(own, oracle.notes(*original, melody.music or "")):
+            return None
+        failure = ""
+    except OracleFailure as error:
+        failure = str(error)
+    cause = failure or next((cause.name for cause in CAUSES if cause.applies(record)), "unexplained")
+    return Disagreement(melody.id or "", melody.music or "", cause, _agrees_on_own_spelling(oracle, melody, own))
+
+
+def _raw(record: Record, what: str) -> str:
+    """A signature as the source has it: the reader's problem quotes it where it is untidy."""
+    assert record.melody is not None
+    for problem in record.problems:
+        if problem.reason == f"unreadable {what}":
+            return problem.found.strip("'\"")
+    return (record.melody.key_signature if what == "key signature" else record.melody.metre) or ""
+
+
+def _agrees_on_own_spelling(oracle: Oracle, melody: Melody, own: list[tuple[float, int]]) -> bool:
+    try:
+        metre = {"2": "2/2", "3": "3/4"}.get(melody.metre or "", melody.metre or "")
+        theirs = oracle.notes(melody.clef or "G-2", melody.key_signature or "", metre, pae.write_music(melody))
+    except OracleFailure:
+        return False
+    return _same(own, theirs)
+
+
+def _own_notes(melody: Melody) -> list[tuple[float, int]]:
+    notes = melody.notes
+    return sorted(zip((notes["onset_ticks"] / TICKS_PER_QUARTER).tolist(), notes["pitch_midi"].tolist(), strict=True))
+
+
+def _same(left: list[tuple[float, int]], right: list[tuple[float, int]]) -> bool:
+    return len(left) == len(right) and all(
+        abs(a[0] - b[0]) < _TOLERANCE_QUARTERS and a[1] == b[1] for a, b in zip(left, right, strict=True)
+    )
+
+
+def report(result: Comparison) -> str:
+    """The result as Markdown."""
+    right = {cause.name: cause.right for cause in CAUSES}
+    lines = [
+        f"{result.compared} incipits compared; {result.agreed} agree in every onset and pitch, "
+        f"{len(result.disagreements)} do not. Left out: "
+        + ", ".join(f"{count} with {why}" for why, count in result.left_out.most_common())
+        + ".",
+        "",
+        "| cause | incipits | confirmed | who is right | example |",
+        "|---|---|---|---|---|",
+    ]
+    for cause, count in Counter(d.cause for d in result.disagreements).most_common():
+        group = [d for d in result.disagreements if d.cause == cause]
+        example = min(group, key=lambda d: (not d.confirmed, len(d.music), d.id))
+        shown = example.music.replace("|", "\\|").replace("`", "'")
+        confirmed = sum(d.confirmed for d in group)
+        lines.append(f"| {cause} | {count} | {confirmed} | {right.get(cause, '?')} | `{shown}` ({example.id}) |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Print the report; exit code 1 when a disagreement has no known cause."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("incipits", type=Path)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="compare every N-th incipit")
+    arguments = parser.parse_args()
+    result = compare(arguments.incipits, arguments.every)
+    sys.stdout.write(report(result))
+    return int(any(d.cause == "unexplained" for d in result.disagreements))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

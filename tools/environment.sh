@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Make .venv and install Roslin in it with what PURPOSE needs (demo, test or docs): with uv when it is there, otherwise
+# with python -m venv and pip. Versions are those of requirements.lock.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+purpose=$1
+case $purpose in
+    demo) package=. ;;
+    *) package=".[$purpose]" ;;
+esac
+
+newest_python() {
+    for name in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$name"
+            return
+        fi
+    done
+    echo "Roslin needs Python 3.11 or newer; none was found. Install one, or name it: make PYTHON=/path/to/python3" >&2
+    exit 2
+}
+
+if command -v uv >/dev/null; then
+    [ -x .venv/bin/python ] || uv venv --quiet --python "${PYTHON:->=3.11}" .venv
+    uv pip install --quiet --python .venv/bin/python --constraint requirements.lock --editable "$package"
+else
+    python=$(newest_python)
+    [ -x .venv/bin/python ] || "$python" -m venv .venv
+    echo "Installing (a minute or two; with uv it would be seconds) ..." >&2
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable "$package"
+fi
