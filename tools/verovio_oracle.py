@@ -17,12 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Oracle", "OracleFailure"]
+__all__ = ["Oracle", "OracleError"]
 
 TIME_LIMIT_SECONDS = 20.0
 
 
-class OracleFailure(Exception):
+class OracleError(Exception):
     """Verovio crashed, hung, or refused the input."""
 
 
@@ -41,11 +41,11 @@ class Oracle:
         self._stop()
 
     def notes(self, clef: str, keysig: str, timesig: str, data: str) -> list[tuple[float, int]]:
-        """The notes of an incipit, sorted by onset and pitch; `OracleFailure` says why there are none."""
+        """The notes of an incipit, sorted by onset and pitch; `OracleError` says why there are none."""
         request = {"clef": clef, "keysig": keysig, "timesig": timesig, "data": data}
         answer = self._ask(json.dumps({name: value for name, value in request.items() if value}))
         if "error" in answer:
-            raise OracleFailure(answer["error"])
+            raise OracleError(answer["error"])
         return sorted((float(onset), int(pitch)) for onset, pitch in answer["notes"])
 
     def _ask(self, line: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Oracle:
         if not reply:
             code = self._process.poll()
             self._stop()
-            raise OracleFailure("verovio crashed" if ready or code is not None else "verovio hung")
+            raise OracleError("verovio crashed" if ready or code is not None else "verovio hung")
         result: dict[str, Any] = json.loads(reply)
         return result
 

@@ -62,13 +62,14 @@ Ticks = npt.NDArray[np.int64]
 def base40_from_midi(pitch_midi: npt.ArrayLike) -> npt.NDArray[np.int16]:
     """Spell MIDI numbers in the usual way (C sharp, E flat, F sharp, G sharp, B flat)."""
     pitch = np.asarray(pitch_midi, dtype=np.int64)
-    return (40 * (pitch // 12 - 1) + _BASE40_OF_PITCH_CLASS[pitch % 12]).astype(np.int16)
+    spelled: npt.NDArray[np.int16] = (40 * (pitch // 12 - 1) + _BASE40_OF_PITCH_CLASS[pitch % 12]).astype(np.int16)
+    return spelled
 
 
-def note_table(rows: list[tuple[int, int, int, int, bool, int, int]]) -> NoteTable:
-    """Sort rows (in the order of `NOTE_DTYPE`) into a read-only note table."""
+def note_table(rows: list[tuple[int, int, int, int, bool, int, int]], *, in_order: bool = False) -> NoteTable:
+    """Sort rows (in the order of `NOTE_DTYPE`) into a read-only note table. `in_order`: they are sorted already."""
     table = np.array(rows, dtype=NOTE_DTYPE)
-    return _sorted_read_only(table)
+    return _read_only(table) if in_order else _sorted_read_only(table)
 
 
 @dataclass(frozen=True, slots=True)

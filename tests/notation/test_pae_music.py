@@ -363,7 +363,7 @@ def test_untidy_signatures_are_read_in_the_code_s_own_spelling() -> None:
 
 
 def test_what_is_not_music_is_refused_with_a_column() -> None:
-    for text in ("Sol majeur", "Vuoi ch'io speri, si o no", "Luigi", "=7//"):
+    for text in ("Sol majeur", "Fa", "Do mineur", "Vuoi ch'io speri, si o no", "Luigi", "=7//"):
         record = pae.read_incipit(pae.incipit_from_mapping({"data": text}), strict=False)
         assert record.melody is None
         assert record.problems[0].column > 0
@@ -375,7 +375,9 @@ def test_repetition_cannot_run_away() -> None:
     with pytest.raises(NotationError, match="more than 200000 notes"):
         read(music)
     with pytest.raises(NotationError, match="longer than any music"):
-        read("=9999/" * 200_000 + "'C", timesig="999/1")
+        read("=9999/" * 1000 + "'C", timesig="999/1")
+    with pytest.raises(NotationError, match="too long for one incipit; expected at most 1000000 signs"):
+        read("'4" + "C" * 1_000_000)
 
 
 def test_other_warnings_through_the_public_reader() -> None:

@@ -149,4 +149,4 @@ def test_words_refuse_what_is_no_letter() -> None:
 def test_unknown_kinds_list_the_known_ones() -> None:
     for call in (parse_intervals, parse_interval, interval_words):
         with pytest.raises(UnknownNameError, match="unknown kind of interval 'modal'; known: chromatic, diatonic"):
-            call("unison", "modal")  # type: ignore[operator]
+            call("unison", "modal")  # type: ignore[arg-type]

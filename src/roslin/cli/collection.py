@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+
+if TYPE_CHECKING:
+    from roslin.collection.write import BuildReport
 
 __all__ = ["app"]
 
@@ -142,10 +145,10 @@ def _sources_and_target(paths: list[Path]) -> tuple[list[Path], Path]:
     return sources, targets[0]
 
 
-def _tell(report: object) -> None:
-    from roslin.collection.write import BuildReport
-
-    assert isinstance(report, BuildReport)
+def _tell(report: BuildReport) -> None:
     for reason, count in report.warnings.items():
         remark(f"  {count:7d} with a warning: {reason}")
+    if len(report.by_file) > 1:
+        for file, outcome in report.by_file.items():
+            typer.echo(f"{file}: {outcome.taken} taken, {outcome.refused} refused")
     typer.echo(str(report))

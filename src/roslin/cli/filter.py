@@ -76,20 +76,25 @@ def filter_command(
         chain.append(known.contains(*contains))
     if contains_semitones:
         chain.append(known.contains(*contains_semitones, kind="chromatic"))
-    for given in share or ():
-        interval, bounds = _pair(given, "--share", "INTERVAL=RANGE")
+    for text in share or ():
+        interval, bounds = _pair(text, "--share", "INTERVAL=RANGE")
         chain.append(known.share_of_interval(interval, *parse_range(bounds)))
-    chain += [known.repeats_motive(given, times) for given in motive or ()]
+    chain += [known.repeats_motive(text, times) for text in motive or ()]
     for make_near, given in ((known.contour_distance, contour), (known.rhythm_distance, rhythm)):
         if given is not None:
             letters, distance = _pair(given, "--contour and --rhythm", "LETTERS=DISTANCE")
             chain.append(make_near(letters, _number(distance)))
-    chain += [known.metadata(*_pair(given, "--where", "FIELD=TEXT")) for given in where or ()]
+    chain += [known.metadata(*_pair(text, "--where", "FIELD=TEXT")) for text in where or ()]
 
     with Collection(collection) as opened:
         selection = opened.filter(*chain)
         rows: list[dict[str, Any]] = [
-            {"removed": step.removed, "percent": step.percent_removed, "left": step.left, "step": step.sentence}
+            {
+                "removed": step.removed,
+                "percent": round(step.percent_removed, 1),
+                "left": step.left,
+                "step": step.sentence,
+            }
             for step in selection.report.steps
         ]
         if unique:
@@ -97,7 +102,7 @@ def filter_command(
             rows.append(
                 {
                     "removed": len(selection.near_duplicates),
-                    "percent": 100 * len(selection.near_duplicates) / max(1, rows[-1]["left"] if rows else len(opened)),
+                    "percent": round(100 * len(selection.near_duplicates) / max(1, len(selection.report.numbers)), 1),
                     "left": len(selection),
                     "step": "Identical with another, or part of it.",
                 }

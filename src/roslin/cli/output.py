@@ -15,6 +15,7 @@ import typer
 __all__ = ["Format", "FormatOption", "print_rows", "progress_bar", "remark"]
 
 _WAIT_SECONDS = 1.0
+_WIDEST = 50
 
 
 class Format(StrEnum):
@@ -43,7 +44,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], format
 
 
 def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    cells = [[_cell(row.get(name)) for name in columns] for row in rows]
+    cells = [[_cell(row.get(name), name == columns[-1]) for name in columns] for row in rows]
     widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
     numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
     for line in [list(columns), *cells]:
@@ -54,11 +55,14 @@ def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> N
         typer.echo("  ".join(padded).rstrip())
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, is_last: bool) -> str:
+    """A value in a table: numbers rounded, long texts cut unless nothing follows them."""
     if value is None:
         return ""
-    text = f"{value:.4f}" if isinstance(value, float) else " ".join(str(value).split())
-    return text if len(text) <= 60 else text[:59] + "…"
+    if isinstance(value, float):
+        return f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+    text = " ".join(str(value).split())
+    return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def remark(text: str) -> None:
@@ -70,7 +74,7 @@ def remark(text: str) -> None:
 def progress_bar(what: str) -> Iterator[Callable[[int, str], None]]:
     """A function to call with (how many so far, what is being read). Shows a bar on a terminal, after a second."""
     if not sys.stderr.isatty():
-        yield lambda count, label: None
+        yield lambda *_: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -20,7 +20,7 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from roslin.errors import CollectionError
@@ -102,10 +102,8 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
     for path in folder.iterdir():
         is_array = path.suffix == ".npy" and path.stem.rpartition("-")[0] in ARRAY_NAMES
         if (is_array and path not in keep) or path.name.startswith(_NEW):
-            try:
+            with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-            except OSError:
-                pass  # a reader on a system that locks open files; the next writer will try again
 
 
 def holds_other_files(folder: Path) -> bool:

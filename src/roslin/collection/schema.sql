@@ -33,6 +33,9 @@ CREATE TABLE features (
     duration_ratio REAL       -- shortest note over longest note, in (0, 1]
 );
 
+-- Filters jump along it: whole-number ranges are asked as lists of values.
+CREATE INDEX features_by_size ON features (pitch_range, max_interval, duration_ratio, note_count);
+
 -- One letter for each pair of notes that follow each other (represent/strings.py).
 CREATE TABLE strings (
     number    INTEGER PRIMARY KEY,

@@ -40,7 +40,7 @@ from roslin.melody import NOTE_DTYPE, Melody
 from roslin.notation import Record, records
 from roslin.represent.features import describe
 
-__all__ = ["BuildReport", "Progress", "add", "build", "remove"]
+__all__ = ["BuildReport", "FileCount", "Progress", "Sources", "add", "build", "remove"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 Progress = Callable[[int, str], None]
@@ -49,6 +49,14 @@ Progress = Callable[[int, str], None]
 _REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
 _PROGRESS_EVERY = 500
 _HIDDEN_FOLDER_SUFFIX = ".roslin"
+
+
+@dataclass(slots=True)
+class FileCount:
+    """What came of one file."""
+
+    taken: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ class BuildReport:
     total: int
     rejects: Path
     warnings: dict[str, int]
+    by_file: dict[str, FileCount]
 
     def __str__(self) -> str:
         warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
@@ -107,7 +116,7 @@ def _publish_new(
         try:
             with _Writer(space, base(folder)) as writer:
                 for count, (label, record) in enumerate(incoming, start=1):
-                    writer.put(record)
+                    writer.put(record, label)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, label)
                 if progress:
@@ -145,6 +154,7 @@ class _Writer:
         self.first = self.number = len(base) if base else 0
         self.taken = self.refused = self.with_warnings = self.unnamed = 0
         self.warnings: dict[str, int] = {}
+        self.by_file: dict[str, FileCount] = {}
 
     def __enter__(self) -> _Writer:
         database = self.space / DATABASE
@@ -169,12 +179,21 @@ class _Writer:
         if self.base is not None:
             self.base.close()
 
-    def put(self, record: Record) -> None:
-        """Take a record into the collection, or note why not."""
+    def put(self, record: Record, label: str) -> None:
+        """Take a record into the collection, or note why not. `label` is the file that it is counted under."""
+        count = self.by_file.setdefault(label, FileCount())
+        if self._take(record):
+            self.taken += 1
+            count.taken += 1
+        else:
+            self.refused += 1
+            count.refused += 1
+
+    def _take(self, record: Record) -> bool:
         melody = record.melody
         if melody is None:
             self._reject(record.problems[0])
-            return
+            return False
         if melody.id is None:
             self.unnamed += 1
             melody = melody.with_metadata(id=f"{Path(melody.source or 'melody').stem}-{self.unnamed}")
@@ -187,13 +206,13 @@ class _Writer:
             )
             if renamed is None:
                 self._reject(replace(problem, reason="the same melody under the same id is there already"))
-                return
+                return False
             problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
             self._insert(melody.with_metadata(id=renamed))
-        self.taken += 1
         self.with_warnings += bool(problems)
         for reason in {problem.reason for problem in problems}:
             self.warnings[reason] = self.warnings.get(reason, 0) + 1
+        return True
 
     def _free_id(self, melody: Melody) -> str | None:
         """ID~2, ID~3, ... whichever is free; None when one of those that have the id is the same melody."""
@@ -231,17 +250,14 @@ class _Writer:
                 "INSERT INTO motives VALUES (?, ?, ?)",
                 [(self.number, motive, times) for motive, times in about.motives.items()],
             )
-        for rows, offsets, values in (
-            ("notes", "offsets", melody.notes),
-            ("barlines", "bar_offsets", melody.barlines_ticks),
-        ):
-            self.raw[rows].append(values)
-            self.raw[offsets].append(np.int64(self.raw[rows].length))
+        self.raw["notes"].append(melody.notes)
+        self.raw["offsets"].append(np.int64(self.raw["notes"].length))
+        self.raw["barlines"].append(melody.barlines_ticks)
+        self.raw["bar_offsets"].append(np.int64(self.raw["barlines"].length))
         self.number += 1
         return True
 
     def _reject(self, problem: Problem) -> None:
-        self.refused += 1
         values = [str(getattr(problem, name)) for name in _REJECT_COLUMNS]
         self.rejects.write("\t".join(" ".join(value.split()) for value in values) + "\n")
 
@@ -277,14 +293,13 @@ class _Writer:
             self.number,
             folder / REJECTS,
             dict(sorted(self.warnings.items(), key=lambda item: (-item[1], item[0]))),
+            self.by_file,
         )
 
 
 _SAME_ID = "SELECT music, chromatic, rhythm FROM melodies JOIN strings USING (number) WHERE id = ?"
-_INSERT_MELODY = (
-    f"INSERT INTO melodies (number, {', '.join(METADATA_COLUMNS)}, changes, extra) "
-    f"VALUES ({', '.join('?' * (len(METADATA_COLUMNS) + 3))})"
-)
+_COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra")
+_INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 
 
 class _RawArray:

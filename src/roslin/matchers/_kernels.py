@@ -27,7 +27,7 @@ def interval_edit_distances(
             column[i] = i
         best = column[m]
         n = 0
-        previous = 0
+        previous = np.int64(0)
         row = offsets[k]
         end = offsets[k + 1]
         while row < end:

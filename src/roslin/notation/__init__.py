@@ -69,7 +69,7 @@ def load(source: Source, format: str | None = None, *, strict: bool = True) -> l
 
 
 def records(source: Source, format: str | None = None, *, strict: bool = True) -> Iterator[Record]:
-    """One record for each melody in a source, with the problems of each. Streams: memory does not grow with the file."""
+    """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
     name = ""
@@ -87,7 +87,7 @@ def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:
     if isinstance(source, str) and not _is_path(source):
         source = source.encode()
     if isinstance(source, bytes):
-        yield "", io.BufferedReader(io.BytesIO(source))  # type: ignore[arg-type]
+        yield "", io.BufferedReader(io.BytesIO(source))
     else:
         yield from open_streams(Path(source))
 

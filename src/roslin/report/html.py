@@ -30,13 +30,13 @@ li, .query { background: var(--card); border: 1px solid var(--line); border-radi
 .distance { font-variant-numeric: tabular-nums; white-space: nowrap; color: var(--soft); }
 .rank { color: var(--soft); font-variant-numeric: tabular-nums; margin-right: .5rem; }
 code { font: .85rem/1.4 ui-monospace, Menlo, Consolas, monospace; color: var(--soft); overflow-wrap: anywhere; }
-.drawing { overflow-x: auto; padding: .4rem 0; }
-.roll { display: block; }
+.drawing { padding: .4rem 0; }
+.roll { display: block; max-width: 100%; height: auto; }
 .roll .note { fill: var(--note); }
 .roll .grace { fill: var(--note); opacity: .55; }
 .roll .bar-line { stroke: var(--line); stroke-width: 1; }
 footer { font-size: .85rem; color: var(--soft); }
-@media print { body { background: none; padding: 0; } .drawing { overflow: visible; } .roll { max-width: 100%; } }
+@media print { body { background: none; padding: 0; } }
 """
 
 

@@ -227,6 +227,8 @@ class _Reader:
             self._take("a", "an")
             return self._checked(self._named_size(start), direction, start)
         size = self._named_size(start)
+        if size == 0 and self.tokens[min(self.at + 1, len(self.tokens) - 1)][0] not in (",", ";", ""):
+            return self._checked(size, "", start)  # "unison up a sixth": the direction belongs to what follows
         return self._checked(size, self._take(*_DIRECTIONS), start)
 
     def _checked(self, size: int, direction: str, start: int) -> _Item:

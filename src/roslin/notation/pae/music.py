@@ -3,9 +3,8 @@
 The reader looks at one character, finds the method that understands it in `_READERS`, and lets it consume what
 belongs to it. Every method moves forward, so any input ends; repetitions are bounded by `MAX_NOTES`.
 
-Rows are collected as written (a tied note is a row that continues another) so that tuplets and repeated figures can
-move them; ties are merged at the end. Time is an integer number of ticks throughout. A tuplet is scaled as a whole
-from its start, so that eleven notes in a quarter, which no integer divides, still end where the quarter ends.
+Notes are collected as written (written.py): a tied note is one of its own, so that tuplets can scale and repetitions
+can copy it; ties are merged at the end. Time is an integer number of ticks throughout, also in a tuplet of eleven.
 
 What versions 1 and 2 do not define but old catalogues contain (`"` for two octave marks, `_` for a tie, `y...z` for
 a slur, `-24/` for bars of rest, capital X for a sharp, ...) is a problem in strict reading. Otherwise it is read as
@@ -16,77 +15,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from roslin.errors import NotationError, Problem
-from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, note_table
-from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_clef, read_key_signature, read_time_signature
+from roslin.melody import MAX_TICKS, NoteTable, SignatureChange
+from roslin.notation.pae import signs, written
+from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
+from roslin.notation.pae.signs import QUARTER_TICKS
+from roslin.notation.pae.written import WrittenNote
 
 __all__ = ["MAX_NOTES", "MusicReader"]
 
-# More notes than this in one incipit is a runaway repetition, not music.
+# More than this in one incipit is a runaway repetition, not music.
 MAX_NOTES = 200_000
+MAX_CHARACTERS = 1_000_000
 MAX_MEASURES_OF_REST = 9_999
 
-_QUARTER = WHOLE_NOTE_TICKS // 4
-_LENGTH_TICKS = {
-    "0": 16 * _QUARTER,
-    "9": 8 * _QUARTER,
-    "1": 4 * _QUARTER,
-    "2": 2 * _QUARTER,
-    "4": _QUARTER,
-    "8": _QUARTER // 2,
-    "6": _QUARTER // 4,
-    "3": _QUARTER // 8,
-    "5": _QUARTER // 16,
-    "7": _QUARTER // 32,
-}
-_MAX_DOTS = 4
-_NEUME = "7."  # version 1's sign for notes without a length; read as quarters
-
-_SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
-_BASE40 = {"C": 2, "D": 8, "E": 14, "F": 19, "G": 25, "A": 31, "B": 37}
-_ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
-_OTHER_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "N": 0, "Y": -1}
-_LOWEST_OCTAVE, _HIGHEST_OCTAVE = -1, 9
-
-_OCTAVE_MARKS = re.compile(r"'+|,+")
-_LENGTHS = re.compile(r"(?:[0-9]\.*)+")
-_ONE_LENGTH = re.compile(r"([0-9])(\.*)")
-_ACCIDENTAL = re.compile(r"xx?|bb?|n")
-_BAR_LINE = re.compile(r"://:?|//:?|/")
-_MEASURE_REST = re.compile(r"=\s?([0-9]*)")
-_OLD_MEASURE_REST = re.compile(r"-([0-9]+)\s*(?=/|$)")
-_REPEATS = re.compile(r"f+")
-_TUPLET_COUNT = re.compile(r";\s*([0-9]{0,3})")
-_CLEF_CHANGE = re.compile(r"%\s?([A-Ga-g][-+*:]?[0-9])?")
-_KEY_CHANGE = re.compile(r"\$([xbnA-G\[\]]*)")
-_TIME_CHANGE = re.compile(r"@(c3/2|[co]/?\.?[23]?|[0-9]+/[0-9]+(?:\|[0-9]+/[0-9]+)*|[0-9]+)?")
-_FERMATA = re.compile(r"\(['\",0-9.xbnXN#♯\s]*(?:[A-G][tpu+]*|-|=[0-9]*)\s*\)")
-_GRACE_GROUP_END = re.compile(r"[^qgy/]*r")
-_SLUR_END = re.compile(r"[^ry]*z")
-# Old catalogues write a tie (or a slur) as "_" and then the second note; version 2 writes "_" for both. A string is old
-# when a tie is followed by its own note again, or when it has other signs that only those catalogues use.
-_OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|t[A-G]|([A-G])_[^A-G=\-]*\1")
-_NEXT_NOTE = re.compile(r"[^A-G\-=]*([A-G])")
-_VALIDITY_NOTE = re.compile(r"~[?+t]?")
-_ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,8};")
-_REMARK = re.compile(r"\[[^\]]*?[a-z]{3}[^\]]*\]?")
-_OLD_TIME_CHANGE = re.compile(r"\((\d+/\d+|c/?)\)")
-
 _NOTE_OR_SIGN = "a note, a rest, a bar line or a sign of the Plaine & Easie Code"
-
-
-@lru_cache(maxsize=4096)
-def _length_pattern(text: str) -> tuple[int, ...]:
-    """Ticks of each length in "8.68"; a pattern of several repeats over the notes that follow."""
-    if text == _NEUME:
-        return (_QUARTER,)
-    pattern = []
-    for digit, dots in _ONE_LENGTH.findall(text):
-        ticks = _LENGTH_TICKS[digit]
-        pattern.append(2 * ticks - (ticks >> min(len(dots), _MAX_DOTS)))
-    return tuple(pattern)
 
 
 class MusicReader:
@@ -109,35 +53,27 @@ class MusicReader:
         self.strict = strict
         # Only version 2 closes a chord with ">"; then "^" opens one instead of joining two notes.
         self.chords_have_end = ">" in text if version is None else version == 2
-        self.ties_are_old = version != 2 and "_" in text and _OLD_TIES.search(text) is not None
+        self.ties_are_old = version != 2 and "_" in text and signs.OLD_TIES.search(text) is not None
 
         self.problems: list[Problem] = []
         self.unreadable = 0
         self.barlines: list[int] = []
         self.changes: list[SignatureChange] = []
 
-        # Rows, one list a column; `continues` holds the row that a tied note prolongs, or -1.
-        self.onsets: list[int] = []
-        self.durations: list[int] = []
-        self.midi: list[int] = []
-        self.base40: list[int] = []
-        self.graces: list[bool] = []
-        self.columns: list[int] = []
-        self.continues: list[int] = []
-        self.spelling: list[tuple[str, int, int]] = []
-
+        self.written: list[WrittenNote] = []
         self.time = 0
         self.octave = 4
-        self.lengths: tuple[int, ...] = (_QUARTER,)
+        self.lengths: tuple[int, ...] = (QUARTER_TICKS,)
         self.length_index = 0
         self.length_end = -1
         self.accidental: int | None = None
         self.accidental_column = 0
         self.bar_alterations: dict[tuple[str, int], int] = {}
-        self.ties: dict[tuple[str, int], int] = {}
+        self.ties: dict[tuple[str, int], WrittenNote] = {}
         self.tie_column = 0
-        self.event_row = -1
+        self.event: list[WrittenNote] = []  # the last note or chord; empty after a rest
         self.event_end = -1
+        self.in_order = True
         self.joins_chord = False
         self.chord_column = 0
         self.grace = ""
@@ -154,38 +90,24 @@ class MusicReader:
 
     def read(self) -> None:
         """Read to the end of the text."""
-        text, readers = self.text, _READERS
-        while self.position < len(text):
-            before = self.position
-            reader = readers.get(text[before])
+        text, readers, length = self.text, _READERS, len(self.text)
+        if length > MAX_CHARACTERS:
+            raise NotationError(Problem("too long for one incipit", f"at most {MAX_CHARACTERS} signs", str(length), 1))
+        while self.position < length:
+            reader = readers.get(text[self.position])
             if reader is None:
                 self._unknown()
             else:
                 reader(self)
-            if len(self.onsets) > MAX_NOTES:
-                raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=before + 1))
-            if self.time > MAX_TICKS:
-                raise NotationError(Problem("longer than any music", column=before + 1))
         self._end()
+        if len(self.written) > MAX_NOTES:
+            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.written[MAX_NOTES].column))
+        if self.time > MAX_TICKS:
+            raise NotationError(Problem("longer than any music", column=length))
 
     def notes(self, first_column: int = 0) -> NoteTable:
         """The note table, ties merged; columns count from `first_column`."""
-        durations, columns = self.durations, self.columns
-        if first_column:
-            columns = [column - first_column for column in columns]
-        voices = [0] * len(durations)
-        tied = [row for row, earlier in enumerate(self.continues) if earlier >= 0]
-        if not tied:
-            return note_table(
-                list(zip(self.onsets, durations, self.midi, self.base40, self.graces, voices, columns, strict=True))
-            )
-        durations = durations.copy()
-        root = list(range(len(durations)))
-        for row in tied:
-            root[row] = root[self.continues[row]]
-            durations[root[row]] += durations[row]
-        rows = zip(self.onsets, durations, self.midi, self.base40, self.graces, voices, columns, strict=True)
-        return note_table([row for number, row in enumerate(rows) if root[number] == number])
+        return written.table(self.written, first_column, self.in_order)
 
     # -- problems -----------------------------------------------------------------------------------------------------
 
@@ -206,7 +128,7 @@ class MusicReader:
             self._problem(meaning, start + 1, _NOTE_OR_SIGN, self._found(start))
             reader(self)
             return
-        entity = _ENTITY.match(self.text, start) if self.text[start] == "&" else None
+        entity = signs.ENTITY.match(self.text, start) if self.text[start] == "&" else None
         self.position = entity.end() if entity else start + 1
         self.unreadable += 1
         found = repr(entity[0]) if entity else self._found(start)
@@ -218,60 +140,49 @@ class MusicReader:
         self._note(self.text[self.position])
 
     def _note(self, letter: str) -> None:
-        column = self.position + 1
         self.position += 1
-        name = (letter, self.octave)
+        octave = self.octave
         alter = self.accidental
         if alter is not None:
             self.accidental = None
-            self.bar_alterations[name] = alter
-        elif name in self.ties:
-            alter = self.spelling[self.ties[name]][2]
+            self.bar_alterations[letter, octave] = alter
+        elif self.ties and (letter, octave) in self.ties:
+            alter = self.ties[letter, octave].alter
         else:
-            alter = self.bar_alterations.get(name)
+            alter = self.bar_alterations.get((letter, octave)) if self.bar_alterations else None
             if alter is None:
                 alter = self.alterations.get(letter, 0)
-        self._row(letter, self.octave, alter, column)
+        self._add(letter, octave, alter, self.position)
 
-    def _row(self, letter: str, octave: int, alter: int, column: int) -> None:
+    def _add(self, letter: str, octave: int, alter: int, column: int) -> None:
         """Add a note: to the chord before it, as a grace note, or as the next event in time."""
-        midi = 12 * octave + 12 + _SEMITONES[letter] + alter
+        midi, base40 = signs.pitch_numbers(letter, octave, alter)
         if not 0 <= midi <= 127:
             self._problem("pitch out of range, left out", column, "a pitch from 0 to 127 in MIDI numbers", str(midi))
             self.joins_chord = self.joins_chord and self.chords_have_end
             return
-        row = len(self.onsets)
-        grace, earlier = False, -1
-        if self.joins_chord and 0 <= self.event_row < row:
-            onset, duration, grace = (
-                self.onsets[self.event_row],
-                self.durations[self.event_row],
-                self.graces[self.event_row],
-            )
-            earlier = -1 if grace else self._tied_row(letter, octave, alter)
+        if self.joins_chord and self.event:
+            first = self.event[0]
+            onset, duration, is_grace = first.onset, first.duration, first.is_grace
+            self.in_order = False
             self.joins_chord = self.chords_have_end
         else:
-            self._drop_stale_ties()
-            self.event_row = row
-            onset = self.time
-            if self.grace:
-                grace = True
+            if self.ties:
+                self._drop_stale_ties()
+            self.event = []
+            onset, is_grace = self.time, bool(self.grace)
+            if is_grace:
                 duration = 0 if self.grace == "g" else self.lengths[self.length_index]
+                self.in_order = False
                 self._count_grace_note()
             else:
                 duration = self._next_length()
                 self.time = onset + duration
-                earlier = self._tied_row(letter, octave, alter)
-            if self.chord_column:
-                self.joins_chord = True  # inside ^...> every further note joins the first
-        self.onsets.append(onset)
-        self.durations.append(duration)
-        self.midi.append(midi)
-        self.base40.append(40 * octave + _BASE40[letter] + alter)
-        self.graces.append(grace)
-        self.columns.append(column)
-        self.continues.append(earlier)
-        self.spelling.append((letter, octave, alter))
+            self.joins_chord = bool(self.chord_column)  # inside ^...> every further note joins the first
+        prolongs = self._tied_note(letter, octave, alter) if self.ties and not is_grace else None
+        note = WrittenNote(onset, duration, letter, octave, alter, midi, base40, is_grace, column, prolongs)
+        self.written.append(note)
+        self.event.append(note)
         self.event_end = self.position
 
     def _next_length(self) -> int:
@@ -281,20 +192,19 @@ class MusicReader:
         self.length_index = (index + 1) % len(lengths)
         return lengths[index]
 
-    def _tied_row(self, letter: str, octave: int, alter: int) -> int:
-        earlier = self.ties.get((letter, octave), -1)
-        if earlier >= 0 and self.spelling[earlier][2] == alter:
-            del self.ties[letter, octave]
-            self.tie_column = 0
-            return earlier
-        return -1
+    def _tied_note(self, letter: str, octave: int, alter: int) -> WrittenNote | None:
+        earlier = self.ties.get((letter, octave))
+        if earlier is None or earlier.alter != alter:
+            return None
+        del self.ties[letter, octave]
+        self.tie_column = 0
+        return earlier
 
     def _drop_stale_ties(self) -> None:
         """A tie that met no note of its pitch in the event that just ended leads nowhere."""
-        if self.ties and not self.grace and self.event_row >= 0 and not self.graces[self.event_row]:
-            first = min(self.ties.values())
-            if first < self.event_row:
-                self._lost_tie()
+        ended = self.event and not self.grace and not self.event[0].is_grace
+        if ended and any(note not in self.event for note in self.ties.values()):
+            self._lost_tie()
 
     def _lost_tie(self) -> None:
         if self.tie_column:
@@ -308,7 +218,7 @@ class MusicReader:
             self._problem("accidental without a note", self.accidental_column, "a note", self._found(self.position))
 
     def _rest(self) -> None:
-        old = _OLD_MEASURE_REST.match(self.text, self.position)
+        old = signs.OLD_MEASURE_REST.match(self.text, self.position)
         if old:
             self._problem("bars of rest written with -", self.position + 1, "=" + old[1], repr(old[0]))
             self.position = old.end()
@@ -320,11 +230,11 @@ class MusicReader:
             if self.ties:
                 self._lost_tie()
             self.time += self._next_length()
-        self.event_row = -1
+        self.event = []
         self.event_end = self.position
 
     def _measure_rest(self) -> None:
-        match = _match(_MEASURE_REST, self)
+        match = _match(signs.MEASURE_REST, self)
         self.position = match.end()
         self._rest_measures(match[1], match.start() + 1)
 
@@ -333,35 +243,35 @@ class MusicReader:
             self._problem("too many bars of rest", column, f"at most {MAX_MEASURES_OF_REST}", digits[:20])
             digits = "1"
         self.time += self.measure * int(digits or 1)
-        self.event_row = -1
+        self.event = []
 
     # -- what stands before a note ------------------------------------------------------------------------------------
 
     def _octave_marks(self) -> None:
-        match = _match(_OCTAVE_MARKS, self)
+        match = _match(signs.OCTAVE_MARKS, self)
         marks = match[0]
         self._set_octave(3 + len(marks) if marks[0] == "'" else 4 - len(marks), match.end())
 
     def _set_octave(self, octave: int, end: int) -> None:
-        if not _LOWEST_OCTAVE <= octave <= _HIGHEST_OCTAVE:
+        if not signs.LOWEST_OCTAVE <= octave <= signs.HIGHEST_OCTAVE:
             self._problem("too many octave marks", self.position + 1, "at most four ' or three ,", str(octave))
-            octave = max(_LOWEST_OCTAVE, min(octave, _HIGHEST_OCTAVE))
+            octave = max(signs.LOWEST_OCTAVE, min(octave, signs.HIGHEST_OCTAVE))
         self.octave = octave
         if self.length_end == self.position:
             self.length_end = end
         self.position = end
 
     def _length(self) -> None:
-        match = _match(_LENGTHS, self)
-        if match[0].count(".") > _MAX_DOTS and "." * (_MAX_DOTS + 1) in match[0]:
-            self._problem("too many dots", self.position + 1, f"at most {_MAX_DOTS}", repr(match[0][:20]))
-        self.lengths = _length_pattern(match[0])
+        match = _match(signs.LENGTHS, self)
+        if match[0].count(".") > signs.MAX_DOTS and "." * (signs.MAX_DOTS + 1) in match[0]:
+            self._problem("too many dots", self.position + 1, f"at most {signs.MAX_DOTS}", repr(match[0][:20]))
+        self.lengths = signs.length_pattern(match[0])
         self.length_index = 0
         self.position = self.length_end = match.end()
 
     def _accidental_sign(self) -> None:
-        match = _match(_ACCIDENTAL, self)
-        self.accidental = _ACCIDENTALS[match[0]]
+        match = _match(signs.ACCIDENTAL, self)
+        self.accidental = signs.ACCIDENTALS[match[0]]
         self.accidental_column = match.start() + 1
         self.position = match.end()
 
@@ -378,48 +288,47 @@ class MusicReader:
 
     def _tie(self) -> None:
         column = self.position + 1
-        follows = self.event_end == self.position and self.event_row >= 0
+        follows = self.event_end == self.position and bool(self.event)
         self.position += 1
         if not follows:
             self._problem("tie without a note", column, "a note before the tie", self._found(self.position))
             return
         self.event_end = self.position
         only_last = self.text.startswith("^", self.position) and not self.chords_have_end
-        self._open_tie(column, len(self.onsets) - 1 if only_last else self.event_row)
+        self._open_ties(column, self.event[-1:] if only_last else self.event)
 
-    def _open_tie(self, column: int, first_row: int) -> None:
-        if self.graces[first_row]:
+    def _open_ties(self, column: int, notes: list[WrittenNote]) -> None:
+        if notes[0].is_grace:
             self._problem("tie after a grace note, read as a slur", column, "a note of full size before the tie")
             return
         self.tie_column = column
-        for row in range(first_row, len(self.onsets)):
-            letter, octave, _ = self.spelling[row]
-            self.ties[letter, octave] = row
+        for note in notes:
+            self.ties[note.letter, note.octave] = note
 
     def _underscore(self) -> None:
         """Version 2: a tie and the note that it leads to, in one sign. In old catalogues: a tie, like +."""
         column = self.position + 1
         self.position += 1
-        if self.event_row < 0:
+        if not self.event:
             self._problem("tie without a note", column, "a note before the tie", self._found(self.position))
             return
-        chord = self.spelling[self.event_row :]
-        if self.ties_are_old or self.graces[self.event_row]:
-            following = _NEXT_NOTE.match(self.text, self.position)
+        chord = self.event
+        if self.ties_are_old or chord[0].is_grace:
+            following = signs.NEXT_NOTE.match(self.text, self.position)
             self._problem("tie or slur written with _", column, "+ for a tie", "'_'")
-            if following and following[1] == chord[0][0]:
-                self._open_tie(column, self.event_row)
+            if following and following[1] == chord[0].letter and not chord[0].is_grace:
+                self._open_ties(column, chord)
             return
-        self._open_tie(column, self.event_row)
+        self._open_ties(column, chord)
         joins, self.joins_chord = self.joins_chord, False
-        for letter, octave, alter in chord:
-            self._row(letter, octave, alter, column)
+        for note in chord:
+            self._add(note.letter, note.octave, note.alter, column)
             self.joins_chord = True
         self.joins_chord = joins
 
     def _chord(self) -> None:
         column = self.position + 1
-        follows = self.event_end == self.position and self.event_row >= 0
+        follows = self.event_end == self.position and bool(self.event)
         self.position += 1
         if self.chords_have_end:
             if self.chord_column:
@@ -452,24 +361,24 @@ class MusicReader:
 
     def _parenthesis(self) -> None:
         start = self.position
-        time_change = _OLD_TIME_CHANGE.match(self.text, start)
+        time_change = signs.OLD_TIME_CHANGE.match(self.text, start)
         if time_change:
             self._problem("time signature in parentheses", start + 1, "@" + time_change[1], repr(time_change[0]))
             self._new_metre(time_change)
             return
         self.position += 1
-        if _FERMATA.match(self.text, start):
+        if signs.FERMATA.match(self.text, start):
             self.fermata = True
             return
         if self.tuplet is not None:
             self._problem("tuplet inside a tuplet", start + 1, ") before the next (", "'('")
             self._end_tuplet()
-        self.tuplet = _Span(self.time, len(self.onsets), start + 1)
+        self.tuplet = _Span(self.time, len(self.written), start + 1)
         self.tuplet_total = self.lengths[-1] if self.length_end == start else 0
         self.tuplet_count = 0
 
     def _tuplet_number(self) -> None:
-        match = _match(_TUPLET_COUNT, self)
+        match = _match(signs.TUPLET_COUNT, self)
         if self.tuplet is None or not match[1]:
             self._problem("number of notes in a tuplet", self.position + 1, "(...;3)", repr(match[0]))
         else:
@@ -484,35 +393,30 @@ class MusicReader:
             self._end_tuplet()
         else:
             self._problem("end of a tuplet that was not begun", self.position, "( before )", "')'")
-        if self.event_row >= 0:
+        if self.event:
             self.event_end = self.position
 
     def _end_tuplet(self) -> None:
         """Scale the rows of the group so that they fill the total before the parenthesis."""
         group, self.tuplet = self.tuplet, None
         assert group is not None
-        written = self.time - group.time
-        if written <= 0:
+        length = self.time - group.time
+        if length <= 0:
             return
         count = self.tuplet_count or 3
-        plain = 1 << max(count - 1, 1).bit_length() - 1  # the usual ratios: 3:2, 5:4, 6:4, 7:4, 9:8
-        total = self.tuplet_total or round(written * plain / max(count, 1))
-        if self.tuplet_total and not written <= 2 * total <= 4 * written:
+        usual = 1 << max(count - 1, 1).bit_length() - 1  # the usual ratios: 3:2, 5:4, 6:4, 7:4, 9:8
+        total = self.tuplet_total
+        if total and not length <= 2 * total <= 4 * length:
             # "6(6ABCDEF)": the value before the group repeats the value of its notes
             self._problem(
                 "the notes of the group do not fit the value before it",
                 group.column,
                 "a total between half and twice what the notes last",
-                f"{total / _QUARTER:g} quarters for {written / _QUARTER:g}",
+                f"{total / QUARTER_TICKS:g} quarters for {length / QUARTER_TICKS:g}",
             )
-            total = round(written * plain / max(count, 1))
-        for row in range(group.row, len(self.onsets)):
-            onset = self.onsets[row] - group.time
-            start = (2 * onset * total + written) // (2 * written)
-            if not self.graces[row]:
-                end = (2 * (onset + self.durations[row]) * total + written) // (2 * written)
-                self.durations[row] = end - start
-            self.onsets[row] = group.time + start
+            total = 0
+        total = total or round(length * usual / max(count, 1))
+        written.scale(self.written[group.row :], group.time, length, total)
         self.time = group.time + total
 
     # -- grace notes --------------------------------------------------------------------------------------------------
@@ -528,7 +432,7 @@ class MusicReader:
         doubled = self.text.startswith("q", self.position)
         if doubled:
             self.position += 1
-        closed = _GRACE_GROUP_END.match(self.text, self.position) is not None
+        closed = signs.GRACE_GROUP_END.match(self.text, self.position) is not None
         if doubled and not closed:
             self._problem("grace group without an end", self.grace_column, "r after the grace notes", "no r")
         if closed and not doubled:
@@ -544,9 +448,9 @@ class MusicReader:
 
     def _grace_group_or_slur(self) -> None:
         self.position += 1
-        if _SLUR_END.match(self.text, self.position):
+        if signs.SLUR_END.match(self.text, self.position):
             self._problem("slur written y...z", self.position, "no slur: the code has none", "'y'")
-        elif _GRACE_GROUP_END.match(self.text, self.position):
+        elif signs.GRACE_GROUP_END.match(self.text, self.position):
             self.grace, self.grace_notes_left, self.grace_column = "q", 0, self.position
         else:
             self._problem("grace group without an end", self.position, "r after the grace notes", "no r")
@@ -561,7 +465,7 @@ class MusicReader:
     # -- bars and repetitions -----------------------------------------------------------------------------------------
 
     def _bar_line(self) -> None:
-        match = _BAR_LINE.match(self.text, self.position)
+        match = signs.BAR_LINE.match(self.text, self.position)
         if match is None:  # a colon alone
             self._problem("repeat sign without a bar line", self.position + 1, "//: or ://", "':'")
             self.position += 1
@@ -575,12 +479,12 @@ class MusicReader:
         if self.chord_column:
             self._problem("chord without an end", self.chord_column, "> before the bar line", repr(match[0]))
             self.chord_column, self.joins_chord = 0, False
-        if self.figure is not None and self.figure.row < len(self.onsets):
+        if self.figure is not None and self.figure.row < len(self.written):
             self._problem("bar line in a repeated figure", match.start() + 1, "! before the bar line", repr(match[0]))
         self._drop_accidental()
         self.position = match.end()
         self.bar_alterations.clear()
-        here = _Span(self.time, len(self.onsets), match.start() + 1)
+        here = _Span(self.time, len(self.written), match.start() + 1)
         if here.time > self.bar_start.time:
             self.last_bar = (self.bar_start, here)
         self.bar_start = here
@@ -590,69 +494,60 @@ class MusicReader:
     def _repeat_bar(self) -> None:
         column = self.position + 1
         self.position += 1
-        if self.last_bar is None or self.bar_start.time != self.time or len(self.onsets) != self.bar_start.row:
+        if self.last_bar is None or self.bar_start.time != self.time or len(self.written) != self.bar_start.row:
             self._problem("repeated bar", column, "a whole bar and a bar line before i", self._found(self.position))
             if self.last_bar is None:
                 return
-        elif not _BAR_LINE.match(self.text, self.position) and self.position < len(self.text):
+        elif not signs.BAR_LINE.match(self.text, self.position) and self.position < len(self.text):
             self._problem("repeated bar", column, "a bar line after i", self._found(self.position))
         first, last = self.last_bar
-        self._copy_rows(first, last)
+        self._repeat(first, last)
 
     def _figure(self) -> None:
         self.position += 1
         if self.figure is None:
-            self.figure = _Span(self.time, len(self.onsets), self.position)
+            self.figure = _Span(self.time, len(self.written), self.position)
             return
         first, self.figure = self.figure, None
-        last = _Span(self.time, len(self.onsets), self.position)
-        times = _REPEATS.match(self.text, self.position)
+        last = _Span(self.time, len(self.written), self.position)
+        times = signs.REPEATS.match(self.text, self.position)
         if times is None:
             self._problem("repeated figure", self.position, "f after the second !", self._found(self.position))
             return
         for _ in times[0]:
-            self._copy_rows(first, last)
-            if len(self.onsets) > MAX_NOTES:
-                return
+            self._repeat(first, last)
         self.position = times.end()
 
-    def _copy_rows(self, first: _Span, last: _Span) -> None:
-        shift, offset = self.time - first.time, len(self.onsets) - first.row
-        rows = slice(first.row, last.row)
-        leading_out = {name: row for name, row in self.ties.items() if first.row <= row < last.row}
-        for row in range(first.row, last.row):
-            letter, octave, alter = self.spelling[row]
-            earlier = self.continues[row]
-            if earlier >= first.row:
-                earlier += offset
-            elif self.onsets[row] == first.time and not self.graces[row]:
-                earlier = self._tied_row(letter, octave, alter)  # a tie before the repetition leads into it
-            else:
-                earlier = -1
-            self.continues.append(earlier)
-        self.onsets += [onset + shift for onset in self.onsets[rows]]
-        for column in (self.durations, self.midi, self.base40, self.graces, self.columns):
-            column += column[rows]  # type: ignore[operator]
-        self.spelling += self.spelling[rows]
-        self.ties.update((name, row + offset) for name, row in leading_out.items())
+    def _repeat(self, first: _Span, last: _Span) -> None:
+        originals = self.written[first.row : last.row]
+        if len(self.written) + len(originals) > MAX_NOTES:
+            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.position))
+        copies = written.repeat(originals, self.time - first.time)
+        leading_out = {name: copies[originals.index(note)] for name, note in self.ties.items() if note in originals}
+        for note in copies:
+            if note.onset == self.time and not note.is_grace and note.prolongs is None:
+                # A tie before the repetition leads into it.
+                note.prolongs = self._tied_note(note.letter, note.octave, note.alter)
+        self.written += copies
+        self.ties.update(leading_out)
         self.time += last.time - first.time
-        self.event_row = -1
+        self.event = []
 
     # -- changes and the rest -----------------------------------------------------------------------------------------
 
     def _clef_change(self) -> None:
-        match = _match(_CLEF_CHANGE, self)
+        match = _match(signs.CLEF_CHANGE, self)
         clef, problem = read_clef(match[1] or "")
         self._change(match, problem, SignatureChange(self.time, clef=clef))
 
     def _key_change(self) -> None:
-        match = _match(_KEY_CHANGE, self)
+        match = _match(signs.KEY_CHANGE, self)
         key = read_key_signature(match[1])
         self.alterations = key.alterations
         self._change(match, key.problem, SignatureChange(self.time, key_signature=key.text))
 
     def _time_change(self) -> None:
-        self._new_metre(_match(_TIME_CHANGE, self))
+        self._new_metre(_match(signs.TIME_CHANGE, self))
 
     def _new_metre(self, match: re.Match[str]) -> None:
         time = read_time_signature(match[1] or "")
@@ -671,7 +566,7 @@ class MusicReader:
         self.position += 1
 
     def _validity_note(self) -> None:
-        match = _match(_VALIDITY_NOTE, self)
+        match = _match(signs.VALIDITY_NOTE, self)
         self.position = match.end()
 
     # -- signs of old catalogues --------------------------------------------------------------------------------------
@@ -685,7 +580,7 @@ class MusicReader:
         self._set_octave(3 + marks, end)
 
     def _other_accidental(self) -> None:
-        self.accidental = _OTHER_ACCIDENTALS[self.text[self.position]]
+        self.accidental = signs.OLD_ACCIDENTALS[self.text[self.position]]
         self.position += 1
         self.accidental_column = self.position
 
@@ -694,7 +589,7 @@ class MusicReader:
 
     def _bracket(self) -> None:
         """A remark in words is left out; music in brackets, supplied by the cataloguer, is read."""
-        remark = _REMARK.match(self.text, self.position)
+        remark = signs.REMARK.match(self.text, self.position)
         self.position = remark.end() if remark else self.position + 1
 
     # -- the end ------------------------------------------------------------------------------------------------------
@@ -725,7 +620,7 @@ def _match(pattern: re.Pattern[str], reader: MusicReader) -> re.Match[str]:
 
 
 class _Span:
-    """A place in time and in the rows, and the column where it was opened."""
+    """A place in time and among the written notes, and the column where it stands."""
 
     __slots__ = ("column", "row", "time")
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 
 from roslin.errors import Problem
@@ -74,6 +75,7 @@ class TimeSignature:
     problem: Problem | None = None
 
 
+@lru_cache(maxsize=1024)
 def read_clef(text: str) -> tuple[str, Problem | None]:
     """A clef of either version of the code; "" when it cannot be understood.
 
@@ -90,6 +92,7 @@ def read_clef(text: str) -> tuple[str, Problem | None]:
     return f"{shape}{untidy[2] or '-'}{untidy[3]}", problem
 
 
+@lru_cache(maxsize=1024)
 def read_key_signature(text: str) -> KeySignature:
     """The altered letters of "xFC", "bB[EA]", "n"; what is written otherwise is read as far as it can be.
 
@@ -114,6 +117,7 @@ def read_key_signature(text: str) -> KeySignature:
     return KeySignature(spelled, alterations, problem)
 
 
+@lru_cache(maxsize=1024)
 def read_time_signature(text: str) -> TimeSignature:
     """The bar of "3/4", "c", "c/", "o", "3/4|4/4"; without one that can be read, a whole note."""
     tidy = "|".join(re.split(r"[| ]+", text.strip()))

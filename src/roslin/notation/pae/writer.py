@@ -11,14 +11,14 @@ The code has one voice: a melody with several is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody, SignatureChange
-from roslin.notation.pae.music import _LENGTH_TICKS, _MAX_DOTS
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
+from roslin.notation.pae.signs import LENGTH_TICKS, MAX_DOTS
 
 __all__ = ["write", "write_music"]
 
@@ -29,8 +29,8 @@ _TUPLETS = (3, 5, 7, 9, 11, 13, 15)
 
 _SINGLE = {
     2 * ticks - (ticks >> dots): digit + "." * dots
-    for dots in reversed(range(_MAX_DOTS))
-    for digit, ticks in _LENGTH_TICKS.items()
+    for dots in reversed(range(MAX_DOTS))
+    for digit, ticks in LENGTH_TICKS.items()
     if ticks % (1 << dots) == 0 and (digit, dots) != ("7", 1)  # "7." means neumes
 }
 _DESCENDING = sorted(_SINGLE, reverse=True)
@@ -82,7 +82,13 @@ def _marc(clef: str, key: str, metre: str, music: str) -> str:
     return " ".join(f"${name} {value}" for name, value in named if value)
 
 
-_STYLES = {"line": _line, "fields": _fields, "json": _json, "marc": _marc, "music": lambda c, k, m, music: music}
+_STYLES: dict[str, Callable[[str, str, str, str], str]] = {
+    "line": _line,
+    "fields": _fields,
+    "json": _json,
+    "marc": _marc,
+    "music": lambda *parts: parts[-1],
+}
 
 
 def write_music(melody: Melody) -> str:
@@ -134,7 +140,8 @@ class _Writer:
         cuts = {0, *self.bars, *self.changes, *self.graces}
         for row in plain:
             cuts |= {self.onsets[row], self.ends[row]}
-        edges, sounding, upcoming = sorted(cuts), [], iter([*plain, -1])
+        edges, upcoming = sorted(cuts), iter([*plain, -1])
+        sounding: list[int] = []
         following = next(upcoming)
         for left, right in pairwise(edges):
             sounding = [row for row in sounding if self.ends[row] > left]

@@ -1,0 +1,84 @@
+"""The signs of the Plaine & Easie Code: what they look like and what they stand for."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS
+
+__all__ = [
+    "ACCIDENTALS",
+    "LENGTH_TICKS",
+    "MAX_DOTS",
+    "OLD_ACCIDENTALS",
+    "QUARTER_TICKS",
+    "length_pattern",
+    "pitch_numbers",
+]
+
+QUARTER_TICKS = WHOLE_NOTE_TICKS // 4
+LENGTH_TICKS = {
+    "0": 16 * QUARTER_TICKS,
+    "9": 8 * QUARTER_TICKS,
+    "1": 4 * QUARTER_TICKS,
+    "2": 2 * QUARTER_TICKS,
+    "4": QUARTER_TICKS,
+    "8": QUARTER_TICKS // 2,
+    "6": QUARTER_TICKS // 4,
+    "3": QUARTER_TICKS // 8,
+    "5": QUARTER_TICKS // 16,
+    "7": QUARTER_TICKS // 32,
+}
+MAX_DOTS = 4
+NEUME = "7."  # version 1's sign for notes without a length; read as quarters
+
+SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
+BASE40 = {"C": 2, "D": 8, "E": 14, "F": 19, "G": 25, "A": 31, "B": 37}
+ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
+OLD_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "N": 0, "Y": -1}
+LOWEST_OCTAVE, HIGHEST_OCTAVE = -1, 9
+
+OCTAVE_MARKS = re.compile(r"'+|,+")
+LENGTHS = re.compile(r"(?:[0-9]\.*)+")
+ONE_LENGTH = re.compile(r"([0-9])(\.*)")
+ACCIDENTAL = re.compile(r"xx?|bb?|n")
+BAR_LINE = re.compile(r"://:?|//:?|/")
+MEASURE_REST = re.compile(r"=\s?([0-9]*)")
+REPEATS = re.compile(r"f+")
+TUPLET_COUNT = re.compile(r";\s*([0-9]{0,3})")
+CLEF_CHANGE = re.compile(r"%\s?([A-Ga-g][-+*:]?[0-9])?")
+KEY_CHANGE = re.compile(r"\$([xbnA-G\[\]]*)")
+TIME_CHANGE = re.compile(r"@(c3/2|[co]/?\.?[23]?|[0-9]+/[0-9]+(?:\|[0-9]+/[0-9]+)*|[0-9]+)?")
+FERMATA = re.compile(r"\(['\",0-9.xbnXN#♯\s]*(?:[A-G][tpu+]*|-|=[0-9]*)\s*\)")
+GRACE_GROUP_END = re.compile(r"[^qgy/]*r")
+VALIDITY_NOTE = re.compile(r"~[?+t]?")
+
+# Signs of old catalogues.
+OLD_MEASURE_REST = re.compile(r"-([0-9]+)\s*(?=/|$)")
+OLD_TIME_CHANGE = re.compile(r"\((\d+/\d+|c/?)\)")
+SLUR_END = re.compile(r"[^ry]*z")
+# They write a tie (or a slur) as "_" and then the second note; version 2 writes "_" for both. A string is old when
+# a tie is followed by its own note again, or when it has other signs that only those catalogues use.
+OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|t[A-G]|([A-G])_[^A-G=\-]*\1")
+NEXT_NOTE = re.compile(r"[^A-G\-=]*([A-G])")
+ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,8};")
+REMARK = re.compile(r"\[[^\]]*?[a-z]{3}[^\]]*\]?")
+
+
+@lru_cache(maxsize=4096)
+def length_pattern(text: str) -> tuple[int, ...]:
+    """Ticks of each length in "8.68"; a pattern of several repeats over the notes that follow."""
+    if text == NEUME:
+        return (QUARTER_TICKS,)
+    pattern = []
+    for digit, dots in ONE_LENGTH.findall(text):
+        ticks = LENGTH_TICKS[digit]
+        pattern.append(2 * ticks - (ticks >> min(len(dots), MAX_DOTS)))
+    return tuple(pattern)
+
+
+@lru_cache(maxsize=1024)
+def pitch_numbers(letter: str, octave: int, alter: int) -> tuple[int, int]:
+    """MIDI and base-40 number of a note name."""
+    return 12 * octave + 12 + SEMITONES[letter] + alter, 40 * octave + BASE40[letter] + alter
