@@ -86,8 +86,12 @@ CAUSES = (
         "lone number as time signature", _metre_is_a_lone_number, "Roslin: it fills the bars; verovio takes 3 for 3/1"
     ),
     Cause("repeated figure or bar", _music(r"!|/i"), "Roslin repeats the notes; verovio the text, with other lengths"),
-    Cause("no space after a change", _music(r"%[A-Ga-g]-[1-5]\S|% "), "Roslin: verovio loses what follows"),
-    Cause("crossing brackets", _music(r"\(\{[^})]*\)\}|\{\([^})]*\}\)"), "Roslin: verovio loses the tuplet"),
+    Cause(
+        "space missing or in an unusual place",
+        _music(r"%[A-Ga-g]-[1-5]\S|% |@c\(|[',] [A-G]|- \)"),
+        "Roslin: verovio loses what follows",
+    ),
+    Cause("crossing brackets", _music(r"\([^{)]*\}|\{[^}(]*\)"), "Roslin: verovio loses the tuplet"),
     Cause(
         "tuplet with a total", _music(r"[0-9.][',]*\(|;"), "Roslin fills the total; verovio takes every group for 3:2"
     ),

@@ -98,8 +98,9 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
         first = reader.problems[0] if reader.problems else None
         found = first.found if first else "only rests" if reader.time else "none"
         return _refused(incipit, Problem("no notes", "at least one note", found, first.column if first else 1))
-    if reader.unreadable > len(notes):
-        first = next(p for p in reader.problems if p.reason.startswith("unreadable"))
+    doubt = reader.unreadable + reader.doubtful_notes
+    if doubt >= max(1, len(notes) - reader.doubtful_notes):
+        first = reader.problems[0]
         return _refused(incipit, Problem("not music", "more notes than unreadable signs", first.found, first.column))
 
     metadata = incipit.metadata

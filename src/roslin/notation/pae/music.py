@@ -56,7 +56,8 @@ class MusicReader:
         self.ties_are_old = version != 2 and "_" in text and signs.OLD_TIES.search(text) is not None
 
         self.problems: list[Problem] = []
-        self.unreadable = 0
+        self.unreadable = 0  # signs that were left out
+        self.doubtful_notes = 0  # lower-case letters that were taken for notes
         self.barlines: list[int] = []
         self.changes: list[SignatureChange] = []
 
@@ -585,6 +586,7 @@ class MusicReader:
         self.accidental_column = self.position
 
     def _lower_case_note(self) -> None:
+        self.doubtful_notes += 1
         self._note(self.text[self.position].upper())
 
     def _bracket(self) -> None:
