@@ -338,7 +338,7 @@ def recovered(music: str, **fields: str) -> tuple[Melody, list[str]]:
 def test_what_old_catalogues_mean() -> None:
     assert pitches(recovered("\"4C\"'D'E")[0]) == [72, 86, 64]
     assert pitches(recovered("'4XF♯G#ANBYB")[0]) == [66, 68, 70, 71, 70]
-    assert pitches(recovered("'4dec")[0]) == [62, 64, 60]
+    assert pitches(recovered("'4dCcEF")[0]) == [62, 60, 60, 64, 65]
     assert quarters(recovered("-2/'4C", timesig="3/4")[0]) == [6]
     assert quarters(recovered("'4C_/8CD")[0], "duration_ticks") == [1.5, 0.5]
     assert rhythm("'4CD") == quarters(recovered("'4yCDz")[0], "duration_ticks")

@@ -108,8 +108,8 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
 
 def holds_other_files(folder: Path) -> bool:
     """Whether something that no collection has lies in a folder. A killed first build leaves only files of ours."""
-    ours = {DATABASE, REJECTS, _LOCK}
-    return any(p.name not in ours and not p.name.startswith(_NEW) and p.suffix != ".npy" for p in folder.iterdir())
+    ours = (DATABASE, REJECTS, _LOCK, _NEW)
+    return any(not path.name.startswith(ours) and path.suffix != ".npy" for path in folder.iterdir())
 
 
 def workspace(folder: Path) -> Path:

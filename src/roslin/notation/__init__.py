@@ -72,7 +72,9 @@ def records(source: Source, format: str | None = None, *, strict: bool = True) -
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
-    name = ""
+    if isinstance(source, str) and not _is_path(source):
+        source = source.encode()
+    name = "" if isinstance(source, bytes) else str(source)
     try:
         for name, stream in _streams(source):
             head = stream.peek(_HEAD_BYTES)[:_HEAD_BYTES]
@@ -80,12 +82,10 @@ def records(source: Source, format: str | None = None, *, strict: bool = True) -
             for record in chosen.read(stream, strict=strict):
                 yield record.at(file=name)
     except DAMAGED as error:
-        raise FormatError(f"{name or source!r}: cannot be read to its end: {error}") from error
+        raise FormatError(f"{name or 'input'}: cannot be read to its end: {error}") from error
 
 
 def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:
-    if isinstance(source, str) and not _is_path(source):
-        source = source.encode()
     if isinstance(source, bytes):
         yield "", io.BufferedReader(io.BytesIO(source))
     else:

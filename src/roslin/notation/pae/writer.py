@@ -238,6 +238,9 @@ class _Writer:
         # A "+" after the last note of a chord ties all of it, one before "^" only its own note: so notes that end
         # here come last.
         rows = sorted(piece.rows, key=lambda row: row not in piece.going_on)
+        places = {_spelling(self.base40[row], self.midi[row])[:2] for row in rows}
+        if len(places) < len(rows) and (piece.going_on or piece.continuing or len(values) > 1):
+            raise NotationError(Problem("two tied notes on one line or space cannot be written in Plaine & Easie"))
         for position, value in enumerate(values):
             self._value(value)
             inner = position < len(values) - 1

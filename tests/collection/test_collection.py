@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.collection.conftest import three_melodies
+
+from roslin import Collection, load
+from roslin.collection import write
+from roslin.collection.check import check
+from roslin.collection.export import export
+from roslin.collection.files import DATABASE, writing
+from roslin.collection.store import Store
+from roslin.errors import CollectionError, UnknownNameError
+from roslin.melody import Melody
+from roslin.notation import pae
+
+# -- reading back -----------------------------------------------------------------------------------------------------
+
+
+def test_what_goes_in_comes_out(collection_path: Path) -> None:
+    with Collection(collection_path) as collection:
+        assert len(collection) == 3
+        assert list(collection) == three_melodies()
+        assert collection["b"] == three_melodies()[1]
+        assert "c" in collection
+        assert "d" not in collection
+        assert collection.ids() == ["a", "b", "c"]
+        assert collection.ids([2, 0]) == ["c", "a"]
+        assert collection.numbers(["c", "a"]).tolist() == [2, 0]
+        assert collection.packed().offsets.tolist() == [0, 4, 7, 13]
+        assert repr(collection).endswith("three.roslin', 3 melodies)")
+        assert check(collection_path) == []
+
+
+def test_an_unknown_id_lists_some_that_are_near(collection_path: Path) -> None:
+    with Collection(collection_path) as collection:
+        with pytest.raises(UnknownNameError, match=r"unknown melody 'b2'; known: \.\.\., c"):
+            collection["b2"]
+        with pytest.raises(UnknownNameError, match="unknown melody 'x'"):
+            collection.numbers(["a", "x"])
+
+
+def test_notes_are_mapped_and_cannot_be_changed(collection_path: Path) -> None:
+    with Collection(collection_path) as collection:
+        assert isinstance(collection.packed().notes, np.memmap)
+        with pytest.raises(ValueError, match="read-only"):
+            collection["a"].notes["pitch_midi"] = 1
+
+
+def test_an_empty_collection(tmp_path: Path) -> None:
+    with Collection.build([], tmp_path / "empty.roslin") as collection:
+        assert (len(collection), list(collection), collection.search(three_melodies()[0]).ids) == (0, [], [])
+        assert len(collection.filter()) == 0
+    assert check(tmp_path / "empty.roslin") == []
+
+
+# -- building ---------------------------------------------------------------------------------------------------------
+
+
+def test_build_reads_files_folders_archives_and_melodies(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "one.pae").write_text("@start:p1\n@clef:G-2\n@data:'4CDE\n@end:p1\n@start:p2\n@data:'4GFE\n@end:p2\n")
+    (folder / "deep" / "two.jsonl.gz").write_bytes(gzip.compress(b'{"id": "j1", "pae": "\'4CEG"}\n{"id": "j2"}\n'))
+    with zipfile.ZipFile(folder / "three.zip", "w") as archive:
+        archive.writestr("inner/a.txt", "'4CDEF")
+        archive.writestr("b.json", '{"clef": "G-2", "data": "\'4GG"}')
+    (folder / ".hidden").write_text("not read")
+    (folder / "broken.gz").write_bytes(b"\x1f\x8b\x08\0broken")
+    (folder / "unknown.bin").write_bytes(b"\0\1\2")
+    seen: list[str] = []
+    report = write.build(
+        [folder, three_melodies()[0]], tmp_path / "out.roslin", progress=lambda count, label: seen.append(label)
+    )
+    with Store(tmp_path / "out.roslin") as store:
+        assert store.ids() == ["j1", "p1", "p2", "three-1", "three-2", "a"]
+        assert store["p1"].source == "one.pae"
+    assert (report.taken, report.refused, report.total) == (6, 3, 6)
+    assert str(report).startswith("6 melodies taken; 3 refused; see ")
+    assert seen[-1] == "the index of intervals"
+    rows = [line.split("\t") for line in report.rejects.read_text("utf-8").splitlines()]
+    assert rows[0] == ["file", "line", "record", "column", "reason", "expected", "found"]
+    reasons = {Path(row[0]).name: row[4] for row in rows[1:]}
+    assert reasons["two.jsonl.gz"] == "incipit without music"
+    assert reasons["broken.gz"].startswith("cannot be read to its end")
+    assert reasons["unknown.bin"].startswith("unknown notation")
+
+
+def test_a_bad_record_does_not_stop_a_build_and_strict_refuses_more(tmp_path: Path) -> None:
+    source = tmp_path / "mixed.jsonl"
+    rows = ["'4CD", "Sol majeur", '"4CDE', "'4C+D"]
+    source.write_text("".join(json.dumps({"id": f"m{k}", "pae": pae}) + "\n" for k, pae in enumerate(rows)))
+    lenient = write.build(source, tmp_path / "lenient.roslin")
+    assert (lenient.taken, lenient.with_warnings, lenient.refused) == (3, 2, 1)
+    assert lenient.warnings == {
+        "octave marks written with a double quote": 1,
+        "tie to another pitch, read as a slur": 1,
+    }
+    assert "m1\t1\tnot music" in lenient.rejects.read_text("utf-8")
+    strict = write.build(source, tmp_path / "strict.roslin", strict=True)
+    assert (strict.taken, strict.refused) == (1, 3)
+    columns = [line.split("\t")[3] for line in strict.rejects.read_text("utf-8").splitlines()[1:]]
+    assert columns == ["1", "1", "4"]
+
+
+def test_an_id_that_is_taken(tmp_path: Path) -> None:
+    one, other = pae.read("'4CD").with_metadata(id="x"), pae.read("'4CE").with_metadata(id="x")
+    report = write.build([one, other, one, other, pae.read("'4CF").with_metadata(id="x")], tmp_path / "x.roslin")
+    assert (report.taken, report.refused) == (3, 2)
+    assert "the same melody under the same id is there already" in report.rejects.read_text("utf-8")
+    with Store(tmp_path / "x.roslin") as store:
+        assert store.ids() == ["x", "x~2", "x~3"]
+        assert store["x~2"].notes["pitch_midi"].tolist() == [60, 64]
+
+
+def test_add_and_remove(collection_path: Path) -> None:
+    new = Melody.from_notes([0, 1], [1, 1], [60, 67], id="d")
+    report = write.add([new, three_melodies()[0]], collection_path)
+    assert (report.taken, report.refused, report.total) == (1, 1, 4)
+    with Collection(collection_path) as collection:
+        assert list(collection) == [*three_melodies(), new]
+        found = collection.connection.execute("SELECT count(*) FROM interval_index").fetchone()
+        assert found == (4,)
+    assert check(collection_path) == []
+    assert write.remove(["b", "a"], collection_path) == 2
+    with Collection(collection_path) as collection:
+        assert list(collection) == [three_melodies()[2], new]
+    assert check(collection_path) == []
+    with pytest.raises(UnknownNameError, match="unknown melody 'a'"):
+        write.remove(["c", "a"], collection_path)
+    with Collection(collection_path) as collection:
+        assert len(collection) == 2
+
+
+def test_build_replaces_what_was_there(collection_path: Path) -> None:
+    old = Collection(collection_path)
+    write.build(three_melodies()[:1], collection_path)
+    assert list(old) == three_melodies()  # whoever has it open still sees the old state
+    with Collection(collection_path) as new:
+        assert len(new) == 1
+    old.close()
+    assert sorted(path.name.split("-")[0] for path in collection_path.iterdir()) == [
+        "bar_offsets",
+        "barlines",
+        "collection.sqlite",
+        "notes",
+        "offsets",
+        "rejects.tsv",
+        "writer.lock",
+    ]
+
+
+def test_others_read_while_one_writes(collection_path: Path) -> None:
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                with Collection(collection_path) as collection:
+                    assert len(list(collection)) in (2, 3)
+            except BaseException as error:  # noqa: BLE001 - reported below
+                failures.append(error)
+                return
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for k in range(12):
+        write.build(three_melodies()[: 2 + k % 2], collection_path)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert failures == []
+
+
+def test_two_writers_do_not_meet(collection_path: Path) -> None:
+    with writing(collection_path), pytest.raises(CollectionError, match="another process is writing"):
+        write.build(three_melodies(), collection_path)
+
+
+def test_where_a_collection_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file.roslin").write_text("x")
+    with pytest.raises(CollectionError, match="this is a file; expected a folder, or a name that is free"):
+        write.build([], tmp_path / "file.roslin")
+    (tmp_path / "folder.roslin").mkdir()
+    (tmp_path / "folder.roslin" / "letter.txt").write_text("dear")
+    with pytest.raises(CollectionError, match="the folder holds other files"):
+        write.build([], tmp_path / "folder.roslin")
+    (tmp_path / "parent").write_text("x")
+    with pytest.raises(CollectionError, match="cannot be written"):
+        write.build([], tmp_path / "parent" / "x.roslin")
+    with pytest.raises(CollectionError, match="there is no such folder; make one with: roslin collection build"):
+        write.add([], tmp_path / "none.roslin")
+
+
+# -- damage -----------------------------------------------------------------------------------------------------------
+
+
+def array_file(collection: Path, name: str) -> Path:
+    return next(collection.glob(f"{name}-*.npy"))
+
+
+def test_what_is_no_collection(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="there is no such folder; make one with"):
+        Collection(tmp_path / "none.roslin")
+    with pytest.raises(CollectionError, match="it is not a Roslin collection"):
+        Collection(tmp_path)
+
+
+def test_a_newer_format_is_refused(collection_path: Path) -> None:
+    with sqlite3.connect(collection_path / DATABASE) as database:
+        database.execute("UPDATE about SET value = '99' WHERE name = 'format_version'")
+    database.close()
+    with pytest.raises(
+        CollectionError, match="format 99, written by Roslin .*; this Roslin reads format 1: install a newer"
+    ):
+        Collection(collection_path)
+
+
+def test_an_older_format_is_refused(collection_path: Path) -> None:
+    with sqlite3.connect(collection_path / DATABASE) as database:
+        database.execute("UPDATE about SET value = '0' WHERE name = 'format_version'")
+    database.close()
+    with pytest.raises(CollectionError, match="format 0, .*build the collection again"):
+        Collection(collection_path)
+
+
+@pytest.mark.parametrize("name", ["notes", "offsets", "barlines", "bar_offsets"])
+def test_missing_or_broken_arrays(collection_path: Path, name: str) -> None:
+    path = array_file(collection_path, name)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(CollectionError, match=f"damaged: {name}-.* cannot be read|damaged: the arrays do not belong"):
+        Collection(collection_path)
+    np.save(path, np.zeros(3, dtype=np.float32))
+    with pytest.raises(CollectionError, match=f"damaged: {name}-.* has another kind of numbers than expected"):
+        Collection(collection_path)
+    path.unlink()
+    with pytest.raises(CollectionError, match=f"damaged: {name}-.* is missing"):
+        Collection(collection_path)
+
+
+def test_a_broken_database(collection_path: Path) -> None:
+    (collection_path / DATABASE).write_bytes(b"not a database at all, but long enough to look at" * 20)
+    with pytest.raises(CollectionError, match="damaged: collection.sqlite cannot be read"):
+        Collection(collection_path)
+
+
+def test_check_finds_changed_notes(collection_path: Path) -> None:
+    path = array_file(collection_path, "notes")
+    notes = np.load(path)
+    notes["pitch_midi"][1] += 1
+    np.save(path, notes)
+    assert check(collection_path) == [
+        "The arrays are not those that were written: their checksum differs",
+        "The features stored for a are not those of its notes",
+    ]
+
+
+def test_check_finds_broken_offsets(collection_path: Path) -> None:
+    path = array_file(collection_path, "offsets")
+    offsets = np.load(path)
+    offsets[1] = 6
+    offsets[2] = 5
+    np.save(path, offsets)
+    assert "The array offsets does not divide the array notes" in check(collection_path)
+
+
+def test_check_finds_missing_rows(collection_path: Path) -> None:
+    with sqlite3.connect(collection_path / DATABASE) as database:
+        database.execute("DELETE FROM strings WHERE number = 1")
+    database.close()
+    assert check(collection_path) == ["The table strings has 2 rows; expected 3, numbered from 0"]
+
+
+def test_check_finds_a_damaged_page(tmp_path: Path) -> None:
+    melodies = (Melody.from_notes([0, 1], [1, 1], [60, 60 + k % 40], id=f"m{k}") for k in range(3000))
+    write.build(melodies, tmp_path / "x.roslin")
+    path = tmp_path / "x.roslin" / DATABASE
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 3000] = b"\xa5" * 3000
+    path.write_bytes(content)
+    assert any("damaged" in fault for fault in check(tmp_path / "x.roslin"))
+
+
+# -- kills ------------------------------------------------------------------------------------------------------------
+
+KILLED_BUILD = """
+import os, signal, sys
+from pathlib import Path
+from roslin.collection import files, write
+from roslin.melody import Melody
+
+target, step = Path(sys.argv[1]), int(sys.argv[2])
+calls = 0
+
+def counting(function):
+    def counted(*arguments, **named):
+        global calls
+        calls += 1
+        if calls == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **named)
+    return counted
+
+for module, name in ((files, "sync"), (write, "sync"), (files, "remove_leftovers"), (write, "remove_leftovers"),
+                     (write, "publish"), (write, "workspace")):
+    setattr(module, name, counting(getattr(module, name)))
+Path.replace = counting(Path.replace)
+Path.unlink = counting(Path.unlink)
+new = [Melody.from_notes([0, 1], [1, 1], [60, 64], id=f"new-{k}") for k in range(5)]
+if sys.argv[3] == "build":
+    write.build(new, target)
+elif sys.argv[3] == "add":
+    write.add(new, target)
+else:
+    write.remove(["a"], target)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("work", ["build", "add", "remove"])
+def test_killed_at_every_step(collection_path: Path, tmp_path: Path, work: str) -> None:
+    """A process that kills itself (SIGKILL) at the n-th change of the folder, for every n."""
+    old = ["a", "b", "c"]
+    new = [f"new-{k}" for k in range(5)]
+    after = {"build": new, "add": old + new, "remove": ["b", "c"]}[work]
+    outcomes = []
+    for step in range(1, 40):
+        target = tmp_path / f"{step}.roslin"
+        shutil.copytree(collection_path, target)
+        command = [sys.executable, "-c", KILLED_BUILD, str(target), str(step), work]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert check(target) == []
+        with Store(target) as store:
+            outcomes.append(store.ids())
+        assert outcomes[-1] in (old, after)
+        write.add([Melody.from_notes([0], [1], [60], id="later")], target)  # the next writer is not in the way
+        assert not list(target.glob(".new-*"))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -9, done.stderr
+    assert done.returncode == 0
+    assert outcomes[0] == old
+    assert outcomes[-1] == after
+    assert len(outcomes) > 10
+
+
+SLOW_BUILD = """
+import sys
+from roslin.collection import write
+from roslin.melody import Melody
+print("started", flush=True)
+write.build((Melody.from_notes([0, 1], [1, 1], [60, 60 + k % 50], id=f"m{k}") for k in range(6000)), sys.argv[1])
+"""
+
+
+def test_killed_at_any_time(tmp_path: Path) -> None:
+    """The same from outside, at times spread over the whole build; also a first build, which leaves no collection."""
+    target = tmp_path / "any.roslin"
+    sizes = set()
+    for delay in (0.02, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3, None):
+        with subprocess.Popen([sys.executable, "-c", SLOW_BUILD, str(target)], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            try:
+                process.wait(delay)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        if not (target / DATABASE).exists():
+            with pytest.raises(CollectionError, match="not a Roslin collection|no such folder"):
+                Collection(target)
+            continue
+        assert check(target) == []
+        with Store(target) as store:
+            sizes.add(len(store))
+    assert sizes == {6000}
+
+
+# -- export -----------------------------------------------------------------------------------------------------------
+
+
+def test_export_jsonl_reads_back_to_the_same_collection(collection_path: Path, tmp_path: Path) -> None:
+    with Collection(collection_path) as collection:
+        assert export(collection, tmp_path / "out.jsonl") == (3, 0)
+        again = load(tmp_path / "out.jsonl", strict=False)
+        for before, after in zip(collection, again, strict=True):
+            assert after == before
+
+
+def test_export_pae(collection_path: Path, tmp_path: Path) -> None:
+    with Collection(collection_path) as collection:
+        assert export(collection, tmp_path / "out.pae") == (2, 1)  # two voices cannot be written
+    first, last = load(tmp_path / "out.pae")
+    assert (first.id, first.title, first.composer, last.id) == ("a", "First", "Nobody", "c")
+    assert first.notes["pitch_midi"].tolist() == [60, 62, 64, 70]
+
+
+def test_export_parquet(collection_path: Path, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'roslin[parquet]'")
+    with Collection(collection_path) as collection:
+        assert export(collection, tmp_path / "out.parquet") == (3, 0)
+    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [row["id"] for row in rows] == ["a", "b", "c"]
+    assert [note["pitch_midi"] for note in rows[1]["notes"]] == [64, 60, 62]
+
+
+def test_export_elsewhere(collection_path: Path, tmp_path: Path) -> None:
+    with Collection(collection_path) as collection:
+        with pytest.raises(UnknownNameError, match="unknown export format '.doc'; known: jsonl, pae, parquet"):
+            export(collection, tmp_path / "out.doc")
+        with pytest.raises(Exception, match="cannot be written"):
+            export(collection, tmp_path / "no" / "such" / "folder.jsonl")
+    assert list(tmp_path.glob("*.part")) == []

@@ -1,0 +1,107 @@
+"""One suite over every registered matcher."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection, Melody, load, matcher, matchers
+from roslin.errors import MelodyError, UnknownNameError
+from roslin.matchers import MATCHERS, Matcher
+from roslin.represent.packed import Packed, pack
+from roslin.starter import tunes_path
+
+NAMES = matchers()
+TUNES = load(tunes_path())[:40]
+DEGENERATE = [
+    Melody.from_notes([], [], []),
+    Melody.from_notes([0], [1], [60]),
+    Melody.from_notes([0, 0, 0], [1, 1, 1], [60, 64, 67]),
+    Melody.from_notes([0, 0], [0, 1], [60, 62], graces=[True, False]),
+    Melody.from_notes([0], [0], [60], graces=[True]),
+    Melody.from_notes(range(300), [1] * 300, [60 + k % 12 for k in range(300)]),
+]
+
+
+@pytest.fixture(params=NAMES)
+def any_matcher(request: pytest.FixtureRequest) -> Matcher:
+    return matcher(request.param)
+
+
+def test_it_is_a_value(any_matcher: Matcher) -> None:
+    assert matcher(repr(any_matcher)) == any_matcher
+    assert pickle.loads(pickle.dumps(any_matcher)) == any_matcher
+    assert hash(any_matcher) == hash(matcher(any_matcher.name))
+    for field in fields(any_matcher):
+        with pytest.raises(FrozenInstanceError):
+            setattr(any_matcher, field.name, None)
+
+
+def test_it_says_what_it_is(any_matcher: Matcher) -> None:
+    assert MATCHERS[any_matcher.name] is type(any_matcher)
+    assert any_matcher.summary.endswith(".")
+    assert any_matcher.reference
+
+
+def test_one_distance_for_each_candidate_and_the_query_itself_is_nearest(any_matcher: Matcher) -> None:
+    distances = any_matcher.distances(TUNES[3], TUNES)
+    assert distances.shape == (len(TUNES),)
+    assert distances.dtype == np.float64
+    assert np.isfinite(distances).all()
+    assert (distances >= 0).all()
+    assert distances[3] == distances.min() == 0
+
+
+def test_the_same_answer_every_time_and_from_a_collection(any_matcher: Matcher, tmp_path: Path) -> None:
+    expected = any_matcher.distances(TUNES[0], TUNES).tobytes()
+    assert any_matcher.distances(TUNES[0], TUNES).tobytes() == expected
+    assert any_matcher.distances(TUNES[0], iter(TUNES)).tobytes() == expected
+    with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
+        assert any_matcher.distances(TUNES[0], collection).tobytes() == expected
+        assert any_matcher.distances(TUNES[0], collection.packed()).tobytes() == expected
+
+
+def test_a_candidate_s_distance_does_not_depend_on_its_neighbours(any_matcher: Matcher) -> None:
+    together = any_matcher.distances(TUNES[0], TUNES)
+    alone = [any_matcher.distances(TUNES[0], [tune])[0] for tune in TUNES]
+    assert together.tolist() == alone
+
+
+def test_degenerate_candidates(any_matcher: Matcher) -> None:
+    distances = any_matcher.distances(TUNES[0], DEGENERATE)
+    assert np.isfinite(distances).all()
+    assert any_matcher.distances(TUNES[0], []).shape == (0,)
+
+
+def test_degenerate_queries(any_matcher: Matcher) -> None:
+    for query in DEGENERATE:
+        if np.any(~query.notes["is_grace"]):
+            assert np.isfinite(any_matcher.distances(query, TUNES)).all()
+        else:
+            with pytest.raises(MelodyError, match="the query has no notes"):
+                any_matcher.distances(query, TUNES)
+
+
+def test_names_and_parameters() -> None:
+    with pytest.raises(UnknownNameError, match="unknown matcher 'nothing'; known: dp"):
+        matcher("nothing")
+    with pytest.raises(UnknownNameError, match="unknown parameter of dp 'size'; known: place"):
+        matcher("dp(size=3)")
+    for text in ("dp(", "dp('x')", "import os", "dp(place=__import__('os'))", "", "1 + 1", "(" * 300):
+        with pytest.raises(UnknownNameError, match="unknown matcher"):
+            matcher(text)
+
+
+def test_packing() -> None:
+    packed = pack(TUNES)
+    assert (len(packed), len(pack([]))) == (len(TUNES), 0)
+    assert pack(packed) is packed
+    some = packed.take(np.array([5, 0, 5]))
+    assert isinstance(some, Packed)
+    for position, number in enumerate((5, 0, 5)):
+        rows = some.notes[some.offsets[position] : some.offsets[position + 1]]
+        assert rows.tolist() == TUNES[number].notes.tolist()

@@ -1,0 +1,205 @@
+"""The public reader: which notation a source is in, and every representation of Plaine & Easie."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import roslin
+from roslin.errors import FormatError, NotationError, UnknownNameError
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.notation import FORMATS, jsonl, load, records
+
+MUSIC = "=3/2--''A/2.F4G2A/AGG/1A/"
+REPRESENTATIONS = {
+    "one line": f"%G-2@3/2$bB {MUSIC}",
+    "MARC 21": f"031 ## $a 1 $b 1 $c 1 $g G-2 $n bB $o 3/2 $p {MUSIC} $2 pe",
+    "MARC 21, compact": f"$gG-2$nbB$o3/2$p{MUSIC}",
+    "UNIMARC": f"036 ## $m G-2 $n bB $o 3/2 $p {MUSIC}",
+    "fields": f"@clef:G-2\n@timesig:3/2\n@keysig:bB\n@data:{MUSIC}",
+    "fields with other line ends": f"@clef:G-2\r\n@timesig:3/2\r\n@keysig:bB\r\n@data:{MUSIC}\r\n",
+    "JSON": json.dumps({"clef": "G-2", "timesig": "3/2", "keysig": "bB", "data": MUSIC}),
+    "JSON list": json.dumps([{"clef": "G-2", "timesig": "3/2", "keysig": "bB", "data": MUSIC}], indent=2),
+}
+
+
+@pytest.mark.parametrize("text", REPRESENTATIONS.values(), ids=REPRESENTATIONS.keys())
+def test_representations_give_the_same_melody(text: str) -> None:
+    (melody,) = load(text)
+    assert (melody.clef, melody.key_signature, melody.metre) == ("G-2", "bB", "3/2")
+    assert melody.notes["pitch_midi"].tolist() == [81, 77, 79, 81, 81, 79, 79, 81]
+    assert melody.notes["onset_ticks"][0] == 22 * TICKS_PER_QUARTER
+    assert melody.music is not None
+    assert melody.music.strip() == MUSIC
+    assert [melody.music[column - 1] for column in melody.notes["source_column"].tolist()] == list("AFGAAGGA")
+
+
+def test_bare_music_and_a_beam_that_looks_like_json() -> None:
+    assert len(load("'4CDE")[0]) == 3
+    assert len(load("{'8AB}")[0]) == 2
+
+
+def test_several_incipits_in_one_text() -> None:
+    text = "@start:1\n@clef:G-2\n@data:'4C\n@end:1\n\n@start:2\n@clef:F-4\n@data:,4CD\n@end:2"
+    assert [(melody.id, len(melody)) for melody in load(text)] == [("1", 1), ("2", 2)]
+    assert [len(melody) for melody in load("'4C\n'4CD\n")] == [1, 2]
+    assert [len(m) for m in load("@clef:G-2\n@data:'4C\n@clef:G-2\n@data:'4CD")] == [1, 2]
+
+
+def test_version_2_can_be_named() -> None:
+    assert len(load('{"clef": "G-2", "data": "G_G", "version": "pe2"}')[0]) == 2
+    assert len(load("@clef:G-2\n@data:2^CE>\n@version:pe2")[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "@clef:G-2\nnonsense\n@data:'4C",
+            "2, column 1: not a field; expected @name:value on every line; found 'nonsense'",
+        ),
+        ("@clef:G-2\n@keysig:bB", "incipit without music"),
+        ('{"clef": "G-2", "data": 5}', 'incipit without music; expected a field "data" or "pae"'),
+        ('{"clef": "G-2", "data": ', "broken JSON"),
+        ('[{"clef": "G-2", "data": "\'4C"}, 7]', "broken JSON; expected an object for each incipit; found int"),
+        ("'4CDZE", "column 5: unreadable sign"),
+        ("%G-2 '4CDZE", "column 10: unreadable sign"),
+        ("'4C\n'4CZ", "2, column 4: unreadable sign"),
+        ("", "no notes"),
+        ("   ", "no notes"),
+    ],
+)
+def test_what_cannot_be_loaded(text: str, message: str) -> None:
+    with pytest.raises(NotationError, match=message):
+        load(text)
+
+
+def test_strict_and_not() -> None:
+    with pytest.raises(NotationError, match="double quote"):
+        load('"4C')
+    assert load('"4C', strict=False)[0].notes["pitch_midi"].tolist() == [72]
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_told_by_content_and_by_suffix(tmp_path: Path) -> None:
+    paths = {
+        "a.pae": REPRESENTATIONS["fields"].encode(),
+        "b.txt": b"'4CDE",
+        "c": REPRESENTATIONS["JSON"].encode(),
+        "d.data": b'{"id": "x", "pae": "\'4CD"}\n',
+        "e.pae.gz": gzip.compress(b"'4CDEF"),
+        "f.pae": "\ufeff'4CD".encode(),
+        "g.pae": "'4CD [\xe0 deux]".encode("latin-1"),
+    }
+    for name, content in paths.items():
+        (tmp_path / name).write_bytes(content)
+    sizes = {name: [len(melody) for melody in load(tmp_path / name, strict=False)] for name in paths}
+    assert sizes == {"a.pae": [8], "b.txt": [3], "c": [8], "d.data": [2], "e.pae.gz": [4], "f.pae": [2], "g.pae": [2]}
+    assert load(str(tmp_path / "b.txt")) == load(tmp_path / "b.txt")
+
+
+def test_zip_archives(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("one.pae", "'4C")
+        archive.writestr("folder/", "")
+        archive.writestr("folder/two.pae", "'4CZ")
+    (tmp_path / "all.zip").write_bytes(buffer.getvalue())
+    found = list(records(tmp_path / "all.zip"))
+    assert [record.melody is not None for record in found] == [True, False]
+    assert found[1].problems[0].file.endswith("all.zip!folder/two.pae")
+
+
+def test_bytes_and_a_named_format() -> None:
+    assert len(load(b"'4CDE")[0]) == 3
+    assert len(load(b'{"pae": "\'4CD"}', "jsonl")[0]) == 2
+    with pytest.raises(UnknownNameError, match="unknown format 'mp3'; known: jsonl, marcxml, pae"):
+        load("'4C", "mp3")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="nothing.pae: no such file; expected a file"):
+        load("nothing.pae")
+    with pytest.raises(FormatError, match="a folder; expected a file"):
+        load(tmp_path)
+    (tmp_path / "x.bin").write_bytes(b"\0\1\2\3")
+    with pytest.raises(FormatError, match="x.bin: unknown notation; expected one of marcxml, jsonl, pae"):
+        load(tmp_path / "x.bin")
+    (tmp_path / "cut.pae.gz").write_bytes(gzip.compress(b"'4CDE" * 100)[:-12])
+    with pytest.raises(FormatError, match="cannot be read to its end"):
+        load(tmp_path / "cut.pae.gz")
+    (tmp_path / "bad.zip").write_bytes(b"PK\3\4nonsense")
+    with pytest.raises(FormatError, match="bad.zip"):
+        load(tmp_path / "bad.zip")
+
+
+def test_a_text_that_is_too_large_is_refused_before_it_fills_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roslin.notation.MAX_TEXT_BYTES", 1000)
+    (tmp_path / "large.pae").write_text("'4C" * 1000)
+    with pytest.raises(FormatError, match="file too large: more than 1000 bytes"):
+        load(tmp_path / "large.pae")
+
+
+# -- JSON Lines -------------------------------------------------------------------------------------------------------
+
+
+def read_jsonl(text: str) -> list[str]:
+    found = jsonl.read_jsonl(io.BytesIO(text.encode()), strict=True)
+    return [str(record.problems[0]) if record.melody is None else repr(record.melody) for record in found]
+
+
+def test_a_bad_line_does_not_stop_the_next() -> None:
+    good = '{"id": "a", "pae": "\'4CD"}'
+    assert read_jsonl(f'{good}\n\nnot json\n[1]\n{{"id": "b"}}\n{good}\n') == [
+        "Melody('a', 2 notes)",
+        "3, column 1: broken JSON; expected a JSON object; found Expecting value",
+        "4, column 1: broken JSON; expected an object on every line; found list",
+        '5, b: incipit without music; expected a field "data" or "pae"; found none',
+        "Melody('a', 2 notes)",
+    ]
+
+
+def test_metadata_and_other_fields() -> None:
+    (melody,) = load('{"id": "a", "title": "T", "composer": null, "role": "Amor", "pae": "\'4C", "timesig": "3/4"}')
+    assert (melody.id, melody.title, melody.composer, melody.metre) == ("a", "T", None, "3/4")
+    assert dict(melody.extra) == {"role": "Amor"}
+
+
+def test_notes_as_rows() -> None:
+    melody = Melody.from_notes([0, 0.5], [1, 1], [60, 64], voices=[0, 1], id="v", barlines=[1], metre="2/4", clef="G-2")
+    (again,) = load(jsonl.write_jsonl(melody))
+    assert again == melody
+
+
+@pytest.mark.parametrize("notes", ["[[1]]", "5", '[["a", 1, 60, 162, 0, 0]]', "[[0, 1, 999, 162, 0, 0]]", "[null]"])
+def test_rows_that_make_no_melody(notes: str) -> None:
+    (answer,) = read_jsonl(f'{{"id": "x", "notes": {notes}}}')
+    assert answer.startswith("1, x: unreadable notes; expected rows of onset_ticks, duration_ticks")
+
+
+def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 100)
+    first, second = read_jsonl('{"pae": "' + "C" * 500 + '"}\n{"pae": "\'4C"}')
+    assert first == "1, column 100: line too long; expected at most 100 bytes; found more"
+    assert second == "Melody(None, 1 notes)"
+
+
+def test_every_format_has_a_description_and_a_suffix() -> None:
+    for name, known in FORMATS.items():
+        assert known.name == name
+        assert known.description
+        assert all(suffix.startswith(".") for suffix in known.suffixes)
+
+
+def test_the_public_names() -> None:
+    assert roslin.load is load
+    assert roslin.records is records

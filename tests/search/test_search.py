@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection, Melody, load
+from roslin.collection.filters import contains, pitch_range
+from roslin.search import Hit, Run
+from roslin.starter import demo_query, truth_path, tunes_path
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return Collection.build(tunes_path(), tmp_path_factory.mktemp("starter") / "starter.roslin")
+
+
+def test_the_demo_finds_roslin_castle_first(starter: Collection) -> None:
+    run = starter.search(demo_query(), "dp(place='inside')", k=5)
+    assert {id.rpartition("-")[0] or id for id in run.ids} <= {"roslin", "roslin-castle"}
+    assert run.hits[0].distance < run.hits[-1].distance
+
+
+def test_the_list_is_what_sorting_everything_gives(starter: Collection) -> None:
+    tunes = list(starter)
+    for query in tunes[::40]:
+        for k in (1, 7, 50, 1000):
+            run = starter.search(query, k=k)
+            distances = [float(d) for d in starter_distances(query, tunes)]
+            expected = sorted(zip(distances, [str(tune.id) for tune in tunes], strict=True))[:k]
+            assert [(hit.distance, hit.id) for hit in run] == expected
+            assert [hit.rank for hit in run] == list(range(1, len(expected) + 1))
+
+
+def starter_distances(query: Melody, tunes: list[Melody]) -> np.ndarray:
+    from roslin import matcher
+
+    return matcher("dp").distances(query, tunes)
+
+
+def test_ties_are_broken_by_id(tmp_path: Path) -> None:
+    same = [Melody.from_notes([0, 1], [1, 1], [60, 62], id=id) for id in ("c", "a", "d", "b")]
+    with Collection.build(same, tmp_path / "ties.roslin") as collection:
+        assert collection.search(same[0], k=3).ids == ["a", "b", "c"]
+        assert collection.search(same[0], k=3, exclude=("a",)).ids == ["b", "c", "d"]
+
+
+def test_search_within_a_selection(starter: Collection) -> None:
+    selection = starter.filter(pitch_range(12, 15), contains("unison, unison"))
+    run = starter.search(demo_query(), k=10_000, within=selection)
+    assert sorted(run.ids) == sorted(selection.ids)
+    assert len(run) == len(selection) > 3
+    everything = {hit.id: hit.distance for hit in starter.search(demo_query(), k=10_000)}
+    assert all(everything[hit.id] == hit.distance for hit in run)
+
+
+def test_near_duplicates_can_be_left_out(starter: Collection) -> None:
+    everything = starter.filter()
+    unique = everything.without_near_duplicates()
+    assert len(unique) == len(unique.ids) == len(everything) - len(unique.near_duplicates)
+    assert 10 < len(unique.near_duplicates) < 100  # transposed variants are the same tune
+
+
+def test_k_must_be_positive(starter: Collection) -> None:
+    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+        starter.search(demo_query(), k=0)
+
+
+def test_trec_form() -> None:
+    run = Run("my query", "dp(place='inside')", (Hit(1, "a b", 0.0), Hit(2, "c", 0.25)))
+    assert run.to_trec() == "my_query Q0 a_b 1 0.0 dp(place='inside')\nmy_query Q0 c 2 -0.25 dp(place='inside')\n"
+    assert run.ids == ["a b", "c"]
+
+
+def test_the_starter_collection_is_what_it_says(starter: Collection) -> None:
+    families: dict[str, list[Melody]] = defaultdict(list)
+    for melody in load(tunes_path()):
+        families[melody.extra["family"]].append(melody)
+    assert len(families) >= 120
+    varied = {name: group for name, group in families.items() if len(group) > 1}
+    assert len(varied) >= 15
+    assert all(4 <= len(group) <= 7 for group in varied.values())
+    truth = [line.split() for line in truth_path().read_text("utf-8").splitlines()]
+    assert {(query, document) for _, query, document, _ in truth} == {
+        (name, melody.id) for name, group in varied.items() for melody in group if melody.id != name
+    }
+    assert {group for *_, group in truth} == {"1", "2", "3"}
+
+
+def test_variants_rank_high(starter: Collection) -> None:
+    """For each family, its nearest variants (group 1) come before most of the collection."""
+    nearest = defaultdict(list)
+    for line in truth_path().read_text("utf-8").splitlines():
+        _, query, document, group = line.split()
+        if group == "1":
+            nearest[query].append(document)
+    found = 0
+    for query, documents in nearest.items():
+        ids = starter.search(starter[query], k=10, exclude=(query,)).ids
+        found += sum(document in ids for document in documents)
+    assert found / sum(map(len, nearest.values())) > 0.9
