@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from roslin.errors import MelodyError
-from roslin.melody import NOTE_DTYPE, TICKS_PER_QUARTER, Melody, SignatureChange, base40_from_midi
+from roslin.melody import NOTE_DTYPE, TICKS_PER_QUARTER, Melody, SignatureChange, base40_from_midi, checked_table
 
 
 def test_ticks_make_tuplets_and_dots_exact() -> None:
@@ -78,8 +78,8 @@ def test_no_notes_is_a_melody_too() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0], [1, 1], [60]), "duration_ticks has 2 values; expected 1"),
-        (([0], [1], [60, 61]), "pitch_midi has 2 values"),
+        (([0], [1, 1], [60]), "durations has 2 values; expected 1"),
+        (([0], [1], [60, 61]), "pitches has 2 values"),
         (([-1], [1], [60]), "onsets must be at least 0"),
         (([0], [0], [60]), "durations must be above 0"),
         (([float("nan")], [1], [60]), "onsets must be finite"),
@@ -99,3 +99,17 @@ def test_what_is_no_melody(arguments: tuple[list[float], list[float], list[int]]
 def test_a_table_of_another_kind_is_refused() -> None:
     with pytest.raises(MelodyError, match="onset_ticks"):
         Melody(np.zeros(1, dtype=[("a", int)]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0, 1, 60]], r"notes must be rows of onset_ticks, .*; got an array of shape \(1, 3\)"),
+        ([[0, 1, 60, 162, 0, 0], [0, 1, 200, 162, 0, 0]], "pitch_midi must be from 0 to 127; got 200 in note 2"),
+        ([[-1, 1, 60, 162, 0, 0]], "onset_ticks must be from 0"),
+        ([[0, 0, 60, 162, 0, 0]], "durations must be above 0"),
+    ],
+)
+def test_rows_that_make_no_table(rows: list[list[int]], message: str) -> None:
+    with pytest.raises(MelodyError, match=message):
+        checked_table(np.array(rows))

@@ -33,7 +33,15 @@ import numpy.typing as npt
 
 from roslin.errors import MelodyError
 
-__all__ = ["NOTE_DTYPE", "TICKS_PER_QUARTER", "Melody", "SignatureChange", "base40_from_midi", "note_table"]
+__all__ = [
+    "NOTE_DTYPE",
+    "TICKS_PER_QUARTER",
+    "Melody",
+    "SignatureChange",
+    "base40_from_midi",
+    "checked_table",
+    "note_table",
+]
 
 TICKS_PER_QUARTER = 40320
 
@@ -51,6 +59,9 @@ NOTE_DTYPE = np.dtype(
 
 # Longer than any piece of music, short enough that sums of onsets never overflow.
 MAX_TICKS = 2**48
+
+_PITCHES, _BASE40, _VOICES = (0, 127), (-40, 480), (0, 999)
+_LOWEST, _HIGHEST = np.array([(0, MAX_TICKS - 1), (0, MAX_TICKS - 1), _PITCHES, _BASE40, (0, 1), _VOICES]).T
 
 # The usual spelling of the twelve pitch classes: C C# D Eb E F F# G G# A Bb B.
 _BASE40_OF_PITCH_CLASS = np.array([2, 3, 8, 13, 14, 19, 20, 25, 26, 31, 36, 37])
@@ -70,6 +81,24 @@ def note_table(rows: list[tuple[int, int, int, int, bool, int, int]], *, in_orde
     """Sort rows (in the order of `NOTE_DTYPE`) into a read-only note table. `in_order`: they are sorted already."""
     table = np.array(rows, dtype=NOTE_DTYPE)
     return _read_only(table) if in_order else _sorted_read_only(table)
+
+
+def checked_table(rows: npt.NDArray[np.int64]) -> NoteTable:
+    """A note table from whole numbers in any order: one row a note, the columns of `NOTE_DTYPE` but the last."""
+    names = (NOTE_DTYPE.names or ())[:-1]
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise MelodyError(f"notes must be rows of {', '.join(names)}; got an array of shape {rows.shape}")
+    outside = (rows < _LOWEST) | (rows > _HIGHEST)
+    if outside.any():
+        row, column = np.argwhere(outside)[0].tolist()
+        limits = f"from {_LOWEST[column]} to {_HIGHEST[column]}"
+        raise MelodyError(f"{names[column]} must be {limits}; got {rows[row, column]} in note {row + 1}")
+    if np.any((rows[:, 1] == 0) & (rows[:, 4] == 0)):
+        raise MelodyError("durations must be above 0 (only a grace note may have none)")
+    table = np.zeros(len(rows), dtype=NOTE_DTYPE)
+    for name, values in zip(names, rows.T, strict=True):
+        table[name] = values
+    return _sorted_read_only(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,29 +163,25 @@ class Melody:
         >>> Melody.from_notes([0, 1, 2], [1, 1, 2], [60, 62, 64], id="three-notes")
         Melody('three-notes', 3 notes)
         """
-        onset_ticks, duration_ticks = _ticks("onsets", onsets), _ticks("durations", durations)
-        pitch_midi = _whole_numbers("pitches", pitches, 0, 127)
-        length = len(onset_ticks)
-        columns: dict[str, npt.NDArray[Any]] = {
-            "onset_ticks": onset_ticks,
-            "duration_ticks": duration_ticks,
-            "pitch_midi": pitch_midi,
-            "pitch_base40": base40_from_midi(pitch_midi)
-            if base40 is None
-            else _whole_numbers("base40", base40, -40, 480),
-            "is_grace": np.zeros(length, dtype=np.bool_) if graces is None else np.array(list(graces), dtype=np.bool_),
-            "voice": np.zeros(length, dtype=np.int16) if voices is None else _whole_numbers("voices", voices, 0, 999),
-            "source_column": np.zeros(length, dtype=np.int32),
+        columns = {
+            "onsets": _ticks("onsets", onsets),
+            "durations": _ticks("durations", durations),
+            "pitches": _whole_numbers("pitches", pitches, *_PITCHES),
         }
+        length = len(columns["onsets"])
+        zeros = np.zeros(length, dtype=np.int64)
+        columns["base40"] = (
+            base40_from_midi(columns["pitches"]).astype(np.int64)
+            if base40 is None
+            else _whole_numbers("base40", base40, *_BASE40)
+        )
+        columns["graces"] = zeros if graces is None else np.array(list(graces), dtype=np.bool_).astype(np.int64)
+        columns["voices"] = zeros if voices is None else _whole_numbers("voices", voices, *_VOICES)
         for name, values in columns.items():
             if len(values) != length:
                 raise MelodyError(f"{name} has {len(values)} values; expected {length}, one for each onset")
-        if np.any((duration_ticks == 0) & ~columns["is_grace"]):
-            raise MelodyError("durations must be above 0 (only a grace note may have none)")
-        table = np.empty(length, dtype=NOTE_DTYPE)
-        for name, values in columns.items():
-            table[name] = values
-        return cls(_sorted_read_only(table), id=id, barlines_ticks=_ticks("barlines", barlines), **metadata)
+        notes = checked_table(np.column_stack(list(columns.values())))
+        return cls(notes, id=id, barlines_ticks=_ticks("barlines", barlines), **metadata)
 
     @property
     def end_ticks(self) -> int:
@@ -219,23 +244,25 @@ def _sorted_read_only(table: NoteTable) -> NoteTable:
 
 
 def _ticks(name: str, quarters: Iterable[float | Fraction]) -> Ticks:
+    values = list(quarters)
     try:
-        values = [round(_fraction(value) * TICKS_PER_QUARTER) for value in quarters]
+        if any(isinstance(value, Fraction) for value in values):
+            ticks = np.array([float(round(Fraction(value) * TICKS_PER_QUARTER)) for value in values])
+        else:
+            ticks = np.rint(np.array(values, dtype=np.float64) * TICKS_PER_QUARTER)
     except (TypeError, ValueError, OverflowError) as error:
         raise MelodyError(f"{name} must be finite numbers of quarter notes") from error
-    if any(not 0 <= value < MAX_TICKS for value in values):
+    if not np.isfinite(ticks).all():
+        raise MelodyError(f"{name} must be finite numbers of quarter notes")
+    if np.any((ticks < 0) | (ticks >= MAX_TICKS)):
         raise MelodyError(f"{name} must be at least 0 and below {MAX_TICKS // TICKS_PER_QUARTER} quarter notes")
-    return np.array(values, dtype=np.int64)
+    return ticks.astype(np.int64)  # a float holds every whole number below MAX_TICKS exactly
 
 
-def _fraction(value: float | Fraction) -> Fraction:
-    return Fraction(value) if isinstance(value, (int, Fraction)) else Fraction(float(value))
-
-
-def _whole_numbers(name: str, values: Iterable[int], low: int, high: int) -> npt.NDArray[np.int16]:
+def _whole_numbers(name: str, values: Iterable[int], low: int, high: int) -> npt.NDArray[np.int64]:
     array = np.asarray(list(values))
     if array.size and not np.issubdtype(array.dtype, np.number):
         raise MelodyError(f"{name} must be whole numbers from {low} to {high}")
     if np.any(array != np.floor(array)) or np.any((array < low) | (array > high)):
         raise MelodyError(f"{name} must be whole numbers from {low} to {high}")
-    return array.astype(np.int16)
+    return array.astype(np.int64)

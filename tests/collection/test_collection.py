@@ -46,14 +46,14 @@ def test_an_unknown_id_lists_some_that_are_near(collection_path: Path) -> None:
     with Collection(collection_path) as collection:
         with pytest.raises(UnknownNameError, match=r"unknown melody 'b2'; known: \.\.\., c"):
             collection["b2"]
-        with pytest.raises(UnknownNameError, match="unknown melody 'x'"):
+        with pytest.raises(UnknownNameError, match=r"unknown melody 'x'"):
             collection.numbers(["a", "x"])
 
 
 def test_notes_are_mapped_and_cannot_be_changed(collection_path: Path) -> None:
     with Collection(collection_path) as collection:
         assert isinstance(collection.packed().notes, np.memmap)
-        with pytest.raises(ValueError, match="read-only"):
+        with pytest.raises(ValueError, match=r"read-only"):
             collection["a"].notes["pitch_midi"] = 1
 
 
@@ -136,7 +136,7 @@ def test_add_and_remove(collection_path: Path) -> None:
     with Collection(collection_path) as collection:
         assert list(collection) == [three_melodies()[2], new]
     assert check(collection_path) == []
-    with pytest.raises(UnknownNameError, match="unknown melody 'a'"):
+    with pytest.raises(UnknownNameError, match=r"unknown melody 'a'"):
         write.remove(["c", "a"], collection_path)
     with Collection(collection_path) as collection:
         assert len(collection) == 2
@@ -169,7 +169,7 @@ def test_others_read_while_one_writes(collection_path: Path) -> None:
             try:
                 with Collection(collection_path) as collection:
                     assert len(list(collection)) in (2, 3)
-            except BaseException as error:  # noqa: BLE001 - reported below
+            except BaseException as error:
                 failures.append(error)
                 return
 
@@ -185,22 +185,22 @@ def test_others_read_while_one_writes(collection_path: Path) -> None:
 
 
 def test_two_writers_do_not_meet(collection_path: Path) -> None:
-    with writing(collection_path), pytest.raises(CollectionError, match="another process is writing"):
+    with writing(collection_path), pytest.raises(CollectionError, match=r"another process is writing"):
         write.build(three_melodies(), collection_path)
 
 
 def test_where_a_collection_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file.roslin").write_text("x")
-    with pytest.raises(CollectionError, match="this is a file; expected a folder, or a name that is free"):
+    with pytest.raises(CollectionError, match=r"this is a file; expected a folder, or a name that is free"):
         write.build([], tmp_path / "file.roslin")
     (tmp_path / "folder.roslin").mkdir()
     (tmp_path / "folder.roslin" / "letter.txt").write_text("dear")
-    with pytest.raises(CollectionError, match="the folder holds other files"):
+    with pytest.raises(CollectionError, match=r"the folder holds other files"):
         write.build([], tmp_path / "folder.roslin")
     (tmp_path / "parent").write_text("x")
-    with pytest.raises(CollectionError, match="cannot be written"):
+    with pytest.raises(CollectionError, match=r"cannot be written"):
         write.build([], tmp_path / "parent" / "x.roslin")
-    with pytest.raises(CollectionError, match="there is no such folder; make one with: roslin collection build"):
+    with pytest.raises(CollectionError, match=r"there is no such folder; make one with: roslin collection build"):
         write.add([], tmp_path / "none.roslin")
 
 
@@ -212,9 +212,9 @@ def array_file(collection: Path, name: str) -> Path:
 
 
 def test_what_is_no_collection(tmp_path: Path) -> None:
-    with pytest.raises(CollectionError, match="there is no such folder; make one with"):
+    with pytest.raises(CollectionError, match=r"there is no such folder; make one with"):
         Collection(tmp_path / "none.roslin")
-    with pytest.raises(CollectionError, match="it is not a Roslin collection"):
+    with pytest.raises(CollectionError, match=r"it is not a Roslin collection"):
         Collection(tmp_path)
 
 
@@ -223,7 +223,7 @@ def test_a_newer_format_is_refused(collection_path: Path) -> None:
         database.execute("UPDATE about SET value = '99' WHERE name = 'format_version'")
     database.close()
     with pytest.raises(
-        CollectionError, match="format 99, written by Roslin .*; this Roslin reads format 1: install a newer"
+        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 1: install a newer"
     ):
         Collection(collection_path)
 
@@ -232,7 +232,7 @@ def test_an_older_format_is_refused(collection_path: Path) -> None:
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("UPDATE about SET value = '0' WHERE name = 'format_version'")
     database.close()
-    with pytest.raises(CollectionError, match="format 0, .*build the collection again"):
+    with pytest.raises(CollectionError, match=r"format 0, .*build the collection again"):
         Collection(collection_path)
 
 
@@ -241,19 +241,19 @@ def test_missing_or_broken_arrays(collection_path: Path, name: str) -> None:
     path = array_file(collection_path, name)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(CollectionError, match=f"damaged: {name}-.* cannot be read|damaged: the arrays do not belong"):
+    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* cannot be read|damaged: the arrays do not belong"):
         Collection(collection_path)
     np.save(path, np.zeros(3, dtype=np.float32))
-    with pytest.raises(CollectionError, match=f"damaged: {name}-.* has another kind of numbers than expected"):
+    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* has another kind of numbers than expected"):
         Collection(collection_path)
     path.unlink()
-    with pytest.raises(CollectionError, match=f"damaged: {name}-.* is missing"):
+    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* is missing"):
         Collection(collection_path)
 
 
 def test_a_broken_database(collection_path: Path) -> None:
     (collection_path / DATABASE).write_bytes(b"not a database at all, but long enough to look at" * 20)
-    with pytest.raises(CollectionError, match="damaged: collection.sqlite cannot be read"):
+    with pytest.raises(CollectionError, match=r"damaged: collection.sqlite cannot be read"):
         Collection(collection_path)
 
 
@@ -379,7 +379,7 @@ def test_killed_at_any_time(tmp_path: Path) -> None:
             except subprocess.TimeoutExpired:
                 process.kill()
         if not (target / DATABASE).exists():
-            with pytest.raises(CollectionError, match="not a Roslin collection|no such folder"):
+            with pytest.raises(CollectionError, match=r"not a Roslin collection|no such folder"):
                 Collection(target)
             continue
         assert check(target) == []
@@ -418,8 +418,8 @@ def test_export_parquet(collection_path: Path, tmp_path: Path) -> None:
 
 def test_export_elsewhere(collection_path: Path, tmp_path: Path) -> None:
     with Collection(collection_path) as collection:
-        with pytest.raises(UnknownNameError, match="unknown export format '.doc'; known: jsonl, pae, parquet"):
+        with pytest.raises(UnknownNameError, match=r"unknown export format '.doc'; known: jsonl, pae, parquet"):
             export(collection, tmp_path / "out.doc")
-        with pytest.raises(Exception, match="cannot be written"):
+        with pytest.raises(Exception, match=r"cannot be written"):
             export(collection, tmp_path / "no" / "such" / "folder.jsonl")
     assert list(tmp_path.glob("*.part")) == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,6 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="roslin",
-    help="Find melodies that resemble each other. Start with: roslin demo",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -32,30 +31,55 @@ app.command("search")(search.search_command)
 app.command("matchers")(matchers.matchers_command)
 
 
-@app.callback()
-def _options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
-) -> None:
-    if version:
-        from importlib.metadata import version as installed
+# Typer's own complaints about usage, wherever this version of it keeps them.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
-        typer.echo(f"roslin {installed('roslin')}")
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"roslin {version('roslin')}")
         raise typer.Exit
 
 
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Find melodies that resemble each other. Start with: roslin demo."""
+
+
 def main() -> None:
-    """Run the command line; errors of ours become one line."""
+    """Run the command line; every refusal becomes one line and an exit code."""
     from roslin.errors import RoslinError
 
     try:
-        app()
+        sys.exit(app(prog_name="roslin", standalone_mode=False))
     except RoslinError as error:
-        typer.echo(f"roslin: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("roslin: stopped", err=True)
-        sys.exit(130)
+        _stop(str(error), 2)
+    except _UsageError as error:
+        _stop_for_usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        _stop("stopped", 130)
     except BrokenPipeError:
         # The reader of our output left (head, less): nothing more to say. Keep the interpreter's own flush quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        _stop(f"{error.filename or 'input or output'}: {error.strerror or error}", 2)
+
+
+def _stop_for_usage(error: Any) -> None:
+    if error.message.startswith("Usage:"):  # a command without arguments: its help is the answer
+        typer.echo(error.message, err=True)
+        sys.exit(2)
+    command = error.ctx.command_path if error.ctx else "roslin"
+    _stop(f"{error.format_message()} (see: {command} --help)", 2)
+
+
+def _stop(message: str, code: int) -> None:
+    typer.echo(f"roslin: {' '.join(message.split())}", err=True)
+    sys.exit(code)

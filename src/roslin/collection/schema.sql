@@ -21,7 +21,8 @@ CREATE TABLE melodies (
     clef          TEXT,
     key_signature TEXT,
     changes       TEXT,   -- JSON list of [onset_ticks, clef, key_signature, metre]; null when there are none
-    extra         TEXT    -- JSON object; null when empty
+    extra         TEXT,   -- JSON object; null when empty
+    digest        BLOB NOT NULL   -- of the notes: tells whether two melodies under one id are the same
 );
 
 -- Numbers of paper 002, section 3.1. Null where a melody has too few notes to have them.

@@ -216,14 +216,13 @@ class _Writer:
 
     def _free_id(self, melody: Melody) -> str | None:
         """ID~2, ID~3, ... whichever is free; None when one of those that have the id is the same melody."""
-        about = describe(melody)
         copies = 1
         while True:
             id = f"{melody.id}~{copies}" if copies > 1 else melody.id
             there = self.connection.execute(_SAME_ID, (id,)).fetchone()
             if there is None:
                 return id
-            if there == (melody.music, about.chromatic, about.rhythm):
+            if there == (_digest(melody),):
                 return None
             copies += 1
 
@@ -232,6 +231,7 @@ class _Writer:
         values = [getattr(melody, name) for name in METADATA_COLUMNS]
         values.append(json.dumps(changes) if changes else None)
         values.append(json.dumps(dict(melody.extra), ensure_ascii=False) if melody.extra else None)
+        values.append(_digest(melody))
         try:
             self.connection.execute(_INSERT_MELODY, (self.number, *values))
         except sqlite3.IntegrityError:
@@ -297,9 +297,13 @@ class _Writer:
         )
 
 
-_SAME_ID = "SELECT music, chromatic, rhythm FROM melodies JOIN strings USING (number) WHERE id = ?"
-_COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra")
+_SAME_ID = "SELECT digest FROM melodies WHERE id = ?"
+_COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+
+
+def _digest(melody: Melody) -> bytes:
+    return hashlib.blake2b(melody.notes.tobytes(), digest_size=8).digest()
 
 
 class _RawArray:

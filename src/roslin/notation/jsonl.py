@@ -4,7 +4,8 @@ A line is an object. The music is in one of
 
     "pae" (or "data")   Plaine & Easie, with "clef", "keysig", "timesig" beside it
     "notes"             rows [onset_ticks, duration_ticks, pitch_midi, pitch_base40, is_grace, voice], with "barlines"
-                        (ticks) beside it where there are any: for music that Plaine & Easie cannot write
+                        (ticks) and "changes" ([onset_ticks, clef, key signature, metre]) beside it where there are
+                        any: for music from other notations
 
 and "id", "title", "composer", "voice", "key", "text", "source" are the melody's metadata; any other field is kept in
 `Melody.extra`. A line that is not such an object is refused with its number; the next one is read.
@@ -14,11 +15,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from fractions import Fraction
+from dataclasses import astuple
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from roslin.errors import NotationError, Problem, RoslinError
-from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.melody import Melody, SignatureChange, checked_table
 from roslin.notation import pae
 from roslin.notation.records import METADATA_FIELDS, Record
 
@@ -27,7 +30,7 @@ __all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
 MAX_LINE_BYTES = 16 * 2**20
 
 _NOTE_COLUMNS = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
-_MUSIC_FIELDS = frozenset({"notes", "barlines", "clef", "keysig", "timesig"})
+_ROWS = ("notes", "barlines", "changes")
 
 
 def looks_like_jsonl(head: bytes) -> bool:
@@ -60,7 +63,9 @@ def write_jsonl(melody: Melody) -> str:
         fields["pae"] = melody.music
     else:
         fields["notes"] = melody.notes[_NOTE_COLUMNS].tolist()
-        fields["barlines"] = melody.barlines_ticks.tolist()
+        fields["barlines"] = melody.barlines_ticks.tolist() or None
+        fields["changes"] = [astuple(change) for change in melody.changes] or None
+        fields |= {"music": melody.music, "notation": melody.notation}
     return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)
 
 
@@ -83,28 +88,20 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
 
 
 def _from_note_rows(fields: dict[str, Any]) -> Melody:
-    onsets, durations, midi, base40, graces, voices = (
-        [row[column] for row in fields["notes"]] for column in range(len(_NOTE_COLUMNS))
+    rows = np.array(fields["notes"], dtype=np.int64)
+    text: dict[str, Any] = {
+        name: str(value) for name, value in fields.items() if value is not None and name not in _ROWS
+    }
+    return Melody(
+        checked_table(rows if rows.size else rows.reshape(0, len(_NOTE_COLUMNS))),
+        barlines_ticks=np.array(fields.get("barlines") or [], dtype=np.int64),
+        changes=tuple(SignatureChange(*change) for change in fields.get("changes") or ()),
+        clef=text.pop("clef", None),
+        key_signature=text.pop("keysig", None),
+        metre=text.pop("timesig", None),
+        **{name: text.pop(name, None) for name in (*METADATA_FIELDS, "music", "notation")},
+        extra=text,
     )
-    text = {name: str(value) for name, value in fields.items() if value is not None}
-    return Melody.from_notes(
-        map(_quarters, onsets),
-        map(_quarters, durations),
-        midi,
-        base40=base40,
-        graces=graces,
-        voices=voices,
-        barlines=map(_quarters, fields.get("barlines", ())),
-        clef=text.get("clef"),
-        key_signature=text.get("keysig"),
-        metre=text.get("timesig"),
-        extra={n: v for n, v in text.items() if n not in _MUSIC_FIELDS and n not in METADATA_FIELDS},
-        **{name: text.get(name) for name in METADATA_FIELDS},
-    )
-
-
-def _quarters(ticks: int) -> Fraction:
-    return Fraction(ticks, TICKS_PER_QUARTER)
 
 
 def _refused(reason: str, expected: str, found: str, column: int, line: int) -> Record:

@@ -1,0 +1,316 @@
+"""The command line as a newcomer types it: in a process of its own, results on stdout, remarks on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from roslin.cli import app
+from roslin.collection.filters import FILTERS
+from roslin.errors import RoslinError
+from roslin.starter import tunes_path
+
+ROOT = Path(__file__).parents[2]
+COCKADE = [
+    "--pitch-range",
+    "octave..minor tenth",
+    "--max-interval",
+    "8..9",
+    "--duration-ratio",
+    "..0.51",
+    "--contains",
+    "fifth up, third down, unison, sixth up",
+    "--contains",
+    "third up, unison, unison, sixth up",
+]
+
+
+def roslin(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "roslin", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "starter.roslin"
+    roslin("collection", "build", tunes_path(), path)
+    return path
+
+
+# -- help -------------------------------------------------------------------------------------------------------------
+
+
+def commands() -> list[list[str]]:
+    groups: list[list[str]] = [[]] + [[info.name] for info in app.registered_groups if info.name]
+    found = [[command.name] for command in app.registered_commands if command.name]
+    for info in app.registered_groups:
+        assert info.typer_instance is not None
+        found += [[str(info.name), str(command.name)] for command in info.typer_instance.registered_commands]
+    return groups + found
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_help_of_every_command_has_an_example(command: list[str]) -> None:
+    text = roslin(*command, "--help").stdout
+    assert text.startswith("Usage: ")
+    if command and command != ["collection"]:
+        assert f"Example: roslin {' '.join(command)}" in " ".join(text.split())
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from roslin.cli import app; print(sorted(m for m in sys.modules if '.' not in m))"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("numpy", "numba", "scipy", "sqlite3", "matplotlib", "rich", "pyarrow"):
+        assert f"'{heavy}'" not in modules
+
+
+def test_version() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert roslin("--version").stdout == f"roslin {declared}\n"
+
+
+def test_bad_usage() -> None:
+    assert roslin("serch", code=2).stderr == (
+        "roslin: No such command 'serch'. Did you mean 'search'? (see: roslin --help)\n"
+    )
+    assert roslin("filter", code=2).stderr == "roslin: Missing argument 'collection'. (see: roslin filter --help)\n"
+    assert roslin(code=2).stderr.startswith("Usage: roslin [OPTIONS] COMMAND")
+    assert "Build and look after collections" in roslin("collection", code=2).stderr
+
+
+# -- the demo ---------------------------------------------------------------------------------------------------------
+
+
+def test_demo(tmp_path: Path) -> None:
+    done = roslin("demo", "--output", tmp_path / "out", "--format", "json")
+    rows = json.loads(done.stdout)
+    assert len(rows) == 10
+    assert rows[0]["id"] == "roslin-castle"
+    assert rows[0]["distance"] < rows[9]["distance"]
+    page = (tmp_path / "out" / "results.html").read_text("utf-8")
+    assert page.count("<li>") == 10
+    assert page.count("<svg") == 11
+    assert "Building the starter collection" in done.stderr
+    roslin("demo", "--output", tmp_path / "out")  # again, over what is there
+
+
+# -- collections ------------------------------------------------------------------------------------------------------
+
+
+def test_build_says_what_it_took_and_refused_in_its_last_line(tmp_path: Path) -> None:
+    (tmp_path / "good.pae").write_text("'4CDE")
+    (tmp_path / "bad.pae").write_text("Sol majeur")
+    out = tmp_path / "x.roslin"
+    done = roslin("collection", "build", tmp_path / "good.pae", tmp_path / "bad.pae", out)
+    assert done.stdout.splitlines() == [
+        "good.pae: 1 taken, 0 refused",
+        "bad.pae: 0 taken, 1 refused",
+        f"1 melodies taken; 1 refused; see {out}/rejects.tsv",
+    ]
+
+
+def test_build_usage(tmp_path: Path) -> None:
+    assert "name exactly one collection, NAME.roslin; got 0" in flat(roslin("collection", "build", "a.pae", code=2))
+    assert "name at least one file or folder" in flat(roslin("collection", "build", "a.roslin", code=2))
+    missing = roslin("collection", "build", tmp_path / "none.pae", tmp_path / "a.roslin", code=2)
+    assert "there is no such file or folder" in flat(missing)
+    assert not (tmp_path / "a.roslin").exists()
+
+
+def flat(done: subprocess.CompletedProcess[str]) -> str:
+    return " ".join(done.stderr.split())
+
+
+def test_add_remove_info_check_export(tmp_path: Path, starter: Path) -> None:
+    (tmp_path / "one.pae").write_text("@start:mine\n@data:'4CDE\n@end:mine\n")
+    out = tmp_path / "mine.roslin"
+    roslin("collection", "build", tunes_path(), out)
+    assert roslin("collection", "add", tmp_path / "one.pae", out).stdout == "1 melodies taken; 0 refused\n"
+    info = {
+        row["name"]: row["value"] for row in json.loads(roslin("collection", "info", out, "--format", "json").stdout)
+    }
+    assert info["from one.pae"] == "1"
+    assert int(info["melodies"]) > 120
+    left = int(info["melodies"]) - 1
+    assert roslin("collection", "remove", out, "mine").stdout == f"1 melodies removed; {left} left\n"
+    assert "unknown melody 'mine'" in roslin("collection", "remove", out, "mine", code=2).stderr
+    assert roslin("collection", "check", out).stdout == f"{out}: whole\n"
+    assert f"{left} melodies written" in roslin("collection", "export", out, tmp_path / "all.jsonl").stdout
+    assert len((tmp_path / "all.jsonl").read_text("utf-8").splitlines()) == left
+    assert "unknown export format" in roslin("collection", "export", out, tmp_path / "all.xyz", code=2).stderr
+    notes = next(out.glob("notes-*.npy"))
+    content = bytearray(notes.read_bytes())
+    content[-10] ^= 1
+    notes.write_bytes(content)
+    assert roslin("collection", "check", out, code=1).stdout.endswith(": damaged\n")
+
+
+def test_one_line_for_what_is_no_collection(tmp_path: Path) -> None:
+    done = roslin("collection", "info", tmp_path / "none.roslin", code=2)
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"roslin: {tmp_path}/none.roslin: there is no such folder; make one with")
+
+
+# -- search and filter ------------------------------------------------------------------------------------------------
+
+
+def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None:
+    by_text = roslin("search", starter, "--pae", "%G-2@2/4 '4CC/GG/AA/2G", "-k", 3, "--matcher", "dp(place='inside')")
+    assert by_text.stdout.splitlines()[1].split()[2].startswith("ah-vous-dirai-je")
+    (tmp_path / "query.pae").write_text("%G-2@2/4 '4CC/GG/AA/2G\n%G-2 '4CDE")
+    assert "holds 2 melodies; choose one with --number" in flat(
+        roslin("search", starter, "--file", tmp_path / "query.pae", code=2)
+    )
+    by_file = roslin(
+        "search", starter, "--file", tmp_path / "query.pae", "--number", 1, "-k", 3, "--matcher", "dp(place='inside')"
+    )
+    assert by_file.stdout == by_text.stdout
+    run, page = tmp_path / "run.txt", tmp_path / "page.html"
+    by_id = roslin("search", starter, "--id", "roslin-castle", "--format", "tsv", "--run", run, "--html", page)
+    rows = [line.split("\t") for line in by_id.stdout.splitlines()]
+    assert rows[0] == ["rank", "distance", "id", "title", "composer", "key", "metre"]
+    assert "roslin-castle" not in [row[2] for row in rows]
+    assert rows[1][2] == "roslin-castle-2"
+    assert [line.split()[2] for line in run.read_text().splitlines()] == [row[2] for row in rows[1:]]
+    assert "Roslin Castle" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "exactly one of --pae, --file and --id"),
+        (["--pae", "'4C", "--id", "x"], "exactly one of --pae, --file and --id"),
+        (["--pae", "'4CDZ"], "roslin: column 5: unreadable sign, left out; expected a note"),
+        (["--pae", "'4CD", "--matcher", "best"], "roslin: unknown matcher 'best'; known: dp"),
+        (["--id", "nobody"], "roslin: unknown melody 'nobody'"),
+        (["--file", "nothing.pae"], "roslin: nothing.pae: no such file"),
+        (["--pae", "'4C", "-k", "0"], "roslin: Invalid value for '-k'"),
+    ],
+)
+def test_bad_searches(starter: Path, arguments: list[str], message: str) -> None:
+    error = roslin("search", starter, *arguments, code=2).stderr
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_faulty_query_can_be_read_leniently(starter: Path) -> None:
+    assert len(roslin("search", starter, "--pae", '"4CDEZC', "--lenient", "-k", 2).stdout.splitlines()) == 3
+
+
+def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "ids.txt"
+    done = roslin("filter", starter, *COCKADE, "--unique", "--save", saved, "--format", "json")
+    rows = json.loads(done.stdout)
+    assert [row["step"] for row in rows] == [
+        "All melodies.",
+        "Pitch range between an octave and a minor tenth (12 to 15 semitones).",
+        "Largest interval between a minor sixth and a major sixth (8 to 9 semitones).",
+        "Duration ratio at most 0.51 (shortest note over longest note).",
+        'Contains "fifth up, third down, unison, sixth up" or "third up, unison, unison, sixth up".',
+        "Identical with another, or part of it.",
+    ]
+    for before, after in pairwise(rows):
+        assert before["left"] - after["removed"] == after["left"]
+    assert len(saved.read_text().splitlines()) == rows[-1]["left"]
+    table = roslin("filter", starter, *COCKADE).stdout
+    assert '"third up, unison, unison, sixth up".' in table
+
+
+def test_every_filter_is_on_the_command_line(starter: Path) -> None:
+    options = {
+        "pitch_range": ["--pitch-range", "5.."],
+        "max_interval": ["--max-interval", "..12"],
+        "duration_ratio": ["--duration-ratio", "0.01..1"],
+        "note_count": ["--note-count", "4..200"],
+        "contains": ["--contains", "unison"],
+        "share_of_interval": ["--share", "second=0.1.."],
+        "repeats_motive": ["--motive", "unison", "--times", "2"],
+        "contour_distance": ["--contour", "UDUDUD=100"],
+        "rhythm_distance": ["--rhythm", "LS===100"],
+        "metadata": ["--where", "metre=4"],
+    }
+    assert set(options) == set(FILTERS)
+    chain = [word for words in options.values() for word in words]
+    rows = json.loads(roslin("filter", starter, *chain, "--contains-semitones", "0", "--format", "json").stdout)
+    assert len(rows) == len(FILTERS) + 2
+    assert rows[-1]["left"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pitch-range", "15..12"], "the lowest value must not be above the highest; got 15 and 12"),
+        (["--contains", "fifth sideways"], "roslin: "),
+        (["--share", "third"], "--share must be INTERVAL=RANGE; got 'third'"),
+        (["--contour", "UD=x"], "the distance must be a number; got 'x'"),
+        (["--where", "colour=red"], "unknown field 'colour'"),
+    ],
+)
+def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:
+    assert message in flat(roslin("filter", starter, *arguments, code=2))
+
+
+def test_matchers() -> None:
+    rows = json.loads(roslin("matchers", "--format", "json").stdout)
+    assert [row["name"] for row in rows] == ["dp"]
+
+
+# -- terminals --------------------------------------------------------------------------------------------------------
+
+
+def test_a_progress_bar_on_a_terminal_and_none_elsewhere(tmp_path: Path) -> None:
+    source = tmp_path / "many.jsonl"
+    lines = (json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC/2DE/1F//"}) for k in range(12_000))
+    source.write_text("\n".join(lines))
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "roslin", "collection", "build", str(source), str(tmp_path / "x.roslin")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave, text=True) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                block = os.read(master, 4096)
+            except OSError:
+                break
+            if not block:
+                break
+            shown += block
+        assert process.stdout is not None
+        assert process.stdout.read() == "12000 melodies taken; 0 refused\n"
+    os.close(master)
+    assert re.search(rb"Reading: many.jsonl", shown)
+    assert roslin("collection", "build", source, tmp_path / "x.roslin").stderr == ""
+
+
+def test_a_closed_pipe_is_no_error(starter: Path) -> None:
+    command = f"{sys.executable} -m roslin search {starter} --id roslin-castle -k 200 --format tsv | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("rank\t")
+    assert done.stderr == ""
+
+
+def test_errors_keep_their_parts_between_processes() -> None:
+    import pickle
+
+    from roslin import errors
+
+    for error in (
+        errors.NotationError(errors.Problem("r", "e", "f", 3, 2, "file", "rec")),
+        errors.UnknownNameError("kind", "name", ["b", "a"]),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert isinstance(again, RoslinError)
+        assert str(again) == str(error)
+    assert str(errors.Problem("r", "e", "f", 3, 2, "file", "rec")) == "file:2, rec, column 3: r; expected e; found f"
