@@ -65,7 +65,7 @@ def _build(source: Path, target: Path) -> tuple[float, int]:
 
 
 def _write_fragments(path: Path, count: int, target: Path) -> None:
-    """The fragments as JSON Lines with rows of notes."""
+    """The fragments as JSON Lines with rows of notes, each from its earliest note on (99 do not have it first)."""
     data = np.load(path)
     offsets, ids = data["offsets"][: count + 1].tolist(), bytes(data["ids"]).decode().split("\n")
     scale = TICKS_PER_QUARTER // int(data["ticks_per_quarter"])
@@ -75,8 +75,9 @@ def _write_fragments(path: Path, count: int, target: Path) -> None:
     rows = np.column_stack([*columns, zeros, zeros])
     with gzip.open(target, "wt", compresslevel=1, encoding="utf-8") as file:
         for number in range(count):
-            notes = rows[offsets[number] : offsets[number + 1]].tolist()
-            file.write(json.dumps({"id": ids[number], "notes": notes}) + "\n")
+            notes = rows[offsets[number] : offsets[number + 1]]
+            notes[:, 0] -= notes[:, 0].min()
+            file.write(json.dumps({"id": ids[number], "notes": notes.tolist()}) + "\n")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], format
 
 
 def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    cells = [[_cell(row.get(name), name == columns[-1]) for name in columns] for row in rows]
+    cells = [[_cell(row.get(name), name, name == columns[-1]) for name in columns] for row in rows]
     widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
     numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
     for line in [list(columns), *cells]:
@@ -55,12 +55,12 @@ def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> N
         typer.echo("  ".join(padded).rstrip())
 
 
-def _cell(value: Any, is_last: bool) -> str:
+def _cell(value: Any, name: str, is_last: bool) -> str:
     """A value in a table: numbers rounded, long texts cut unless nothing follows them."""
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+        return f"{value:.1f}" if name == "percent" else f"{value:.4f}"
     text = " ".join(str(value).split())
     return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 

@@ -9,7 +9,7 @@ from typing import IO, Any
 from roslin.errors import FormatError, NotationError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import jsonl, pae
-from roslin.notation.records import METADATA_FIELDS
+from roslin.notation.record import METADATA_FIELDS
 
 __all__ = ["EXPORTS", "export"]
 

@@ -1,7 +1,7 @@
 """Text or bytes to melodies and back: one `FORMATS` registry of readers.
 
 A format knows its suffixes, can tell from the first bytes whether a file is its own, and reads a stream into records
-(`records.Record`), one for each melody, read or refused. `load` is for people: it gives melodies or raises.
+(`record.Record`), one for each melody, read or refused. `load` is for people: it gives melodies or raises.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from roslin.errors import FormatError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import jsonl, marcxml, pae
-from roslin.notation.records import Record
+from roslin.notation.record import Record
 from roslin.notation.sources import DAMAGED, open_streams, read_all
 
 __all__ = ["FORMATS", "Format", "Record", "Source", "load", "records"]

@@ -23,7 +23,7 @@ import numpy as np
 from roslin.errors import NotationError, Problem, RoslinError
 from roslin.melody import Melody, SignatureChange, checked_table
 from roslin.notation import pae
-from roslin.notation.records import METADATA_FIELDS, Record
+from roslin.notation.record import METADATA_FIELDS, Record
 
 __all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
 

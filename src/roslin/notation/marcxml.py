@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import codecs
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -27,7 +25,8 @@ from xml.parsers import expat
 from roslin.errors import Problem
 from roslin.notation import pae
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.records import Record
+from roslin.notation.record import Record
+from roslin.notation.sources import DAMAGED
 
 __all__ = ["MAX_DEPTH", "MAX_NAMES", "MAX_RECORD_CHARACTERS", "MAX_TAG_BYTES", "matches", "read"]
 
@@ -38,7 +37,6 @@ MAX_NAMES = 10_000  # different names of elements and attributes, which expat ne
 
 _CHUNK_BYTES = 64 * 2**10
 _ELEMENT_CHARACTERS = 100  # what an element costs in memory beside its text
-_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
 _FIELD_ELEMENTS = frozenset({"leader", "controlfield", "datafield"})
 _MARC_ROOTS = frozenset({"collection", "record"})
@@ -279,7 +277,7 @@ class _Parser:
         """Read the next piece of the stream; the problem for which the rest is refused, if there is one."""
         try:
             self._feed(stream.read(_CHUNK_BYTES))
-        except _DAMAGED as error:
+        except DAMAGED as error:
             return self._problem("damaged file", "a file that can be read to its end", str(error))
         except expat.ExpatError as error:
             return self._broken(error)

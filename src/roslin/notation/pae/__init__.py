@@ -28,7 +28,7 @@ from roslin.notation.pae.music import MusicReader
 from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import write, write_music
-from roslin.notation.records import METADATA_FIELDS, Record
+from roslin.notation.record import METADATA_FIELDS, Record
 
 __all__ = [
     "Incipit",

@@ -223,15 +223,14 @@ class _Writer:
             if duration == 0:
                 for row in chord:
                     self.out.append("g")
-                    self._name(row)
+                    self._note(row)
                 continue
             values = _values(duration)
             if values is None or len(values) > 1:
                 raise NotationError(Problem("a grace note that Plaine & Easie cannot write", found=f"{duration} ticks"))
             self.out.append("qq" if len(chord) > 1 else "q")
             for row in chord:
-                self._value(values[0])
-                self._name(row)
+                self._note(row, values[0])
             self.out.append("r" if len(chord) > 1 else "")
 
     def _piece(self, piece: _Piece, values: list[str]) -> None:
@@ -242,31 +241,31 @@ class _Writer:
         if len(places) < len(rows) and (piece.going_on or piece.continuing or len(values) > 1):
             raise NotationError(Problem("two tied notes on one line or space cannot be written in Plaine & Easie"))
         for position, value in enumerate(values):
-            self._value(value)
             inner = position < len(values) - 1
             for number, row in enumerate(rows):
                 self.out.append("^" if number else "")
-                self._name(row, tied=row in piece.continuing or position > 0)
+                self._note(row, "" if number else value, tied=row in piece.continuing or position > 0)
                 alone = not inner and len(piece.going_on) < len(rows)
                 if row in piece.going_on and alone:
                     self.out.append("+")
             if not rows:
+                self._value(value)
                 self.out.append("-")
             elif inner or len(piece.going_on) == len(rows):
                 self.out.append("+")
 
     def _value(self, value: str) -> None:
-        if value != self.length:
+        if value and value != self.length:
             self.out.append(value)
             self.length = value
 
-    def _name(self, row: int, tied: bool = False) -> None:
+    def _note(self, row: int, value: str = "", tied: bool = False) -> None:
+        """Octave, value, accidental, letter: the order of the specification; what holds already is left out."""
         letter, octave, alter = _spelling(self.base40[row], self.midi[row])
         if octave != self.octave:
             self.octave = octave
-            mark = "'" * (octave - 3) if octave >= 4 else "," * (4 - octave)
-            # A length just written stays in front of the octave mark: the reader takes them in any order.
-            self.out.append(mark)
+            self.out.append("'" * (octave - 3) if octave >= 4 else "," * (4 - octave))
+        self._value(value)
         name = (letter, octave)
         if not tied and alter != self.bar_alterations.get(name, self.key.get(letter, 0)):
             self.out.append(_ACCIDENTALS[alter])
