@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -36,4 +38,5 @@ def demo(
         write_page(collection, query, run, folder / "results.html")
     remark("")
     remark(f"The same as a page: {folder / 'results.html'}")
-    remark(f"Next: roslin search {folder / 'starter.roslin'} --id auld-lang-syne")
+    program = "roslin" if shutil.which("roslin") else sys.argv[0]
+    remark(f"Next: {program} search {folder / 'starter.roslin'} --id auld-lang-syne")
