@@ -75,7 +75,7 @@ CAUSES = (
         "neither: guesses differ",
     ),
     Cause("slur written y...z", _warned("slur", "end of a slur"), "Roslin: verovio reads a grace group"),
-    Cause("dot that follows no length", _warned("dot"), "neither: guesses differ"),
+    Cause("dot that follows no length", _warned("dot"), "Roslin: verovio loses the length of the next note"),
     Cause("accidental without a note", _warned("accidental without"), "neither: guesses differ"),
     Cause("grace sign without grace notes", _warned("grace", "end of a grace"), "neither: guesses differ"),
     Cause("repetition sign used otherwise", _warned("repeat"), "neither: guesses differ"),
@@ -114,6 +114,8 @@ class Comparison:
 
     compared: int = 0
     agreed: int = 0
+    compared_without_warning: int = 0
+    agreed_without_warning: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
 
@@ -127,12 +129,15 @@ def compare(path: Path, every: int = 1) -> Comparison:
             if melody is None:
                 result.left_out["refused by Roslin"] += 1
             elif _has_ties_or_graces(melody):
-                result.left_out["ties or grace notes"] += 1
+                result.left_out["with ties or grace notes"] += 1
             else:
+                clean = not record.problems
                 result.compared += 1
+                result.compared_without_warning += clean
                 difference = _difference(oracle, record, melody)
                 if difference is None:
                     result.agreed += 1
+                    result.agreed_without_warning += clean
                 else:
                     result.disagreements.append(difference)
     return result
@@ -195,8 +200,11 @@ def report(result: Comparison) -> str:
     lines = [
         f"{result.compared} incipits compared; {result.agreed} agree in every onset and pitch, "
         f"{len(result.disagreements)} do not. Left out: "
-        + ", ".join(f"{count} with {why}" for why, count in result.left_out.most_common())
+        + ", ".join(f"{count} {why}" for why, count in result.left_out.most_common())
         + ".",
+        "",
+        f"Of the {result.compared_without_warning} that Roslin reads without a warning, "
+        f"{result.agreed_without_warning} agree.",
         "",
         "| cause | incipits | confirmed | who is right | example |",
         "|---|---|---|---|---|",

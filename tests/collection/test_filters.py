@@ -46,7 +46,7 @@ def fill(connection: sqlite3.Connection, melodies: Iterable[Melody]) -> list[Des
         names = ("title", "composer", "voice", "key", "metre", "text", "source")
         values = [getattr(melody, name) for name in names]
         connection.execute(
-            f"INSERT INTO melodies (number, id, {', '.join(names)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO melodies (number, id, {', '.join(names)}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
             (number, f"m{number}", *values),
         )
         connection.execute("INSERT INTO features VALUES (?, ?, ?, ?, ?)", (number, *about[:4]))
