@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -170,8 +171,11 @@ def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None
     by_text = roslin("search", starter, "--pae", "%G-2@2/4 '4CC/GG/AA/2G", "-k", 3, "--matcher", "dp(place='inside')")
     assert by_text.stdout.splitlines()[1].split()[2].startswith("ah-vous-dirai-je")
     (tmp_path / "query.pae").write_text("%G-2@2/4 '4CC/GG/AA/2G\n%G-2 '4CDE")
-    assert "holds 2 melodies; choose one with --number" in flat(
+    assert "holds several melodies; choose one with --number" in flat(
         roslin("search", starter, "--file", tmp_path / "query.pae", code=2)
+    )
+    assert "holds 2 melodies; got --number 3" in flat(
+        roslin("search", starter, "--file", tmp_path / "query.pae", "--number", 3, code=2)
     )
     by_file = roslin(
         "search", starter, "--file", tmp_path / "query.pae", "--number", 1, "-k", 3, "--matcher", "dp(place='inside')"
@@ -292,6 +296,20 @@ def test_a_progress_bar_on_a_terminal_and_none_elsewhere(tmp_path: Path) -> None
     os.close(master)
     assert re.search(rb"Reading: many.jsonl", shown)
     assert roslin("collection", "build", source, tmp_path / "x.roslin").stderr == ""
+
+
+def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
+    source = tmp_path / "many.jsonl"
+    source.write_text("\n".join(json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC//"}) for k in range(60_000)))
+    target = tmp_path / "x.roslin"
+    command = [sys.executable, "-m", "roslin", "collection", "build", str(source), str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not list(target.glob(".new-*/notes.raw")):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate()
+    assert (process.returncode, out, error) == (130, "", "roslin: stopped\n")
+    assert [path.name for path in target.iterdir()] == ["writer.lock"]
 
 
 def test_a_closed_pipe_is_no_error(starter: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -35,6 +35,9 @@ app.command("matchers")(matchers.matchers_command)
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+_INTERRUPTED = 130
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
@@ -57,22 +60,25 @@ def main() -> None:
     from roslin.errors import RoslinError
 
     try:
-        sys.exit(app(prog_name="roslin", standalone_mode=False))
+        code = app(prog_name="roslin", standalone_mode=False)
     except RoslinError as error:
         _stop(str(error), 2)
     except _UsageError as error:
         _stop_for_usage(error)
-    except (KeyboardInterrupt, typer.Abort):
-        _stop("stopped", 130)
+    except (KeyboardInterrupt, typer.Abort, SystemExit) as error:  # Typer makes an exit of an interrupt
+        code = getattr(error, "code", _INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output left (head, less): nothing more to say. Keep the interpreter's own flush quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
         _stop(f"{error.filename or 'input or output'}: {error.strerror or error}", 2)
+    if code == _INTERRUPTED:
+        _stop("stopped", _INTERRUPTED)
+    sys.exit(code)
 
 
-def _stop_for_usage(error: Any) -> None:
+def _stop_for_usage(error: Any) -> NoReturn:
     if error.message.startswith("Usage:"):  # a command without arguments: its help is the answer
         typer.echo(error.message, err=True)
         sys.exit(2)
@@ -80,6 +86,6 @@ def _stop_for_usage(error: Any) -> None:
     _stop(f"{error.format_message()} (see: {command} --help)", 2)
 
 
-def _stop(message: str, code: int) -> None:
+def _stop(message: str, code: int) -> NoReturn:
     typer.echo(f"roslin: {' '.join(message.split())}", err=True)
     sys.exit(code)

@@ -93,11 +93,18 @@ def _query_from_text(text: str, *, strict: bool) -> Melody:
 
 
 def _query_from_file(path: Path, number: int | None, *, strict: bool) -> Melody:
-    from roslin.notation import load
+    """The melody with this number, or the only one; others in the file may be faulty."""
+    from roslin.notation import records
 
-    melodies = load(path, strict=strict)
-    if number is None and len(melodies) != 1:
-        raise typer.BadParameter(f"{path} holds {len(melodies)} melodies; choose one with --number")
-    if number is not None and not 1 <= number <= len(melodies):
-        raise typer.BadParameter(f"--number must be from 1 to {len(melodies)}; got {number}")
-    return melodies[(number or 1) - 1]
+    count = 0
+    chosen = None
+    for count, record in enumerate(records(path, strict=strict), start=1):
+        if count == (number or 1):
+            chosen = record
+        if number is None and count > 1:
+            raise typer.BadParameter(f"{path} holds several melodies; choose one with --number")
+        if chosen is not None and number is not None:
+            break
+    if chosen is None:
+        raise typer.BadParameter(f"{path} holds {count} melodies; got --number {number or 1}")
+    return chosen.melody_or_raise()

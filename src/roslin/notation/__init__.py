@@ -116,4 +116,4 @@ def _detect(head: bytes, name: str) -> Format:
     if not name:
         return FORMATS["pae"]  # a string that somebody typed: its reader says where it goes wrong
     known = ", ".join(FORMATS)
-    raise FormatError(f"{name}: unknown notation; expected one of {known}; say which with format=")
+    raise FormatError(f"{name}: unknown notation; expected one of {known}")
