@@ -241,13 +241,29 @@ def test_missing_or_broken_arrays(collection_path: Path, name: str) -> None:
     path = array_file(collection_path, name)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* cannot be read|damaged: the arrays do not belong"):
+    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* is not what was written"):
         Collection(collection_path)
     np.save(path, np.zeros(3, dtype=np.float32))
-    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* has another kind of numbers than expected"):
+    with pytest.raises(CollectionError, match=rf"damaged: {name}-.* is not what was written"):
         Collection(collection_path)
     path.unlink()
     with pytest.raises(CollectionError, match=rf"damaged: {name}-.* is missing"):
+        Collection(collection_path)
+
+
+def test_arrays_of_another_collection(collection_path: Path, tmp_path: Path) -> None:
+    write.build(three_melodies()[:1], tmp_path / "one.roslin")
+    for name in ("offsets", "bar_offsets"):
+        shutil.copy(array_file(tmp_path / "one.roslin", name), array_file(collection_path, name))
+    with pytest.raises(CollectionError, match=r"damaged: the arrays do not belong to the database"):
+        Collection(collection_path)
+
+
+def test_an_array_that_cannot_be_opened(collection_path: Path) -> None:
+    path = array_file(collection_path, "notes")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(CollectionError, match=r"damaged: notes-.* cannot be read"):
         Collection(collection_path)
 
 

@@ -15,6 +15,7 @@ any moment leaves the old state or the new one, and readers need no lock. Leftov
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import shutil
@@ -22,17 +23,24 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from roslin.errors import CollectionError
+from roslin.melody import NOTE_DTYPE
 
 __all__ = [
     "ARRAY_NAMES",
     "DATABASE",
     "FORMAT_VERSION",
     "REJECTS",
+    "array_header",
     "array_path",
     "holds_other_files",
     "new_token",
+    "open_array",
     "publish",
     "remove_leftovers",
     "sync",
@@ -51,6 +59,41 @@ _NEW = ".new"
 def array_path(folder: Path, name: str, token: str) -> Path:
     """Where an array of one state is kept."""
     return folder / f"{name}-{token}.npy"
+
+
+def array_dtype(name: str) -> np.dtype[Any]:
+    """What an array holds."""
+    return NOTE_DTYPE if name == "notes" else np.dtype(np.int64)
+
+
+def array_header(name: str, length: int) -> bytes:
+    """The first bytes of the `.npy` file of an array."""
+    header = io.BytesIO()
+    description = np.lib.format.dtype_to_descr(array_dtype(name))
+    np.lib.format.write_array_header_1_0(header, {"descr": description, "fortran_order": False, "shape": (length,)})
+    return header.getvalue()
+
+
+def open_array(folder: Path, name: str, token: str) -> npt.NDArray[Any]:
+    """Map an array into memory.
+
+    Its header can only be one thing, so it is compared, not parsed: `np.load` would evaluate it as Python, which fails
+    now and then when several threads do so at once (CPython 3.11).
+    """
+    path, dtype = array_path(folder, name, token), array_dtype(name)
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(array_header(name, 0)))
+        length = (path.stat().st_size - len(head)) // dtype.itemsize
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise CollectionError(f"{folder}: damaged: {path.name} cannot be read ({error})") from error
+    if head != array_header(name, length):
+        raise CollectionError(f"{folder}: damaged: {path.name} is not what was written")
+    if not length:
+        return np.empty(0, dtype=dtype)  # nothing cannot be mapped
+    return np.memmap(path, dtype=dtype, mode="r", offset=len(head), shape=(length,))
 
 
 def new_token() -> str:

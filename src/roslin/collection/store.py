@@ -16,9 +16,9 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, array_path
+from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, open_array
 from roslin.errors import CollectionError, UnknownNameError
-from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
+from roslin.melody import Melody, SignatureChange
 from roslin.represent.packed import Packed
 
 __all__ = ["METADATA_COLUMNS", "Store"]
@@ -49,7 +49,7 @@ class Store:
             self._connection = _open_database(self.path)
             self.about = _read_about(self._connection, self.path)
             try:
-                self._arrays = _open_arrays(self.path, self.about["token"])
+                self._arrays = {name: open_array(self.path, name, self.about["token"]) for name in ARRAY_NAMES}
                 break
             except FileNotFoundError as error:
                 # A writer published a new state between the two steps: look again.
@@ -190,19 +190,3 @@ def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
             + ("install a newer Roslin" if version > FORMAT_VERSION else "build the collection again")
         )
     return about
-
-
-def _open_arrays(folder: Path, token: str) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name in ARRAY_NAMES:
-        path = array_path(folder, name, token)
-        try:
-            arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except FileNotFoundError:
-            raise
-        except (OSError, ValueError, EOFError) as error:
-            raise CollectionError(f"{folder}: damaged: {path.name} cannot be read ({error})") from error
-        expected = NOTE_DTYPE if name == "notes" else np.dtype(np.int64)
-        if arrays[name].dtype != expected:
-            raise CollectionError(f"{folder}: damaged: {path.name} has another kind of numbers than expected")
-    return arrays

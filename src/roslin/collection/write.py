@@ -25,6 +25,7 @@ from roslin.collection.files import (
     DATABASE,
     FORMAT_VERSION,
     REJECTS,
+    array_header,
     array_path,
     holds_other_files,
     new_token,
@@ -36,7 +37,7 @@ from roslin.collection.files import (
 )
 from roslin.collection.store import METADATA_COLUMNS, Store
 from roslin.errors import CollectionError, Problem, RoslinError
-from roslin.melody import NOTE_DTYPE, Melody
+from roslin.melody import Melody
 from roslin.notation import Record, records
 from roslin.represent.features import describe
 
@@ -310,8 +311,7 @@ class _RawArray:
     """An array that grows in a file: the old one first, then what is appended."""
 
     def __init__(self, path: Path, name: str, base: Store | None):
-        self.path = path
-        self.dtype = NOTE_DTYPE if name == "notes" else np.dtype(np.int64)
+        self.path, self.name = path, name
         self.length = 0
         self.file: BinaryIO = path.open("wb")
         if base is not None:
@@ -326,9 +326,8 @@ class _RawArray:
     def save(self, target: Path, checksum: Any) -> None:
         """Put the header of a .npy file in front of the numbers."""
         self.file.close()
-        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.length,)}
         with self.path.open("rb") as source, target.open("wb") as out:
-            np.lib.format.write_array_header_1_0(out, header)
+            out.write(array_header(self.name, self.length))
             while block := source.read(2**20):
                 checksum.update(block)
                 out.write(block)
