@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from roslin.starter import demo_query, truth_path, tunes_path
 
 
 @pytest.fixture(scope="module")
-def starter(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return Collection.build(tunes_path(), tmp_path_factory.mktemp("starter") / "starter.roslin")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection.build(tunes_path(), tmp_path_factory.mktemp("starter") / "starter.roslin") as collection:
+        yield collection
 
 
 def test_the_demo_finds_roslin_castle_first(starter: Collection) -> None:

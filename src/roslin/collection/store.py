@@ -47,19 +47,24 @@ class Store:
         self.path = Path(path)
         for attempt in range(_OPENING_ATTEMPTS):
             self._connection = _open_database(self.path)
-            self.about = _read_about(self._connection, self.path)
             try:
+                self.about = _read_about(self._connection, self.path)
                 self._arrays = {name: open_array(self.path, name, self.about["token"]) for name in ARRAY_NAMES}
+                self._length = int(self.about["melodies"])
+                self._check_lengths()
                 break
             except FileNotFoundError as error:
                 # A writer published a new state between the two steps: look again.
                 self._connection.close()
                 if attempt == _OPENING_ATTEMPTS - 1:
-                    raise CollectionError(
-                        f"{self.path}: damaged: {Path(str(error.filename)).name} is missing"
-                    ) from None
-        self._length = int(self.about["melodies"])
-        if len(self._arrays["offsets"]) != self._length + 1 or len(self._arrays["bar_offsets"]) != self._length + 1:
+                    missing = Path(str(error.filename)).name
+                    raise CollectionError(f"{self.path}: damaged: {missing} is missing") from None
+            except CollectionError:
+                self._connection.close()
+                raise
+
+    def _check_lengths(self) -> None:
+        if any(len(self._arrays[name]) != self._length + 1 for name in ("offsets", "bar_offsets")):
             raise CollectionError(f"{self.path}: damaged: the arrays do not belong to the database")
 
     # -- melodies ---------------------------------------------------------------------------------------------------
