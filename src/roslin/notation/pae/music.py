@@ -101,8 +101,7 @@ class MusicReader:
             else:
                 reader(self)
         self._end()
-        if len(self.written) > MAX_NOTES:
-            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.written[MAX_NOTES].column))
+        self._check_size(0)
         if self.time > MAX_TICKS:
             raise NotationError(Problem("longer than any music", column=length))
 
@@ -117,6 +116,10 @@ class MusicReader:
         if self.strict:
             raise NotationError(problem)
         self.problems.append(problem)
+
+    def _check_size(self, more: int) -> None:
+        if len(self.written) + more > MAX_NOTES:
+            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.position))
 
     def _found(self, position: int) -> str:
         return repr(self.text[position]) if position < len(self.text) else "the end"
@@ -321,6 +324,7 @@ class MusicReader:
                 self._open_ties(column, chord)
             return
         self._open_ties(column, chord)
+        self._check_size(len(chord))
         joins, self.joins_chord = self.joins_chord, False
         for note in chord:
             self._add(note.letter, note.octave, note.alter, column)
@@ -521,8 +525,7 @@ class MusicReader:
 
     def _repeat(self, first: _Span, last: _Span) -> None:
         originals = self.written[first.row : last.row]
-        if len(self.written) + len(originals) > MAX_NOTES:
-            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.position))
+        self._check_size(len(originals))
         copies = written.repeat(originals, self.time - first.time)
         leading_out = {name: copies[originals.index(note)] for name, note in self.ties.items() if note in originals}
         for note in copies:

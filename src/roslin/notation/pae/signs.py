@@ -39,6 +39,7 @@ ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
 OLD_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "N": 0, "Y": -1}
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1, 9
 
+# What looks ahead looks only so far: otherwise a long row of one sign would take time without end.
 OCTAVE_MARKS = re.compile(r"'+|,+")
 LENGTHS = re.compile(r"(?:[0-9]\.*)+")
 ONE_LENGTH = re.compile(r"([0-9])(\.*)")
@@ -50,20 +51,20 @@ TUPLET_COUNT = re.compile(r";\s*([0-9]{0,3})")
 CLEF_CHANGE = re.compile(r"%\s?([A-Ga-g][-+*:]?[0-9])?")
 KEY_CHANGE = re.compile(r"\$([xbnA-G\[\]]*)")
 TIME_CHANGE = re.compile(r"@(c3/2|[co]/?\.?[23]?|[0-9]+/[0-9]+(?:\|[0-9]+/[0-9]+)*|[0-9]+)?")
-FERMATA = re.compile(r"\(['\",0-9.xbnXN#♯\s]*(?:[A-G][tpu+]*|-|=[0-9]*)\s*\)")
-GRACE_GROUP_END = re.compile(r"[^qgy/]*r")
+FERMATA = re.compile(r"\(['\",0-9.xbnXN#♯\s]{0,40}(?:[A-G][tpu+]*|-|=[0-9]*)\s*\)")
+GRACE_GROUP_END = re.compile(r"[^qgy/]{0,200}r")
 VALIDITY_NOTE = re.compile(r"~[?+t]?")
 
 # Signs of old catalogues.
 OLD_MEASURE_REST = re.compile(r"-([0-9]+)\s*(?=/|$)")
 OLD_TIME_CHANGE = re.compile(r"\((\d+/\d+|c/?)\)")
-SLUR_END = re.compile(r"[^ry]*z")
+SLUR_END = re.compile(r"[^ry]{0,400}z")
 # They write a tie (or a slur) as "_" and then the second note; version 2 writes "_" for both. A string is old when
 # a tie is followed by its own note again, or when it has other signs that only those catalogues use.
-OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|t[A-G]|([A-G])_[^A-G=\-]*\1")
-NEXT_NOTE = re.compile(r"[^A-G\-=]*([A-G])")
+OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|t[A-G]|([A-G])_[^A-G=\-]{0,40}\1")
+NEXT_NOTE = re.compile(r"[^A-G\-=]{0,40}([A-G])")
 ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,8};")
-REMARK = re.compile(r"\[[^\]]*?[a-z]{3}[^\]]*\]?")
+REMARK = re.compile(r"\[[^\]]{0,200}?[a-z]{3}[^\]]{0,200}\]?")
 
 
 @lru_cache(maxsize=4096)
