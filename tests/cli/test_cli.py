@@ -164,6 +164,21 @@ def test_one_line_for_what_is_no_collection(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"roslin: {tmp_path}/none.roslin: there is no such folder; make one with")
 
 
+def test_load_says_what_was_understood(tmp_path: Path) -> None:
+    (tmp_path / "tunes.pae").write_text("@start:one\n@data:'4CDE\n@end:one\n@start:two\n@data:\"4C\n@end:two\n")
+    done = roslin("load", tmp_path / "tunes.pae", "--format", "json")
+    rows = json.loads(done.stdout)
+    assert [(row["notation"], row["id"], row["notes"], row["warnings"]) for row in rows] == [
+        ("pae", "one", 3, 0),
+        ("pae", "two", 1, 1),
+    ]
+    assert done.stderr == "2 melodies, 4 notes, 1 warnings; 0 refused\n"
+    strict = roslin("load", tmp_path / "tunes.pae", "--strict", code=1)
+    assert strict.stderr == "1 melodies, 3 notes, 0 warnings; 1 refused\n"
+    assert "octave marks written with a double quote" in strict.stdout
+    assert "unknown format 'x'" in roslin("load", tmp_path / "tunes.pae", "--notation", "x", code=2).stderr
+
+
 # -- search and filter ------------------------------------------------------------------------------------------------
 
 

@@ -143,10 +143,25 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_text_that_is_too_large_is_refused_before_it_fills_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roslin.notation.MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr("roslin.notation.sources.MAX_TEXT_BYTES", 1000)
     (tmp_path / "large.pae").write_text("'4C" * 1000)
     with pytest.raises(FormatError, match=r"file too large: more than 1000 bytes"):
         load(tmp_path / "large.pae")
+
+
+def test_archives_that_would_burst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.pae", "'4C" + " " * 60_000_000)
+    with pytest.raises(
+        FormatError, match=r"a\.pae would unpack to 60000003 bytes, more than 200 times its packed size"
+    ):
+        load(tmp_path / "bomb.zip")
+    with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.pae", "'4C")
+    monkeypatch.setattr("roslin.notation.sources.MAX_ARCHIVE_FILES", 4)
+    with pytest.raises(FormatError, match="5 files in one archive; expected at most 4"):
+        load(tmp_path / "many.zip")
 
 
 # -- JSON Lines -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from roslin.cli import collection, demo, filter, matchers, search
+from roslin.cli import collection, demo, filter, load, matchers, search
 
 __all__ = ["app", "main"]
 
@@ -29,6 +29,7 @@ app.add_typer(collection.app, name="collection")
 app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
 app.command("matchers")(matchers.matchers_command)
+app.command("load")(load.load_command)
 
 
 # Typer's own complaints about usage, wherever this version of it keeps them.

@@ -23,7 +23,6 @@ __all__ = ["FORMATS", "Format", "Record", "Source", "load", "records"]
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
-MAX_TEXT_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Format:
 
 
 def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
-    data = read_all(stream, MAX_TEXT_BYTES)
+    data = read_all(stream)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

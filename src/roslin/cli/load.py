@@ -1,0 +1,47 @@
+"""roslin load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from roslin.cli.output import Format, FormatOption, print_rows, remark
+
+__all__ = ["load_command"]
+
+
+def load_command(
+    file: Annotated[Path, typer.Argument(help="The file to read.")],
+    notation: Annotated[str | None, typer.Option("--notation", help="Read it as this, whatever it looks like.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse every melody with a fault.")] = False,
+    format: FormatOption = Format.table,
+) -> None:
+    """Show what is understood of a file: notation, melodies, notes, warnings. Exit code 1 when a melody is refused.
+
+    Example: roslin load tunes.pae
+    """
+    from roslin.notation import records
+
+    rows: list[dict[str, Any]] = []
+    warnings = 0
+    for number, record in enumerate(records(file, notation, strict=strict), start=1):
+        melody = record.melody
+        rows.append(
+            {
+                "number": number,
+                "notation": melody.notation if melody else "",
+                "id": melody.id if melody else record.problems[0].record,
+                "title": melody.title if melody else "",
+                "notes": len(melody) if melody else 0,
+                "warnings": len(record.problems) if melody else 0,
+                "remark": str(record.problems[0]) if record.problems else "",
+            }
+        )
+        warnings += len(record.problems) if melody else 0
+    print_rows(rows, ("number", "notation", "id", "title", "notes", "warnings", "remark"), format)
+    refused = sum(not row["notes"] and bool(row["remark"]) for row in rows)
+    notes = sum(row["notes"] for row in rows)
+    remark(f"{len(rows) - refused} melodies, {notes} notes, {warnings} warnings; {refused} refused")
+    raise typer.Exit(1 if refused else 0)
