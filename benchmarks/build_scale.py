@@ -1,6 +1,6 @@
 """Building a collection of half a million melodies: memory must stay bounded, whatever the size.
 
-    python benchmarks/build_scale.py ../shared/data/scale/fragments_500k.npz
+    .venv/bin/python benchmarks/build_scale.py
 
 Writes the first tenth of the fragments, and all of them, to a JSON Lines file, and runs `roslin collection build` on
 each. Prints time, peak memory of that command and size on disk. The target is a peak under 1 GB for all 500,000; the
@@ -21,6 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+
+from real_data import FRAGMENTS
 from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
 
 TARGET_BYTES = 1_000_000_000
@@ -30,7 +33,7 @@ COUNTS = (50_000, 500_000)
 def main() -> int:
     """Print the figures; exit code 1 when the target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("fragments", type=Path)
+    parser.add_argument("fragments", type=Path, nargs="?", default=FRAGMENTS)
     parser.add_argument("--keep", type=Path, help="keep the large collection here (NAME.roslin)")
     arguments = parser.parse_args()
     peaks = []

@@ -1,7 +1,7 @@
 """The "White Cockade" chain of paper 002 over 500,000 melodies, against a bare numpy scan of the same columns.
 
-    python benchmarks/build_scale.py ../shared/data/scale/fragments_500k.npz --keep /tmp/scale.roslin
-    python benchmarks/filter_chain.py /tmp/scale.roslin
+    .venv/bin/python benchmarks/build_scale.py --keep /tmp/scale.roslin
+    .venv/bin/python benchmarks/filter_chain.py /tmp/scale.roslin
 
 The chain counts what each of its four steps leaves, finds the sequences of intervals and returns the survivors. The
 scan has everything in arrays already and makes one mask: (a) of the three numeric columns alone, (b) with the sequences

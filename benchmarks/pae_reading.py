@@ -1,6 +1,6 @@
 """Reading Plaine & Easie: Roslin against verovio's load + time map, on the same real incipits in the same run.
 
-    python benchmarks/pae_reading.py ../shared/data/rism/incipits.jsonl.gz
+    .venv/bin/python benchmarks/pae_reading.py
 
 Both get each incipit as the fields of one JSON record and have to produce notes with onset and pitch in memory. The
 target is 20x. Incipits on which verovio crashes would end the run, so they are taken from records that Roslin reads
@@ -20,6 +20,9 @@ from pathlib import Path
 
 import verovio
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+
+from real_data import INCIPITS
 from roslin.notation import pae, records
 
 TARGET = 20.0
@@ -29,7 +32,7 @@ ROUNDS = 5
 def main() -> int:
     """Print both times and their ratio; exit code 1 when the target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("incipits", type=Path)
+    parser.add_argument("incipits", type=Path, nargs="?", default=INCIPITS)
     parser.add_argument("--count", type=int, default=1000, help="how many incipits")
     arguments = parser.parse_args()
     sample = _sample(arguments.incipits, arguments.count)

@@ -1,6 +1,6 @@
 """How long `roslin --help` takes on a warm machine, beside an interpreter that does nothing.
 
-    python benchmarks/startup.py
+    .venv/bin/python benchmarks/startup.py
 
 The target is under 0.3 s; tests/cli checks what makes it so, that nothing heavy is imported.
 """

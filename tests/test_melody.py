@@ -57,8 +57,13 @@ def test_melodies_are_values() -> None:
 
 def test_nothing_can_be_changed() -> None:
     table = np.zeros(2, dtype=NOTE_DTYPE)
-    melody = Melody(table[:1], barlines_ticks=np.array([1, 2]))
-    table["pitch_midi"] = 99
+    bars = np.array([1, 2])
+    melody = Melody(table[:1], barlines_ticks=bars)
+    whole = Melody(table)
+    table["pitch_midi"] = 99  # what belongs to the caller stays the caller's
+    bars[0] = 7
+    assert whole.notes["pitch_midi"].tolist() == [0, 0]
+    assert melody.barlines_ticks.tolist() == [1, 2]
     assert melody.notes["pitch_midi"].tolist() == [0]
     with pytest.raises(ValueError, match="read-only"):
         melody.notes["pitch_midi"] = 1

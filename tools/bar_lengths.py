@@ -1,6 +1,6 @@
 """Measure readings of Plaine & Easie on the bars of real incipits: a right reading fills the bars.
 
-    python tools/bar_lengths.py ../shared/data/rism/incipits.jsonl.gz
+    .venv/bin/python tools/bar_lengths.py
 
 Prints the figures that docs/pae.md quotes: how many bars between two bar lines last a whole number of measures, how
 long bars under a lone number are, and what becomes of incipits with "_" when it is read as in version 2.
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from real_data import INCIPITS
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import pae
 from roslin.notation.pae.signatures import read_time_signature
@@ -28,7 +29,7 @@ from roslin.notation.pae.signatures import read_time_signature
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("incipits", type=Path)
+    parser.add_argument("incipits", type=Path, nargs="?", default=INCIPITS)
     with gzip.open(parser.parse_args().incipits, "rt", encoding="utf-8") as lines:
         incipits = [pae.incipit_from_mapping(json.loads(line)) for line in lines]
     regular = [i for i in incipits if re.fullmatch(r"\d+/\d+|c/?", i.time_signature) and "@" not in i.music]

@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from real_data import INCIPITS
 from roslin.errors import NotationError
 from roslin.melody import NOTE_DTYPE, Melody
 from roslin.notation import pae, records
@@ -19,7 +20,7 @@ _COLUMNS = [name for name in NOTE_DTYPE.names or () if name != "source_column"]
 def main() -> int:
     """Print the counts and each failure; exit code 1 when there is one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("incipits", type=Path)
+    parser.add_argument("incipits", type=Path, nargs="?", default=INCIPITS)
     arguments = parser.parse_args()
     same = different = refused = 0
     for record in records(arguments.incipits, strict=False):

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
     from roslin.errors import (
+        ArgumentError,
         CollectionError,
+        DamagedError,
         FilterError,
         FormatError,
         MelodyError,
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TICKS_PER_QUARTER",
+    "ArgumentError",
     "Collection",
     "CollectionError",
+    "DamagedError",
     "FilterError",
     "FormatError",
     "Matcher",

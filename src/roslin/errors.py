@@ -4,7 +4,9 @@
     +-- NotationError           music that cannot be read: where, what was expected, what was found
     +-- FormatError             a file or text whose notation is unknown, too large, or unsafe
     +-- MelodyError             notes that make no melody (negative length, pitch out of range, ...)
-    +-- CollectionError         a collection folder that is missing, damaged, newer than this program, or busy
+    +-- CollectionError         a collection folder that is missing, newer than this program, or busy
+    |   +-- DamagedError        a collection folder that is not whole
+    +-- ArgumentError           an argument that makes no sense; also a ValueError
     +-- FilterError             a filter that makes no sense
     +-- UnknownNameError        a name that is not registered; the message lists those that are
 
@@ -18,7 +20,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 __all__ = [
+    "ArgumentError",
     "CollectionError",
+    "DamagedError",
     "FilterError",
     "FormatError",
     "MelodyError",
@@ -42,8 +46,8 @@ class Problem:
     record: str = ""
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Problem:
-        """The same problem, with the place filled in by whoever knows it."""
-        return replace(self, file=file or self.file, line=line or self.line, record=record or self.record)
+        """The same problem, with what is not yet known of its place filled in."""
+        return replace(self, file=self.file or file, line=self.line or line, record=self.record or record)
 
     def __str__(self) -> str:
         place = ":".join(part for part in (self.file, str(self.line or "")) if part)
@@ -83,6 +87,14 @@ class CollectionError(RoslinError):
     """A collection folder that cannot be used as asked."""
 
 
+class DamagedError(CollectionError):
+    """A collection folder that is not whole."""
+
+
+class ArgumentError(RoslinError, ValueError):
+    """An argument that makes no sense."""
+
+
 class FilterError(RoslinError):
     """A filter that makes no sense."""
 
@@ -91,8 +103,8 @@ class UnknownNameError(RoslinError):
     """A name that nobody registered."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
-        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(sorted(known))}")
-        self.kind, self.name, self.known = kind, name, tuple(sorted(known))
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known)}")
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
         return type(self), (self.kind, self.name, self.known)

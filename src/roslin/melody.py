@@ -80,7 +80,7 @@ def base40_from_midi(pitch_midi: npt.ArrayLike) -> npt.NDArray[np.int16]:
 def note_table(rows: list[tuple[int, int, int, int, bool, int, int]], *, in_order: bool = False) -> NoteTable:
     """Sort rows (in the order of `NOTE_DTYPE`) into a read-only note table. `in_order`: they are sorted already."""
     table = np.array(rows, dtype=NOTE_DTYPE)
-    return _read_only(table) if in_order else _sorted_read_only(table)
+    return _locked(table) if in_order else _sorted_and_locked(table)
 
 
 def checked_table(rows: npt.NDArray[np.int64]) -> NoteTable:
@@ -98,7 +98,7 @@ def checked_table(rows: npt.NDArray[np.int64]) -> NoteTable:
     table = np.zeros(len(rows), dtype=NOTE_DTYPE)
     for name, values in zip(names, rows.T, strict=True):
         table[name] = values
-    return _sorted_read_only(table)
+    return _sorted_and_locked(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Melody:
     notation: str | None = None
     clef: str | None = None
     key_signature: str | None = None
-    barlines_ticks: Ticks = field(default_factory=lambda: _read_only(np.empty(0, dtype=np.int64)))
+    barlines_ticks: Ticks = field(default_factory=lambda: _locked(np.empty(0, dtype=np.int64)))
     changes: tuple[SignatureChange, ...] = ()
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -224,15 +224,20 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if not array.flags.writeable:
-        return array
-    if array.base is not None:
-        array = array.copy()  # somebody else could still write through the base
+    """The array itself if nobody can write to it, otherwise a copy: what belongs to the caller stays as it is."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def _locked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of our own, closed for writing."""
     array.flags.writeable = False
     return array
 
 
-def _sorted_read_only(table: NoteTable) -> NoteTable:
+def _sorted_and_locked(table: NoteTable) -> NoteTable:
     if len(table) > 1:
         grace = table["is_grace"]
         within = np.where(grace, np.arange(len(table)), -table["pitch_midi"].astype(np.int64))
@@ -240,7 +245,7 @@ def _sorted_read_only(table: NoteTable) -> NoteTable:
         order = np.lexsort((within, voice, ~grace, table["onset_ticks"]))
         if not np.array_equal(order, np.arange(len(table))):
             table = table[order]
-    return _read_only(table)
+    return _locked(table)
 
 
 def _ticks(name: str, quarters: Iterable[float | Fraction]) -> Ticks:

@@ -118,7 +118,7 @@ def test_build_says_what_it_took_and_refused_in_its_last_line(tmp_path: Path) ->
     assert done.stdout.splitlines() == [
         "good.pae: 1 taken, 0 refused",
         "bad.pae: 0 taken, 1 refused",
-        f"1 melodies taken; 1 refused; see {out}/rejects.tsv",
+        f"1 melody taken; 1 refused; see {out}/rejects.tsv",
     ]
 
 
@@ -138,7 +138,7 @@ def test_add_remove_info_check_export(tmp_path: Path, starter: Path) -> None:
     (tmp_path / "one.pae").write_text("@start:mine\n@data:'4CDE\n@end:mine\n")
     out = tmp_path / "mine.roslin"
     roslin("collection", "build", tunes_path(), out)
-    assert roslin("collection", "add", tmp_path / "one.pae", out).stdout == "1 melodies taken; 0 refused\n"
+    assert roslin("collection", "add", tmp_path / "one.pae", out).stdout == "1 melody taken; 0 refused\n"
     info = {
         row["name"]: row["value"] for row in json.loads(roslin("collection", "info", out, "--format", "json").stdout)
     }
@@ -151,6 +151,11 @@ def test_add_remove_info_check_export(tmp_path: Path, starter: Path) -> None:
     assert f"{left} melodies written" in roslin("collection", "export", out, tmp_path / "all.jsonl").stdout
     assert len((tmp_path / "all.jsonl").read_text("utf-8").splitlines()) == left
     assert "unknown export format" in roslin("collection", "export", out, tmp_path / "all.xyz", code=2).stderr
+    with (out / "collection.sqlite").open("r+b") as file:
+        whole = file.read()
+        file.truncate(20_000)
+    assert roslin("collection", "check", out, code=1).stdout.endswith(": damaged\n")
+    (out / "collection.sqlite").write_bytes(whole)
     notes = next(out.glob("notes-*.npy"))
     content = bytearray(notes.read_bytes())
     content[-10] ^= 1
@@ -275,6 +280,7 @@ def test_every_filter_is_on_the_command_line(starter: Path) -> None:
         (["--share", "third"], "--share must be INTERVAL=RANGE; got 'third'"),
         (["--contour", "UD=x"], "the distance must be a number; got 'x'"),
         (["--where", "colour=red"], "unknown field 'colour'"),
+        (["--times", "3"], "--times says in how many places a --motive must be; there is none"),
     ],
 )
 def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 import zipfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +46,7 @@ def test_what_goes_in_comes_out(collection_path: Path) -> None:
 
 def test_an_unknown_id_lists_some_that_are_near(collection_path: Path) -> None:
     with Collection(collection_path) as collection:
-        with pytest.raises(UnknownNameError, match=r"unknown melody 'b2'; known: \.\.\., c"):
+        with pytest.raises(UnknownNameError, match=r"unknown melody 'b2'; known: b, \.\.\."):
             collection["b2"]
         with pytest.raises(UnknownNameError, match=r"unknown melody 'x'"):
             collection.numbers(["a", "x"])
@@ -184,6 +186,50 @@ def test_others_read_while_one_writes(collection_path: Path) -> None:
     assert failures == []
 
 
+def test_remove_sees_what_another_writer_just_added(collection_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Melody.from_notes([0, 1], [1, 1], [60, 67], id="late")
+    real = writing
+
+    def add_before_the_lock(folder: Path) -> AbstractContextManager[None]:
+        monkeypatch.setattr(write, "writing", real)
+        write.add([new], folder)
+        return real(folder)
+
+    monkeypatch.setattr(write, "writing", add_before_the_lock)
+    assert write.remove(["a"], collection_path) == 3
+    with Store(collection_path) as store:
+        assert store.ids() == ["b", "c", "late"]
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    for name in ("notes-2024.npy", ".newsboat", "collection.sqlite.bak"):
+        folder = tmp_path / f"{name}.roslin"
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        with pytest.raises(CollectionError, match=r"the folder holds other files"):
+            write.build(three_melodies(), folder)
+        assert (folder / name).read_text() == "mine"
+
+
+def test_many_melodies_under_one_id(tmp_path: Path) -> None:
+    melodies = (Melody.from_notes([0, k + 1], [1, 1], [60, 62], id="same") for k in range(3000))
+    report = write.build(melodies, tmp_path / "x.roslin")
+    assert (report.taken, report.refused) == (3000, 0)
+    with Store(tmp_path / "x.roslin") as store:
+        assert store.ids([0, 1, 2999]) == ["same", "same~2", "same~3000"]
+
+
+def test_ids_are_one_line_and_count_in_their_file(tmp_path: Path) -> None:
+    (tmp_path / "a.pae").write_text("'4C\n'4D")
+    (tmp_path / "b.pae").write_text("'4E")
+    odd = [Melody.from_notes([0], [1], [60], id=id) for id in ("two\nlines", " ", "a b")]
+    write.build([tmp_path / "a.pae", tmp_path / "b.pae", *odd], tmp_path / "x.roslin")
+    with Store(tmp_path / "x.roslin") as store:
+        assert store.ids() == ["a-1", "a-2", "b-1", "two lines", "melody-1", "a b"]
+    again = write.add(tmp_path / "b.pae", tmp_path / "x.roslin")
+    assert (again.taken, again.refused) == (0, 1)
+
+
 def test_two_writers_do_not_meet(collection_path: Path) -> None:
     with writing(collection_path), pytest.raises(CollectionError, match=r"another process is writing"):
         write.build(three_melodies(), collection_path)
@@ -257,6 +303,12 @@ def test_arrays_of_another_collection(collection_path: Path, tmp_path: Path) -> 
         shutil.copy(array_file(tmp_path / "one.roslin", name), array_file(collection_path, name))
     with pytest.raises(CollectionError, match=r"damaged: the arrays do not belong to the database"):
         Collection(collection_path)
+
+
+def test_check_reports_what_cannot_be_opened(collection_path: Path) -> None:
+    array_file(collection_path, "barlines").unlink()
+    (fault,) = check(collection_path)
+    assert "damaged: barlines-" in fault
 
 
 def test_an_array_that_cannot_be_opened(collection_path: Path) -> None:
@@ -356,12 +408,15 @@ def test_killed_at_every_step(collection_path: Path, tmp_path: Path, work: str) 
     for step in range(1, 40):
         target = tmp_path / f"{step}.roslin"
         shutil.copytree(collection_path, target)
+        (target / "rejects.tsv").write_text("of before")
         command = [sys.executable, "-c", KILLED_BUILD, str(target), str(step), work]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert check(target) == []
         with Store(target) as store:
             outcomes.append(store.ids())
         assert outcomes[-1] in (old, after)
+        if (target / "rejects.tsv").exists():  # of the state that is there, or none
+            assert ("of before" in (target / "rejects.tsv").read_text()) == (outcomes[-1] == old or work == "remove")
         write.add([Melody.from_notes([0], [1], [60], id="later")], target)  # the next writer is not in the way
         assert not list(target.glob(".new-*"))
         if done.returncode == 0:
@@ -430,6 +485,23 @@ def test_export_parquet(collection_path: Path, tmp_path: Path) -> None:
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["id"] for row in rows] == ["a", "b", "c"]
     assert [note["pitch_midi"] for note in rows[1]["notes"]] == [64, 60, 62]
+
+
+def test_export_to_a_pipe_and_through_a_link(collection_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "real.jsonl").write_text("old")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with Collection(collection_path) as collection:
+        export(collection, tmp_path / "link.jsonl")
+        reader = threading.Thread(target=lambda: received.append(pipe.read_text("utf-8")))
+        received: list[str] = []
+        reader.start()
+        export(collection, pipe, "jsonl")
+        reader.join()
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "real.jsonl").read_text("utf-8") == received[0]
+    assert pipe.is_fifo()
 
 
 def test_export_elsewhere(collection_path: Path, tmp_path: Path) -> None:

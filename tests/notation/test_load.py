@@ -20,6 +20,7 @@ REPRESENTATIONS = {
     "one line": f"%G-2@3/2$bB {MUSIC}",
     "MARC 21": f"031 ## $a 1 $b 1 $c 1 $g G-2 $n bB $o 3/2 $p {MUSIC} $2 pe",
     "MARC 21, compact": f"$gG-2$nbB$o3/2$p{MUSIC}",
+    "MARC 21, compact, with a system": f"$gG-2$nbB$o3/2$p{MUSIC}$2pe",
     "UNIMARC": f"036 ## $m G-2 $n bB $o 3/2 $p {MUSIC}",
     "fields": f"@clef:G-2\n@timesig:3/2\n@keysig:bB\n@data:{MUSIC}",
     "fields with other line ends": f"@clef:G-2\r\n@timesig:3/2\r\n@keysig:bB\r\n@data:{MUSIC}\r\n",
@@ -51,6 +52,26 @@ def test_several_incipits_in_one_text() -> None:
     assert [len(m) for m in load("@clef:G-2\n@data:'4C\n@clef:G-2\n@data:'4CD")] == [1, 2]
 
 
+def test_one_bad_incipit_does_not_hide_the_next() -> None:
+    blocks = (
+        "@start:a\n@data:'4C\n@end:a\n@start:b\nnonsense\n@data:'4C\n@end:b\n"
+        "@start:c\n@clef:G-2\n@end:c\n@start:d\n@data:'4D"
+    )
+    found = list(records(blocks))
+    assert [record.melody is not None for record in found] == [True, False, False, True]
+    assert str(found[1].problems[0]).startswith("5, b, column 1: not a field; expected @name:value on every line")
+    assert found[2].problems[0].record == "c"
+    assert [len(record.melody or ()) for record in records(blocks, strict=False)] == [1, 1, 0, 1]
+    objects = '[{"id": "a", "data": "\'4C"}, {"id": "b", "x": 1}, 7, {"id": "d", "data": "\'4D"}]'
+    assert [record.melody is not None for record in records(objects)] == [True, False, False, True]
+    assert [record.problems[0].record for record in records(objects) if record.problems] == ["b", "item 3"]
+
+
+def test_metres_that_alternate_as_version_1_writes_them() -> None:
+    (melody,) = load("%G-2@3/4 4/4 '4CDE")
+    assert (melody.metre, len(melody), melody.barlines_ticks.tolist()) == ("3/4|4/4", 3, [])
+
+
 def test_version_2_can_be_named() -> None:
     assert len(load('{"clef": "G-2", "data": "G_G", "version": "pe2"}')[0]) == 2
     assert len(load("@clef:G-2\n@data:2^CE>\n@version:pe2")[0]) == 2
@@ -66,7 +87,10 @@ def test_version_2_can_be_named() -> None:
         ("@clef:G-2\n@keysig:bB", "incipit without music"),
         ('{"clef": "G-2", "data": 5}', 'incipit without music; expected a field "data" or "pae"'),
         ('{"clef": "G-2", "data": ', "broken JSON"),
-        ('[{"clef": "G-2", "data": "\'4C"}, 7]', "broken JSON; expected an object for each incipit; found int"),
+        (
+            '[{"clef": "G-2", "data": "\'4C"}, 7]',
+            "item 2, column 1: broken JSON; expected an object for each incipit; found int",
+        ),
         ("'4CDZE", "column 5: unreadable sign"),
         ("%G-2 '4CDZE", "column 10: unreadable sign"),
         ("'4C\n'4CZ", "2, column 4: unreadable sign"),
@@ -129,6 +153,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load("nothing.pae")
     with pytest.raises(FormatError, match=r"a folder; expected a file"):
         load(tmp_path)
+    with pytest.raises(FormatError, match=r"a folder; expected a file"):
+        load(str(tmp_path))
+    with pytest.raises(FormatError, match=r"tune\.mid: no such file"):
+        load("my tune.mid")
     (tmp_path / "x.bin").write_bytes(b"\0\1\2\3")
     with pytest.raises(FormatError, match=r"x.bin: unknown notation; expected one of marcxml, jsonl, pae"):
         load(tmp_path / "x.bin")
@@ -178,7 +206,7 @@ def test_a_bad_line_does_not_stop_the_next() -> None:
         "Melody('a', 2 notes)",
         "3, column 1: broken JSON; expected a JSON object; found Expecting value",
         "4, column 1: broken JSON; expected an object on every line; found list",
-        '5, b: incipit without music; expected a field "data" or "pae"; found none',
+        '5, b, column 1: incipit without music; expected a field "data" or "pae"; found none',
         "Melody('a', 2 notes)",
     ]
 

@@ -168,7 +168,34 @@ def test_a_tie_into_a_tuplet() -> None:
     assert rhythm("'4C+(8CDE)") == [1.333333, 0.333333, 0.333333]
 
 
+def test_tuplets_without_a_total() -> None:
+    assert rhythm("(8CD;2)") == [0.75, 0.75]
+    assert rhythm("(8CDEF;4)") == [0.375] * 4
+    assert rhythm("(8CDEFG;5)") == [0.4] * 5
+    assert rhythm("2(4CDEFG;5)") == [0.4] * 5  # the count says that the total is meant
+
+
+def test_a_repeated_bar_of_rest_is_one_bar() -> None:
+    assert quarters(read("'4CDEF/=2/i/G", timesig="4/4")) == [0, 1, 2, 3, 16]
+
+
+def test_a_grace_note_inside_a_tie_has_its_own_accidental() -> None:
+    assert pitches(read("'4xC+/gCC")) == [61, 60]
+
+
+def test_mensuration_signs() -> None:
+    for sign in ("o", "o.", "o/", "o3", "o2", "c.", "c/.", "c/3", "c./", "o/.", "c2", "c3", "c3/2", "o3/2"):
+        assert len(read("'1CD", clef="C+3", timesig=sign)) == 2
+        assert read(f"@{sign} '1CD").changes[0].metre == sign
+
+
+def test_a_trill_does_not_make_a_string_old() -> None:
+    assert rhythm("'4FG_AtB") == [1, 2, 1, 1]
+
+
 def test_fermatas() -> None:
+    assert rhythm("4C(E^G)C") == [1, 1, 1, 1]
+    assert quarters(read("4C(gDE)F")) == [0, 1, 1, 2]
     assert rhythm("(''4C)D") == [1, 1]
     assert rhythm("2(C)1''Dp") == [2, 4]
     assert quarters(read("4(-)'C")) == [1]
@@ -279,14 +306,22 @@ def test_every_note_remembers_its_column() -> None:
         ("$eG-2$gc/$h'4C", 1, "subfields in front of the music; expected music alone"),
         ("'4Cx", 4, "accidental without a note; expected a note; found the end"),
         ("'''''''''''C", 1, "too many octave marks; expected at most four ' or three ,"),
-        ("''''''B", 7, "pitch out of range, left out; expected a pitch from 0 to 127"),
+        ("'''''C", 1, "too many octave marks; expected at most four ' or three ,; found octave 8"),
+        (",,,,C", 1, "too many octave marks"),
+        ("'4xxxF", 5, "more than one accidental; expected a note after the first; found 'x'"),
+        ("'4C$xFCDE", 4, "no space after a key signature"),
+        ("'4C(EF)G", 4, "tuplet without a value; expected a note value before or after the parenthesis"),
+        ("'4(8CDE;0)", 8, "number of notes in a tuplet"),
+        ("'4Cg-D", 5, "rest among grace notes; expected a note after the grace sign"),
+        ("'4C+/=/C", 4, "tie to another pitch"),
         ("'4.....C", 2, "too many dots; expected at most 4"),
         ("=99999/'4C", 1, "too many bars of rest; expected at most 9999; found 99999"),
         ("tC", 1, "sign that follows a note; expected a note before it; found 't'"),
         ("'4C:D", 4, "repeat sign without a bar line; expected //: or ://"),
         ("%Z-9 'C", 1, "unreadable clef"),
         ("% 'C", 1, "unreadable clef"),
-        ("$xH 'C", 1, "unreadable key signature|unreadable sign"),
+        ("$xH 'C", 1, "no space after a key signature"),
+        ("$xx 'C", 1, "unreadable key signature"),
         ("@x 'C", 1, "unreadable time signature"),
         ('"4C', 1, "octave marks written with a double quote; expected a note"),
         ("'4XF", 3, "sharp written otherwise than x"),
@@ -345,6 +380,10 @@ def test_what_old_catalogues_mean() -> None:
     assert pitches(recovered("'4C(3/4)D")[0]) == [60, 62]
     assert pitches(recovered("'4C [avec violon] ['D]")[0]) == [60, 62]
     assert recovered("'4CD&#xdc;E")[1] == ["unreadable sign, left out"]
+    assert recovered("'4C''''''B")[1] == ["too many octave marks", "pitch out of range, left out"]
+    assert pitches(recovered("'4C$xFCDEFG")[0]) == [60, 62, 64, 66, 67]
+    assert quarters(recovered("'4Cg-D")[0]) == [0, 2]
+    assert quarters(recovered("'4C+/=/C")[0]) == [0, 5]
 
 
 def test_a_slur_written_as_a_tie_adds_no_note() -> None:

@@ -107,6 +107,9 @@ def test_what_the_code_cannot_write_is_refused() -> None:
     grace = Melody.from_notes([0, 0], [Fraction(5, 7), 1], [60, 62], graces=[True, False])
     with pytest.raises(NotationError, match="a grace note that Plaine & Easie cannot write"):
         pae.write(grace)
+    high = Melody.from_notes([0], [1], [110])
+    with pytest.raises(NotationError, match="a pitch beyond the octaves of Plaine & Easie; expected C1 to B7"):
+        pae.write(high)
     misspelled = Melody.from_notes([0], [1], [60], base40=[100])
     with pytest.raises(NotationError, match="a pitch whose spelling and sound disagree"):
         pae.write(misspelled)

@@ -9,6 +9,7 @@ import pytest
 
 from roslin import Collection, Melody, load
 from roslin.collection.filters import contains, pitch_range
+from roslin.errors import ArgumentError
 from roslin.search import Hit, Run
 from roslin.starter import demo_query, truth_path, tunes_path
 
@@ -66,13 +67,15 @@ def test_near_duplicates_can_be_left_out(starter: Collection) -> None:
 
 
 def test_k_must_be_positive(starter: Collection) -> None:
-    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+    with pytest.raises(ArgumentError, match=r"the query must be a Melody; got str; read text with roslin\.load"):
+        starter.search("'4C")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="k must be a whole number, at least 1; got 0"):
         starter.search(demo_query(), k=0)
 
 
 def test_trec_form() -> None:
     run = Run("my query", "dp(place='inside')", (Hit(1, "a b", 0.0), Hit(2, "c", 0.25)))
-    assert run.to_trec() == "my_query Q0 a_b 1 0.0 dp(place='inside')\nmy_query Q0 c 2 -0.25 dp(place='inside')\n"
+    assert run.to_trec() == "my%20query Q0 a%20b 1 0.0 dp(place='inside')\nmy%20query Q0 c 2 -0.25 dp(place='inside')\n"
     assert run.ids == ["a b", "c"]
 
 

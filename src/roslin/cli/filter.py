@@ -37,12 +37,12 @@ def filter_command(
     motive: Annotated[
         list[str] | None, typer.Option(help='A repeated motive with these intervals, "unison, unison".')
     ] = None,
-    times: Annotated[int, typer.Option(help="In how many places, for --motive.")] = 2,
+    times: Annotated[int | None, typer.Option(help="In how many places, for --motive; 2 if not said.")] = None,
     contour: Annotated[
         str | None, typer.Option(metavar="LETTERS=DISTANCE", help="Gross contour near UDR letters, UUDR=1.")
     ] = None,
     rhythm: Annotated[
-        str | None, typer.Option(metavar="LETTERS=DISTANCE", help="Rhythm near L, S, = letters, LS==:2.")
+        str | None, typer.Option(metavar="LETTERS=DISTANCE", help="Rhythm near L, S, = letters, LS===2.")
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
@@ -62,6 +62,8 @@ def filter_command(
     from roslin.collection import filters as known
     from roslin.collection.filters import parse_range
 
+    if times is not None and not motive:
+        raise typer.BadParameter("--times says in how many places a --motive must be; there is none")
     chain: list[Filter] = [
         make(*parse_range(given))
         for make, given in (
@@ -79,7 +81,7 @@ def filter_command(
     for text in share or ():
         interval, bounds = _pair(text, "--share", "INTERVAL=RANGE")
         chain.append(known.share_of_interval(interval, *parse_range(bounds)))
-    chain += [known.repeats_motive(text, times) for text in motive or ()]
+    chain += [known.repeats_motive(text, times or 2) for text in motive or ()]
     for make_near, given in ((known.contour_distance, contour), (known.rhythm_distance, rhythm)):
         if given is not None:
             letters, distance = _pair(given, "--contour and --rhythm", "LETTERS=DISTANCE")

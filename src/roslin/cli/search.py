@@ -22,7 +22,7 @@ def search_command(
     pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="A melody of the collection as the query.")] = None,
-    number: Annotated[int | None, typer.Option("--number", help="Which melody of the file, from 1.")] = None,
+    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
     matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "dp",
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
     lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,

@@ -11,6 +11,7 @@ import numpy as np
 
 from roslin.collection.files import ARRAY_NAMES
 from roslin.collection.store import Store
+from roslin.errors import DamagedError
 from roslin.represent.features import describe
 
 __all__ = ["check"]
@@ -20,9 +21,12 @@ _SAMPLE = 1000
 
 
 def check(path: str | Path) -> list[str]:
-    """What is wrong with a collection, in sentences; empty when it is whole. One that cannot be opened raises."""
-    with Store(path) as store:
-        return [*_database(store), *_arrays(store), *_counts(store)]
+    """What is wrong with a collection, in sentences; empty when it is whole. What is no collection raises."""
+    try:
+        with Store(path) as store:
+            return [*_database(store), *_arrays(store), *_counts(store)]
+    except DamagedError as error:
+        return [str(error)]
 
 
 def _database(store: Store) -> Iterator[str]:

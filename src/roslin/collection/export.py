@@ -24,15 +24,19 @@ def export(melodies: Iterable[Melody], target: str | Path, format: str | None = 
     target = Path(target)
     name = format or {".parquet": "parquet", ".pae": "pae", ".jsonl": "jsonl"}.get(target.suffix)
     if name not in EXPORTS:
-        raise UnknownNameError("export format", name or target.suffix, EXPORTS)
-    unfinished = target.with_name(target.name + ".part")
+        raise UnknownNameError("export format", name or target.suffix, sorted(EXPORTS))
     try:
-        counts = EXPORTS[name](melodies, unfinished)
-        unfinished.replace(target)
+        target = target.resolve()
+        if target.exists() and not target.is_file():
+            return EXPORTS[name](melodies, target)  # a pipe or a device: it cannot be replaced, only written to
+        unfinished = target.with_name(target.name + ".part")
+        try:
+            counts = EXPORTS[name](melodies, unfinished)
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise FormatError(f"{target}: cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
     return counts
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import secrets
 import shutil
 import sqlite3
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import CollectionError
+from roslin.errors import CollectionError, DamagedError
 from roslin.melody import NOTE_DTYPE
 
 __all__ = [
@@ -54,6 +55,9 @@ REJECTS = "rejects.tsv"
 ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
 _LOCK = "writer.lock"
 _NEW = ".new"
+# Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
+_PREPARED = re.compile(rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|\{_NEW}-[0-9a-f]{{8}}")
+_FIXED = re.compile(rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(_LOCK)}(?:-journal)?")
 
 
 def array_path(folder: Path, name: str, token: str) -> Path:
@@ -88,9 +92,9 @@ def open_array(folder: Path, name: str, token: str) -> npt.NDArray[Any]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise CollectionError(f"{folder}: damaged: {path.name} cannot be read ({error})") from error
+        raise DamagedError(f"{folder}: damaged: {path.name} cannot be read ({error})") from error
     if head != array_header(name, length):
-        raise CollectionError(f"{folder}: damaged: {path.name} is not what was written")
+        raise DamagedError(f"{folder}: damaged: {path.name} is not what was written")
     if not length:
         return np.empty(0, dtype=dtype)  # nothing cannot be mapped
     return np.memmap(path, dtype=dtype, mode="r", offset=len(head), shape=(length,))
@@ -143,16 +147,14 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
     """Remove arrays of other states than `token`, and whatever a killed writer left behind."""
     keep = {array_path(folder, name, token) for name in ARRAY_NAMES if token}
     for path in folder.iterdir():
-        is_array = path.suffix == ".npy" and path.stem.rpartition("-")[0] in ARRAY_NAMES
-        if (is_array and path not in keep) or path.name.startswith(_NEW):
+        if _PREPARED.fullmatch(path.name) and path not in keep:
             with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def holds_other_files(folder: Path) -> bool:
     """Whether something that no collection has lies in a folder. A killed first build leaves only files of ours."""
-    ours = (DATABASE, REJECTS, _LOCK, _NEW)
-    return any(not path.name.startswith(ours) and path.suffix != ".npy" for path in folder.iterdir())
+    return any(not _PREPARED.fullmatch(path.name) and not _FIXED.fullmatch(path.name) for path in folder.iterdir())
 
 
 def workspace(folder: Path) -> Path:

@@ -188,7 +188,7 @@ def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
     Title contains "Roslin".
     """
     if field not in FIELDS:
-        raise UnknownNameError("field", field, FIELDS)
+        raise UnknownNameError("field", field, sorted(FIELDS))
     if not value or not _is_text(value):
         raise FilterError(f"{field}: must be text that is not empty; got {value!r}")
     if exactly:

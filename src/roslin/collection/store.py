@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, open_array
-from roslin.errors import CollectionError, UnknownNameError
+from roslin.errors import CollectionError, DamagedError, UnknownNameError
 from roslin.melody import Melody, SignatureChange
 from roslin.represent.packed import Packed
 
@@ -58,14 +58,14 @@ class Store:
                 self._connection.close()
                 if attempt == _OPENING_ATTEMPTS - 1:
                     missing = Path(str(error.filename)).name
-                    raise CollectionError(f"{self.path}: damaged: {missing} is missing") from None
+                    raise DamagedError(f"{self.path}: damaged: {missing} is missing") from None
             except CollectionError:
                 self._connection.close()
                 raise
 
     def _check_lengths(self) -> None:
         if any(len(self._arrays[name]) != self._length + 1 for name in ("offsets", "bar_offsets")):
-            raise CollectionError(f"{self.path}: damaged: the arrays do not belong to the database")
+            raise DamagedError(f"{self.path}: damaged: the arrays do not belong to the database")
 
     # -- melodies ---------------------------------------------------------------------------------------------------
 
@@ -141,8 +141,15 @@ class Store:
         return None if row is None else int(row[0])
 
     def _similar_ids(self, id: str) -> list[str]:
-        rows = self._connection.execute("SELECT id FROM melodies WHERE id >= ? ORDER BY id LIMIT 3", (id[:4],))
-        return [row[0] for row in rows] + ["..."]
+        """Some ids that begin as this one does, as far as any do."""
+        for length in range(len(id), -1, -1):
+            bounds = (id[:length], id[:length] + "\U0010ffff")
+            rows = self._connection.execute(
+                "SELECT id FROM melodies WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3", bounds
+            )
+            if found := [row[0] for row in rows]:
+                return [*found, "..."]
+        return ["none: the collection is empty"]
 
     def _rows(self, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
         columns = ", ".join(("number", *METADATA_COLUMNS, "changes", "extra"))
@@ -187,7 +194,7 @@ def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
         about = dict(connection.execute("SELECT name, value FROM about"))
         version = int(about["format_version"])
     except (sqlite3.Error, KeyError, ValueError) as error:
-        raise CollectionError(f"{folder}: damaged: {DATABASE} cannot be read ({error})") from error
+        raise DamagedError(f"{folder}: damaged: {DATABASE} cannot be read ({error})") from error
     if version != FORMAT_VERSION:
         raise CollectionError(
             f"{folder}: format {version}, written by Roslin {about.get('roslin', '?')}; "

@@ -10,6 +10,7 @@ import hashlib
 import json
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -76,37 +77,47 @@ class BuildReport:
     def __str__(self) -> str:
         warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
         listed = f"; see {self.rejects}" if self.refused else ""
-        return f"{self.taken} melodies taken{warned}; {self.refused} refused{listed}"
+        melodies = "melody" if self.taken == 1 else "melodies"
+        return f"{self.taken} {melodies} taken{warned}; {self.refused} refused{listed}"
 
 
 def build(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
     """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready."""
-    return _publish_new(Path(path), lambda _: None, _records(sources, strict), progress)
+    return _publish_new(Path(path), lambda _: None, lambda: _records(sources, strict), progress)
 
 
 def add(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
     """Add melodies to a collection. An id that is there already is refused."""
     Store(path).close()  # refuse what is no collection before anything is prepared
-    return _publish_new(Path(path), Store, _records(sources, strict), progress)
+    return _publish_new(Path(path), Store, lambda: _records(sources, strict), progress)
 
 
 def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = None) -> int:
     """Remove melodies by id; how many are left. An unknown id is an error, and nothing is removed."""
+    Store(path).close()
+    report = _publish_new(Path(path), lambda _: None, lambda: _all_but(ids, Path(path)), progress, with_rejects=False)
+    return report.total
+
+
+def _all_but(ids: Sequence[str], path: Path) -> Iterator[tuple[str, Record]]:
     with Store(path) as store:
         kept = np.ones(len(store), dtype=bool)
         kept[store.numbers(ids)] = False
-        rest = (("melodies", Record(melody)) for melody in store.melodies(np.flatnonzero(kept)))
-        return _publish_new(Path(path), lambda _: None, rest, progress, with_rejects=False).total
+        for melody in store.melodies(np.flatnonzero(kept)):
+            yield "melodies", Record(melody)
 
 
 def _publish_new(
     folder: Path,
     base: Callable[[Path], Store | None],
-    incoming: Iterator[tuple[str, Record]],
+    incoming: Callable[[], Iterator[tuple[str, Record]]],
     progress: Progress | None,
     with_rejects: bool = True,
 ) -> BuildReport:
-    """Prepare a new state from a base (nothing, or what is there now) and incoming records, and publish it."""
+    """Prepare a new state from a base (nothing, or what is there now) and incoming records, and publish it.
+
+    Both are only asked for when the lock is held, so that they see what the writer before left.
+    """
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
     if folder.is_dir() and holds_other_files(folder):
@@ -116,18 +127,20 @@ def _publish_new(
         space = workspace(folder)
         try:
             with _Writer(space, base(folder)) as writer:
-                for count, (label, record) in enumerate(incoming, start=1):
+                for count, (label, record) in enumerate(incoming(), start=1):
                     writer.put(record, label)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, label)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
                 report = writer.finish(folder)
-            if with_rejects:
-                (space / REJECTS).replace(folder / REJECTS)
             for name in ARRAY_NAMES:
                 array_path(space, name, writer.token).replace(array_path(folder, name, writer.token))
+            if with_rejects:
+                (folder / REJECTS).unlink(missing_ok=True)  # none is better than those of another state
             publish(folder, space / DATABASE)
+            if with_rejects:
+                (space / REJECTS).replace(folder / REJECTS)
         finally:
             shutil.rmtree(space, ignore_errors=True)
         remove_leftovers(folder, writer.token)
@@ -153,7 +166,9 @@ class _Writer:
         self.space, self.base = space, base
         self.token = new_token()
         self.first = self.number = len(base) if base else 0
-        self.taken = self.refused = self.with_warnings = self.unnamed = 0
+        self.taken = self.refused = self.with_warnings = 0
+        self.nameless: Counter[str] = Counter()
+        self.copies: dict[str, _Copies] = {}
         self.warnings: dict[str, int] = {}
         self.by_file: dict[str, FileCount] = {}
 
@@ -195,9 +210,13 @@ class _Writer:
         if melody is None:
             self._reject(record.problems[0])
             return False
-        if melody.id is None:
-            self.unnamed += 1
-            melody = melody.with_metadata(id=f"{Path(melody.source or 'melody').stem}-{self.unnamed}")
+        id = " ".join((melody.id or "").split())  # an id is one line, in lists and in files
+        if not id:
+            stem = Path(melody.source or "melody").name.partition(".")[0]
+            self.nameless[stem] += 1
+            id = f"{stem}-{self.nameless[stem]}"
+        if id != melody.id:
+            melody = melody.with_metadata(id=id)
         problems = record.problems
         if not self._insert(melody):
             renamed = self._free_id(melody)
@@ -217,15 +236,19 @@ class _Writer:
 
     def _free_id(self, melody: Melody) -> str | None:
         """ID~2, ID~3, ... whichever is free; None when one of those that have the id is the same melody."""
-        copies = 1
-        while True:
-            id = f"{melody.id}~{copies}" if copies > 1 else melody.id
-            there = self.connection.execute(_SAME_ID, (id,)).fetchone()
+        id, digest = melody.id or "", _digest(melody)
+        if id not in self.copies:
+            (first,) = self.connection.execute(_DIGEST, (id,)).fetchone()
+            self.copies[id] = _Copies({first})
+        copies = self.copies[id]
+        while digest not in copies.digests:
+            copies.count += 1
+            name = f"{id}~{copies.count}"
+            there = self.connection.execute(_DIGEST, (name,)).fetchone()
+            copies.digests.add(there[0] if there else digest)
             if there is None:
-                return id
-            if there == (_digest(melody),):
-                return None
-            copies += 1
+                return name
+        return None
 
     def _insert(self, melody: Melody) -> bool:
         changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
@@ -298,9 +321,17 @@ class _Writer:
         )
 
 
-_SAME_ID = "SELECT digest FROM melodies WHERE id = ?"
+_DIGEST = "SELECT digest FROM melodies WHERE id = ?"
 _COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+
+
+@dataclass(slots=True)
+class _Copies:
+    """Melodies that came under one id: their digests, and the last number that was added to it."""
+
+    digests: set[bytes]
+    count: int = 1
 
 
 def _digest(melody: Melody) -> bytes:

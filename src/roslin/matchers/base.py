@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import MelodyError, UnknownNameError
+from roslin.errors import ArgumentError, MelodyError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, pack
 
@@ -33,6 +33,8 @@ class Matcher(ABC):
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection."""
+        if not isinstance(query, Melody):
+            raise ArgumentError(f"the query must be a Melody; got {type(query).__name__}; read text with roslin.load")
         if not np.any(~query.notes["is_grace"]):
             raise MelodyError("the query has no notes; expected at least one that is not a grace note")
         return self._distances(query, pack(candidates))
@@ -71,11 +73,11 @@ def matcher(text: str | Matcher) -> Matcher:
         return text
     name, parameters = _parse(text)
     if name not in MATCHERS:
-        raise UnknownNameError("matcher", name, MATCHERS)
+        raise UnknownNameError("matcher", name, sorted(MATCHERS))
     known = [f.name for f in fields(MATCHERS[name])]
     for parameter in parameters:
         if parameter not in known:
-            raise UnknownNameError(f"parameter of {name}", parameter, known)
+            raise UnknownNameError(f"parameter of {name}", parameter, sorted(known))
     return MATCHERS[name](**parameters)
 
 
@@ -88,4 +90,4 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
             return expression.func.id, {str(k.arg): ast.literal_eval(k.value) for k in expression.keywords}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
-    raise UnknownNameError("matcher", text, MATCHERS)
+    raise UnknownNameError("matcher", text, sorted(MATCHERS))

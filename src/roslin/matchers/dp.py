@@ -45,7 +45,7 @@ class DP(Matcher):
 
     def __post_init__(self) -> None:
         if self.place not in _PLACES:
-            raise UnknownNameError("place", str(self.place), _PLACES)
+            raise UnknownNameError("place", str(self.place), sorted(_PLACES))
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers._kernels import interval_edit_distances  # Numba loads only when something is searched

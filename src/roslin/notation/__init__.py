@@ -23,6 +23,7 @@ __all__ = ["FORMATS", "Format", "Record", "Source", "load", "records"]
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
+_FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with a note, in upper case
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def load(source: Source, format: str | None = None, *, strict: bool = True) -> l
 def records(source: Source, format: str | None = None, *, strict: bool = True) -> Iterator[Record]:
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
     if format is not None and format not in FORMATS:
-        raise UnknownNameError("format", format, FORMATS)
+        raise UnknownNameError("format", format, sorted(FORMATS))
     if isinstance(source, str) and not _is_path(source):
         source = source.encode()
     name = "" if isinstance(source, bytes) else str(source)
@@ -92,14 +93,13 @@ def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:
 
 
 def _is_path(text: str) -> bool:
-    """A string is a path when such a file exists, or when it looks like a file name and not like music."""
+    """A string is a path when there is such a file or folder, or when it ends as file names end and music does not."""
     if "\n" in text or "\0" in text or len(text) > 4096:
         return False
-    suffixes = "|".join(re.escape(suffix) for format in FORMATS.values() for suffix in format.suffixes)
-    if re.fullmatch(rf"[^%@{{}}\"']+(?:{suffixes})(?:\.gz|\.zip)?", text, re.IGNORECASE):
+    if _FILE_NAME.fullmatch(text):
         return True
     try:
-        return Path(text).is_file()
+        return bool(text.strip()) and Path(text).exists()
     except (OSError, ValueError):
         return False
 

@@ -106,7 +106,7 @@ def interval_histogram(melody: Melody, kind: Kind = "diatonic") -> dict[int, flo
     {-3: 0.25, 1: 0.25, 3: 0.5}
     """
     if kind not in KINDS:
-        raise UnknownNameError("kind of interval", kind, KINDS)
+        raise UnknownNameError("kind of interval", kind, sorted(KINDS))
     line = melodic_line(melody)
     if kind == "chromatic":
         pitches = line["pitch_midi"].tolist()

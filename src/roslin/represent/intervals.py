@@ -172,7 +172,7 @@ def _letters(kind: Kind) -> Letters:
 
 def _known_kind(kind: Kind) -> Kind:
     if kind not in KINDS:
-        raise UnknownNameError("kind of interval", kind, KINDS)
+        raise UnknownNameError("kind of interval", kind, sorted(KINDS))
     return kind
 
 

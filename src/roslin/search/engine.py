@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
+from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
 from roslin.melody import Melody
 from roslin.search.run import Hit, Run
@@ -31,8 +32,8 @@ def search(
     exclude: Container[str] = (),
 ) -> Run:
     """The k melodies most similar to the query, among the numbers `within` (all by default) and without `exclude`."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1; got {k}")
+    if not isinstance(k, int) or k < 1:
+        raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
     chosen = matcher(matcher_name)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
     packed = collection.packed()

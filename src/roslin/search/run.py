@@ -6,10 +6,14 @@ the distance with its sign turned.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 __all__ = ["Hit", "Run"]
+
+_NOT_IN_A_WORD = re.compile(r"[\s%]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +51,5 @@ class Run:
 
 
 def _word(text: str) -> str:
-    return "_".join(text.split()) or "-"
+    """One word, as columns need it: white space and % are written as in web addresses, so ids stay different."""
+    return _NOT_IN_A_WORD.sub(lambda match: quote(match[0]), text) or "-"

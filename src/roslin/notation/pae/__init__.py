@@ -70,11 +70,8 @@ def read(text: str, *, strict: bool = True) -> Melody:
 
 def read_text(text: str, *, strict: bool) -> Iterator[Record]:
     """A record for each incipit in a text, in any of the representations."""
-    try:
-        for incipit in incipits(text):
-            yield read_incipit(incipit, strict=strict)
-    except NotationError as error:
-        yield Record(None, (error.problem,))
+    for found in incipits(text):
+        yield Record(None, (found,)) if isinstance(found, Problem) else read_incipit(found, strict=strict)
 
 
 def read_incipit(incipit: Incipit, *, strict: bool) -> Record:

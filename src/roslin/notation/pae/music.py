@@ -88,6 +88,7 @@ class MusicReader:
         self.figure: _Span | None = None
         self.bar_start = _Span(0, 0, 0)
         self.last_bar: tuple[_Span, _Span] | None = None
+        self.measures_of_rest = 0
 
     def read(self) -> None:
         """Read to the end of the text."""
@@ -150,7 +151,7 @@ class MusicReader:
         if alter is not None:
             self.accidental = None
             self.bar_alterations[letter, octave] = alter
-        elif self.ties and (letter, octave) in self.ties:
+        elif self.ties and not self.grace and (letter, octave) in self.ties:
             alter = self.ties[letter, octave].alter
         else:
             alter = self.bar_alterations.get((letter, octave)) if self.bar_alterations else None
@@ -229,6 +230,10 @@ class MusicReader:
             self._rest_measures(old[1], old.start() + 1)
             return
         self._drop_accidental()
+        if self.grace:
+            self._problem("rest among grace notes", self.position + 1, "a note after the grace sign", "'-'")
+            if self.grace_notes_left:
+                self.grace, self.grace_notes_left = "", 0
         self.position += 1
         if not self.grace:
             if self.ties:
@@ -246,7 +251,10 @@ class MusicReader:
         if len(digits) > 4:
             self._problem("too many bars of rest", column, f"at most {MAX_MEASURES_OF_REST}", digits[:20])
             digits = "1"
+        if self.ties:
+            self._lost_tie()
         self.time += self.measure * int(digits or 1)
+        self.measures_of_rest = int(digits or 1)
         self.event = []
 
     # -- what stands before a note ------------------------------------------------------------------------------------
@@ -257,8 +265,8 @@ class MusicReader:
         self._set_octave(3 + len(marks) if marks[0] == "'" else 4 - len(marks), match.end())
 
     def _set_octave(self, octave: int, end: int) -> None:
-        if not signs.LOWEST_OCTAVE <= octave <= signs.HIGHEST_OCTAVE:
-            self._problem("too many octave marks", self.position + 1, "at most four ' or three ,", str(octave))
+        if not signs.LOWEST_WRITTEN <= octave <= signs.HIGHEST_WRITTEN:
+            self._problem("too many octave marks", self.position + 1, "at most four ' or three ,", f"octave {octave}")
             octave = max(signs.LOWEST_OCTAVE, min(octave, signs.HIGHEST_OCTAVE))
         self.octave = octave
         if self.length_end == self.position:
@@ -275,6 +283,8 @@ class MusicReader:
 
     def _accidental_sign(self) -> None:
         match = _match(signs.ACCIDENTAL, self)
+        if self.accidental is not None:
+            self._problem("more than one accidental", match.start() + 1, "a note after the first", repr(match[0]))
         self.accidental = signs.ACCIDENTALS[match[0]]
         self.accidental_column = match.start() + 1
         self.position = match.end()
@@ -378,13 +388,15 @@ class MusicReader:
         if self.tuplet is not None:
             self._problem("tuplet inside a tuplet", start + 1, ") before the next (", "'('")
             self._end_tuplet()
+        if self.length_end != start and not signs.VALUE_INSIDE.match(self.text, start):
+            self._problem("tuplet without a value", start + 1, "a note value before or after the parenthesis", "none")
         self.tuplet = _Span(self.time, len(self.written), start + 1)
         self.tuplet_total = self.lengths[-1] if self.length_end == start else 0
         self.tuplet_count = 0
 
     def _tuplet_number(self) -> None:
         match = _match(signs.TUPLET_COUNT, self)
-        if self.tuplet is None or not match[1]:
+        if self.tuplet is None or not match[1] or not int(match[1]):
             self._problem("number of notes in a tuplet", self.position + 1, "(...;3)", repr(match[0]))
         else:
             self.tuplet_count = int(match[1])
@@ -409,9 +421,9 @@ class MusicReader:
         if length <= 0:
             return
         count = self.tuplet_count or 3
-        usual = 1 << max(count - 1, 1).bit_length() - 1  # the usual ratios: 3:2, 5:4, 6:4, 7:4, 9:8
         total = self.tuplet_total
-        if total and not length <= 2 * total <= 4 * length:
+        heads = len({note.onset for note in self.written[group.row :] if not note.is_grace})
+        if total and not length <= 2 * total <= 4 * length and heads != self.tuplet_count:
             # "6(6ABCDEF)": the value before the group repeats the value of its notes
             self._problem(
                 "the notes of the group do not fit the value before it",
@@ -420,7 +432,7 @@ class MusicReader:
                 f"{total / QUARTER_TICKS:g} quarters for {length / QUARTER_TICKS:g}",
             )
             total = 0
-        total = total or round(length * usual / max(count, 1))
+        total = total or round(length * signs.usual_time(count) / count)
         written.scale(self.written[group.row :], group.time, length, total)
         self.time = group.time + total
 
@@ -490,9 +502,11 @@ class MusicReader:
         self.position = match.end()
         self.bar_alterations.clear()
         here = _Span(self.time, len(self.written), match.start() + 1)
+        if self.measures_of_rest > 1:  # of several bars of rest, the last one is the bar that "i" repeats
+            self.bar_start = _Span(here.time - self.measure, here.row, here.column)
         if here.time > self.bar_start.time:
             self.last_bar = (self.bar_start, here)
-        self.bar_start = here
+        self.bar_start, self.measures_of_rest = here, 0
         if not self.barlines or self.barlines[-1] != self.time:
             self.barlines.append(self.time)
 
@@ -546,6 +560,12 @@ class MusicReader:
 
     def _key_change(self) -> None:
         match = _match(signs.KEY_CHANGE, self)
+        in_order = _match(signs.KEY_IN_ORDER, self)
+        following = self.text[match.end() : match.end() + 1]
+        if following not in ("", " ", "@", "%", "$", "/") or (not following and in_order.end() < match.end()):
+            # Without the space that ends it, only letters in the usual order belong to the signature.
+            self._problem("no space after a key signature", match.start() + 1, f"{in_order[0]!r} and a space", match[0])
+            match = in_order
         key = read_key_signature(match[1])
         self.alterations = key.alterations
         self._change(match, key.problem, SignatureChange(self.time, key_signature=key.text))

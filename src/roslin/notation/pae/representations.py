@@ -44,15 +44,18 @@ _HAS_FIELD_LINE = re.compile(
 )
 _MARC = re.compile(r"(?:\s*(?:031|036)\b[^$‡]*)?\s*[$‡][a-z0-9]")
 _MARC_SUBFIELD = re.compile(r"[$‡]([a-z0-9])\s?")
+# The music itself may hold $xF, $bB or $n (a change of key): these letters end it only as subfields between spaces.
+_AFTER_MUSIC = re.compile(r"\s?[$‡](?:[ac-mo-wyz0-9]|[bnx](?<=\s[$‡][bnx])(?=\s))")
+_ALTERNATING = re.compile(r"\s\d+/\d+(?=\s)")
 _ONE_LINE = re.compile(r"\s*(?:%\s*(?P<clef>[^\s@$%]*)|@(?P<time>[^\s$%@]*)|\$(?P<key>[^\s@%$]*))")
 _OLD_HEADER = re.compile(r"(?:\$e(?P<clef>[^$]*))?(?:\$f(?P<key>[^$]*))?(?:\$g(?P<time>[^$]*))?\$h")
 
 
-def incipits(text: str) -> Iterator[Incipit]:
-    """Every incipit in a text, whatever its representation.
+def incipits(text: str) -> Iterator[Incipit | Problem]:
+    """Every incipit in a text, whatever its representation; a problem in the place of one that cannot be told.
 
-    >>> [i.music for i in incipits("@clef:G-2\\n@data:'4CDE")]
-    ["'4CDE"]
+    >>> list(incipits("@clef:G-2\\n@data:'4CDE"))[0].music
+    "'4CDE"
     """
     if _JSON_OBJECT.match(text):
         yield from _from_json(text)
@@ -65,11 +68,11 @@ def incipits(text: str) -> Iterator[Incipit]:
                 yield _from_line(line, number if len(lines) > 1 else 0)
 
 
-def incipit_from_mapping(fields: dict[str, Any], line: int = 0) -> Incipit:
+def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[Problem, ...] = ()) -> Incipit:
     """An incipit from named fields: `data` or `pae` for the music, the other names as in the JSON representation."""
     music = fields.get("data", fields.get("pae"))
     if not isinstance(music, str):
-        raise NotationError(Problem("incipit without music", 'a field "data" or "pae"', "none", line=line))
+        raise NotationError(Problem("incipit without music", 'a field "data" or "pae"', "none", 1, line=line))
     metadata = {name: str(value) for name, value in fields.items() if value is not None and name not in _OWN_FIELDS}
     version = 2 if fields.get("version") == "pe2" else 1 if fields.get("version") else None
     old = _OLD_HEADER.match(music)
@@ -83,7 +86,8 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0) -> Incipit:
         time_signature=header.get("time") or str(fields.get("timesig") or ""),
         version=version,
         line=line,
-        problems=(Problem("subfields in front of the music", "music alone", repr(old[0]), 1),) if old else (),
+        problems=problems
+        + ((Problem("subfields in front of the music", "music alone", repr(old[0]), 1),) if old else ()),
         metadata=metadata,
     )
 
@@ -91,44 +95,53 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0) -> Incipit:
 _OWN_FIELDS = frozenset({"data", "pae", "clef", "keysig", "timesig", "version"})
 
 
-def _from_json(text: str) -> Iterator[Incipit]:
+def _from_json(text: str) -> Iterator[Incipit | Problem]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 0)
-        raise NotationError(
-            Problem("broken JSON", "a JSON object", str(error).split(":")[0], column=column, line=line)
-        ) from None
-    for fields in value if isinstance(value, list) else [value]:
-        if not isinstance(fields, dict):
-            raise NotationError(Problem("broken JSON", "an object for each incipit", type(fields).__name__))
-        yield incipit_from_mapping(fields)
+        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+        yield Problem("broken JSON", "a JSON object", str(error).split(":")[0], column=column, line=line)
+        return
+    for number, fields in enumerate(value if isinstance(value, list) else [value], start=1):
+        record = str(fields.get("id") or f"item {number}") if isinstance(fields, dict) else f"item {number}"
+        if isinstance(fields, dict):
+            yield _incipit_or_problem(fields, 0, (), record)
+        else:
+            yield Problem("broken JSON", "an object for each incipit", type(fields).__name__, 1, record=record)
 
 
-def _from_field_lines(text: str) -> Iterator[Incipit]:
+def _from_field_lines(text: str) -> Iterator[Incipit | Problem]:
+    """Blocks of fields. A block ends where `@end:` stands, or where `@start:` or a field that it has begins another."""
     fields: dict[str, str] = {}
+    problems: list[Problem] = []
     first_line = 1
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate([*text.splitlines(), "@end:"], start=1):
         match = _FIELD_LINE.match(line)
         if match is None:
             if line.strip():
-                raise NotationError(
-                    Problem("not a field", "@name:value on every line", repr(line.strip()[:30]), column=1, line=number)
-                )
+                found = repr(line.strip()[:30])
+                problems.append(Problem("not a field", "@name:value on every line", found, column=1, line=number))
             continue
         name, value = match[1], match[2].strip()
         if name in fields or name in ("start", "end"):
-            if "data" in fields:
-                yield incipit_from_mapping(fields, first_line)
-            fields = {}
+            if fields or problems:
+                yield _incipit_or_problem(fields, first_line, tuple(problems), fields.get("id", ""))
+            fields, problems = {}, []
         if not fields:
             first_line = number
         if name == "start":
             fields["id"] = value
         elif name != "end":
             fields[name] = value
-    if fields:
-        yield incipit_from_mapping(fields, first_line)
+
+
+def _incipit_or_problem(
+    fields: dict[str, Any], line: int, problems: tuple[Problem, ...], record: str
+) -> Incipit | Problem:
+    try:
+        return incipit_from_mapping(fields, line, problems)
+    except NotationError as error:
+        return (problems[0] if problems else error.problem).at(record=record)
 
 
 def _from_line(line: str, number: int) -> Incipit:
@@ -141,6 +154,9 @@ def _from_line(line: str, number: int) -> Incipit:
             clef, key, time = match["clef"] or clef, match["key"] or key, match["time"] or time
             position = match.end()
             if line[position : position + 1] == " ":
+                second = _ALTERNATING.match(line, position) if match["time"] else None
+                if second:  # version 1 writes metres that alternate with a space between them
+                    time, position = time + second[0], second.end()
                 position += 1
                 break  # the space ends the header; what follows is music, even a change of key
     return Incipit(line, position, clef, key, time, line=number)
@@ -153,8 +169,7 @@ def _from_marc(line: str, number: int) -> Incipit | None:
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         stop = following.start() if following else len(line)
         if mark[1] == "p":
-            # The music itself may hold $xF (a change of key): it ends at a subfield that stands after a space.
-            tail = re.compile(r"\s[$‡][a-z0-9](?=\s)").search(line, mark.end())
+            tail = _AFTER_MUSIC.search(line, mark.end())
             start, end = mark.end(), tail.start() if tail else len(line)
         elif start < 0 or mark.start() >= end:
             values.setdefault(mark[1], line[mark.end() : stop].strip())

@@ -41,20 +41,10 @@ _FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
 
 # Signs without a fraction, as multiples of a whole note. A lone number is read as catalogues use it: on the bars of
 # real incipits (docs/decisions.md), "3" stands over bars of three quarters and "2" over bars of two halves.
-_SIGN_WHOLES = {
-    "c": Fraction(1),
-    "c/": Fraction(1),
-    "2": Fraction(1),
-    "3": Fraction(3, 4),
-    "o": Fraction(3),
-    "o.": Fraction(3),
-    "o/": Fraction(3),
-    "c.": Fraction(2),
-    "c/.": Fraction(2),
-    "c2": Fraction(2),
-    "c3": Fraction(3, 2),
-    "c3/2": Fraction(3),
-}
+_SIGN_WHOLES = {"2": Fraction(1), "3": Fraction(3, 4), "c": Fraction(1), "c/": Fraction(1), "c3/2": Fraction(3)}
+# Mensural signs: tempus (c or o), diminution, prolation, proportion. The code has no bars of rest under them, so their
+# lengths are nominal: three whole notes under o, two under c, three halves under c3.
+_MENSURATION = re.compile(r"([co])(?:/\.?|\./?)?([23](?:/[23])?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +136,9 @@ def _alterations(text: str) -> dict[str, int]:
 def _measure_ticks(text: str) -> int:
     if text in _SIGN_WHOLES:
         return int(WHOLE_NOTE_TICKS * _SIGN_WHOLES[text])
+    mensuration = _MENSURATION.fullmatch(text)
+    if mensuration:
+        perfect, triple = mensuration[1] == "o", (mensuration[2] or "").startswith("3")
+        return WHOLE_NOTE_TICKS * 3 if perfect else WHOLE_NOTE_TICKS * 3 // 2 if triple else WHOLE_NOTE_TICKS * 2
     fraction = _FRACTION.fullmatch(text)
     return round(Fraction(int(fraction[1]), int(fraction[2])) * WHOLE_NOTE_TICKS) if fraction else 0

@@ -15,6 +15,7 @@ __all__ = [
     "QUARTER_TICKS",
     "length_pattern",
     "pitch_numbers",
+    "usual_time",
 ]
 
 QUARTER_TICKS = WHOLE_NOTE_TICKS // 4
@@ -37,7 +38,8 @@ SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 BASE40 = {"C": 2, "D": 8, "E": 14, "F": 19, "G": 25, "A": 31, "B": 37}
 ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
 OLD_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "N": 0, "Y": -1}
-LOWEST_OCTAVE, HIGHEST_OCTAVE = -1, 9
+LOWEST_WRITTEN, HIGHEST_WRITTEN = 1, 7  # three commas and four apostrophes are the most that the code allows
+LOWEST_OCTAVE, HIGHEST_OCTAVE = -1, 9  # what is read, with a warning
 
 # What looks ahead looks only so far: otherwise a long row of one sign would take time without end.
 OCTAVE_MARKS = re.compile(r"'+|,+")
@@ -50,8 +52,13 @@ REPEATS = re.compile(r"f+")
 TUPLET_COUNT = re.compile(r";\s*([0-9]{0,3})")
 CLEF_CHANGE = re.compile(r"%\s?([A-Ga-g][-+*:]?[0-9])?")
 KEY_CHANGE = re.compile(r"\$([xbnA-G\[\]]*)")
-TIME_CHANGE = re.compile(r"@(c3/2|[co]/?\.?[23]?|[0-9]+/[0-9]+(?:\|[0-9]+/[0-9]+)*|[0-9]+)?")
-FERMATA = re.compile(r"\(['\",0-9.xbnXN#♯\s]{0,40}(?:[A-G][tpu+]*|-|=[0-9]*)\s*\)")
+KEY_IN_ORDER = re.compile(r"\$(x(?:F(?:C(?:G(?:D(?:A(?:EB?)?)?)?)?)?)?|b(?:B(?:E(?:A(?:D(?:G(?:CF?)?)?)?)?)?)?|n?)")
+TIME_CHANGE = re.compile(r"@([co](?:/\.?|\./?)?(?:[23](?:/[23])?)?|[0-9]+/[0-9]+(?:\|[0-9]+/[0-9]+)*|[0-9]+)?")
+_BEFORE_NOTE = r"['\",0-9.xbnXN#♯\s]{0,40}"
+_HEAD = rf"{_BEFORE_NOTE}[A-G][tpu+]{{0,4}}"
+# One note, chord or rest, with a grace note before it or not: a fermata, not a tuplet.
+FERMATA = re.compile(rf"\((?:['\",]{{0,8}}[gq]{_HEAD})?(?:{_HEAD}(?:\^{_HEAD}){{0,12}}|{_BEFORE_NOTE}-|=[0-9]*)\s*\)")
+VALUE_INSIDE = re.compile(r"\([{\s'\",]{0,40}[0-9]")
 GRACE_GROUP_END = re.compile(r"[^qgy/]{0,200}r")
 VALIDITY_NOTE = re.compile(r"~[?+t]?")
 
@@ -61,7 +68,7 @@ OLD_TIME_CHANGE = re.compile(r"\((\d+/\d+|c/?)\)")
 SLUR_END = re.compile(r"[^ry]{0,400}z")
 # They write a tie (or a slur) as "_" and then the second note; version 2 writes "_" for both. A string is old when
 # a tie is followed by its own note again, or when it has other signs that only those catalogues use.
-OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|t[A-G]|([A-G])_[^A-G=\-]{0,40}\1")
+OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|(?<![A-G])t[A-G]|([A-G])_[^A-G=\-]{0,40}\1")
 NEXT_NOTE = re.compile(r"[^A-G\-=]{0,40}([A-G])")
 ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,8};")
 REMARK = re.compile(r"\[[^\]]{0,200}?[a-z]{3}[^\]]{0,200}\]?")
@@ -77,6 +84,11 @@ def length_pattern(text: str) -> tuple[int, ...]:
         ticks = LENGTH_TICKS[digit]
         pattern.append(2 * ticks - (ticks >> min(len(dots), MAX_DOTS)))
     return tuple(pattern)
+
+
+def usual_time(count: int) -> int:
+    """How many plain notes a tuplet without a stated total takes the time of: 3:2, 5:4, 6:4, 7:4, 9:8; 2:3 and 4:3."""
+    return 3 if count in (2, 4) else 1 << max(count - 1, 1).bit_length() - 1
 
 
 @lru_cache(maxsize=1024)

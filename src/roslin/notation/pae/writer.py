@@ -2,7 +2,7 @@
 
 The melody is cut into pieces at every place where the notation must say something: a note begins or ends, a grace
 note, a bar line or a change of clef, key or metre stands. Notes that sound together are a chord; a note of several
-pieces is tied. A piece whose length no plain or dotted value has goes into a group "(...;n)" with the smallest n
+pieces is tied. A piece whose length no plain or dotted value has goes into a group "4(...;n)" with the smallest n
 (3, 5, 7, ...) that makes it writable.
 
 The code has one voice: a melody with several is refused.
@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import ArgumentError, NotationError, Problem
 from roslin.melody import Melody, SignatureChange
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
-from roslin.notation.pae.signs import LENGTH_TICKS, MAX_DOTS
+from roslin.notation.pae.signs import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, usual_time
 
 __all__ = ["write", "write_music"]
 
@@ -58,7 +58,7 @@ def write(melody: Melody, style: str = "line") -> str:
     "%G-2 '4CD2E"
     """
     if style not in _STYLES:
-        raise ValueError(f"style must be one of {', '.join(_STYLES)}; got {style!r}")
+        raise ArgumentError(f"style must be one of {', '.join(_STYLES)}; got {style!r}")
     clef, key, metre = melody.clef or "G-2", melody.key_signature or "", melody.metre or ""
     return _STYLES[style](clef, key, metre, write_music(melody))
 
@@ -169,13 +169,13 @@ class _Writer:
             self._piece(piece, lengths)
             return index + 1
         count, stop = self._tuplet(pieces, index)
-        scale, plain = count, 1 << (count - 1).bit_length() - 1
-        self.out.append("(")
+        total = _SINGLE.get(pieces[stop - 1].end - piece.onset, "")  # a group that the end cuts off may have none
+        self.out.append(f"{total}(")
         self.length = ""
         for inner in pieces[index:stop]:
             if inner is not piece:
                 self._signs(inner.onset)
-            self._piece(inner, _values(_scaled(inner, scale, plain)) or [])
+            self._piece(inner, _values(_scaled(inner, count, usual_time(count))) or [])
         self.out.append(f";{count})")
         return stop
 
@@ -185,9 +185,8 @@ class _Writer:
         The group goes on while time is off the plain grid, but never across a bar line or another sign.
         """
         for count in _TUPLETS:
-            plain = 1 << (count - 1).bit_length() - 1
             stop = index
-            while stop < len(pieces) and _values(_scaled(pieces[stop], count, plain)):
+            while stop < len(pieces) and _values(_scaled(pieces[stop], count, usual_time(count))):
                 stop += 1
                 here = pieces[stop - 1].end
                 if _values(here - pieces[index].onset) or here in self.bars or here in self.changes:
@@ -290,6 +289,8 @@ def _values(ticks: int) -> list[str] | None:
 
 def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
     octave, within = divmod(base40, 40)
+    if not LOWEST_WRITTEN <= octave <= HIGHEST_WRITTEN:
+        raise NotationError(Problem("a pitch beyond the octaves of Plaine & Easie", "C1 to B7", f"MIDI pitch {midi}"))
     index = max(k for k, low in enumerate(_BASE40_LETTERS) if low <= within)
     alter = within - _BASE40_LETTERS[index] - 2
     natural = 12 * octave + 12 + (0, 2, 4, 5, 7, 9, 11)[index]
