@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from real_data import INCIPITS
+from roslin.errors import NotationError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import Record, pae, records
 from verovio_oracle import Oracle, OracleError
@@ -189,7 +190,10 @@ def _difference(oracle: Oracle, record: Record, melody: Melody) -> Disagreement 
     repaired = melody.music or ""
     for pattern, replacement in REPAIRS:
         repaired = pattern.sub(replacement, repaired)
-    spelled = pae.write_music(melody.with_metadata(key_signature=None))  # every accidental in its place
+    try:
+        spelled = pae.write_music(melody.with_metadata(key_signature=None))  # every accidental in its place
+    except NotationError:
+        spelled = ""  # an octave that the code does not have
     return Disagreement(
         melody.id or "",
         melody.music or "",

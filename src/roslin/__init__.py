@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MelodyError,
         NotationError,
         RoslinError,
+        SandboxError,
         UnknownNameError,
     )
     from roslin.matchers import Matcher, matcher, matchers
@@ -40,6 +41,7 @@ __all__ = [
     "NotationError",
     "RoslinError",
     "Run",
+    "SandboxError",
     "Selection",
     "UnknownNameError",
     "load",

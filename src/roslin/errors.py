@@ -6,6 +6,7 @@
     +-- MelodyError             notes that make no melody (negative length, pitch out of range, ...)
     +-- CollectionError         a collection folder that is missing, newer than this program, or busy
     |   +-- DamagedError        a collection folder that is not whole
+    +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
     +-- FilterError             a filter that makes no sense
     +-- UnknownNameError        a name that is not registered; the message lists those that are
@@ -29,6 +30,7 @@ __all__ = [
     "NotationError",
     "Problem",
     "RoslinError",
+    "SandboxError",
     "UnknownNameError",
 ]
 
@@ -89,6 +91,10 @@ class CollectionError(RoslinError):
 
 class DamagedError(CollectionError):
     """A collection folder that is not whole."""
+
+
+class SandboxError(RoslinError):
+    """What ran in the worker process crashed, took too long, or refused its input."""
 
 
 class ArgumentError(RoslinError, ValueError):

@@ -144,7 +144,7 @@ def test_zip_archives(tmp_path: Path) -> None:
 def test_bytes_and_a_named_format() -> None:
     assert len(load(b"'4CDE")[0]) == 3
     assert len(load(b'{"pae": "\'4CD"}', "jsonl")[0]) == 2
-    with pytest.raises(UnknownNameError, match=r"unknown format 'mp3'; known: jsonl, marcxml, pae"):
+    with pytest.raises(UnknownNameError, match=r"unknown format 'mp3'; known: abc, jsonl, kern, marcxml, mei, midi"):
         load("'4C", "mp3")
 
 
@@ -158,7 +158,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"tune\.mid: no such file"):
         load("my tune.mid")
     (tmp_path / "x.bin").write_bytes(b"\0\1\2\3")
-    with pytest.raises(FormatError, match=r"x.bin: unknown notation; expected one of marcxml, jsonl, pae"):
+    with pytest.raises(FormatError, match=r"x.bin: unknown notation; expected one of midi, marcxml, jsonl"):
         load(tmp_path / "x.bin")
     (tmp_path / "cut.pae.gz").write_bytes(gzip.compress(b"'4CDE" * 100)[:-12])
     with pytest.raises(FormatError, match=r"cannot be read to its end"):

@@ -1,14 +1,25 @@
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 from roslin import Melody
 from roslin.notation import pae
 from roslin.report.html import results_page
 from roslin.report.pianoroll import pianoroll_svg
+from roslin.report.player import drawing, melody_figure, player_script
 from roslin.search import Hit, Run
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROSLIN_CACHE", str(tmp_path))
+
 
 NASTY = "<script>alert(\"1\")</script> & 'quotes'"
 
@@ -32,16 +43,53 @@ def test_drawings_of_almost_nothing() -> None:
         assert pianoroll_svg(melody, "x").startswith("<svg")
 
 
+def page_of(melody: Melody) -> str:
+    return results_page(melody, Run("q", NASTY, (Hit(1, NASTY, 0.25),)), [melody], NASTY)
+
+
 def test_the_page_needs_nothing_and_escapes_everything() -> None:
     melody = pae.read("'4CDE").with_metadata(id=NASTY, title=NASTY, composer=NASTY, key=NASTY)
-    page = results_page(melody, Run("q", NASTY, (Hit(1, NASTY, 0.25),)), [melody], NASTY)
-    assert "<script" not in page
+    page = page_of(melody)
+    assert page.count("<script") == page.count(player_script()) == 1
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", page))
     assert addresses == {"http://www.w3.org/2000/svg"}
-    assert not re.search(r"\b(?:src|href|@import|url\()", page)
+    assert not re.search(r"\b(?:src=|@import|url\(|fetch\(|import\()", page)
+    assert set(re.findall(r'href="(.)', page)) == {"#"}
+    assert "default-src 'none'" in page
     parser = _Balance()
     parser.feed(page)
     assert parser.open == []
+
+
+def test_every_melody_is_engraved_and_can_be_played() -> None:
+    page = page_of(pae.read("%G-2@3/4 '4CDE/gF2.G//").with_metadata(title="A tune"))
+    assert page.count('class="notation"') == page.count("<figure") == 2
+    assert re.findall(r'<button [^>]*aria-label="([^"]*)"', page) == ["Play the query", "Play A tune"]
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert {"query-note-4", "result-1-note-4"} <= set(ids)
+    for written in re.findall(r'data-notes="([^"]*)"', page):
+        rows = json.loads(written)
+        assert sorted(row for row, *_ in rows) == [0, 1, 2, 3, 4]
+        assert rows[0] == [0, 0.0, 0.6, 60]
+
+
+def test_what_cannot_be_engraved_is_a_piano_roll_with_the_reason() -> None:
+    melody = Melody.from_notes([0, 1], [1 / 19, 1], [60, 62], id="odd")
+    picture = drawing(melody)
+    assert not picture.drawn
+    assert picture.svg.startswith('<svg class="roll"')
+    page = page_of(melody)
+    assert page.count('class="roll"') == 2
+    assert "Shown as a piano roll: a length that notation cannot write; found 2122 ticks." in page
+    assert 'id="query-note-1" data-note="1"' in page
+    assert page.count("<button") == 2
+
+
+def test_nothing_to_play() -> None:
+    figure = melody_figure(Melody.from_notes([], [], []), "nothing", "x-")
+    assert "there are no notes" in figure
+    assert "<button" not in figure
 
 
 class _Balance(HTMLParser):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from roslin.cli import collection, demo, filter, load, matchers, search
+from roslin.cli import collection, demo, filter, load, matchers, search, show
 
 __all__ = ["app", "main"]
 
@@ -30,6 +30,7 @@ app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
 app.command("matchers")(matchers.matchers_command)
 app.command("load")(load.load_command)
+app.command("show")(show.show_command)
 
 
 # Typer's own complaints about usage, wherever this version of it keeps them.

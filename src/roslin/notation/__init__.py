@@ -15,7 +15,7 @@ from pathlib import Path
 
 from roslin.errors import FormatError, UnknownNameError
 from roslin.melody import Melody
-from roslin.notation import jsonl, marcxml, pae
+from roslin.notation import abc, jsonl, kern, marcxml, mei, midi, musicxml, pae
 from roslin.notation.record import Record
 from roslin.notation.sources import DAMAGED, open_streams, read_all
 
@@ -49,8 +49,13 @@ def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
 # Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
 FORMATS: dict[str, Format] = {}
 for _format in (
+    Format("midi", "Standard MIDI files, types 0, 1 and 2", (".mid", ".midi", ".kar", ".rmi"), midi.matches, midi.read),
     Format("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), marcxml.matches, marcxml.read),
     Format("jsonl", "JSON Lines, one melody a line", (".jsonl",), jsonl.looks_like_jsonl, jsonl.read_jsonl),
+    Format("musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), musicxml.matches, musicxml.read),
+    Format("mei", "MEI", (".mei",), mei.matches, mei.read),
+    Format("kern", "Humdrum **kern", (".krn", ".kern"), kern.matches, kern.read),
+    Format("abc", "ABC, versions 1.6 to 2.1", (".abc",), abc.matches, abc.read),
     Format("pae", "Plaine & Easie Code, versions 1 and 2", (".pae", ".json", ".txt"), pae.looks_like_pae, _read_pae),
 ):
     FORMATS[_format.name] = _format

@@ -1,4 +1,7 @@
-"""Pages that need nothing but themselves: style inside, drawings inside, no script, no request to anywhere."""
+"""Pages that need nothing but themselves: style, drawings and player inside, no request to anywhere.
+
+The page's own rules (its Content-Security-Policy) forbid the browser to fetch anything.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ from collections.abc import Sequence
 from html import escape
 
 from roslin.melody import Melody
-from roslin.report.pianoroll import pianoroll_svg
+from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
 from roslin.search.run import Run
 
 __all__ = ["results_page"]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6570; --line: #d9dee3; --paper: #fdfdfb; --card: #ffffff;
-  --note: #1f5f8b; }
+  --note: #1f5f8b; --accent: #b3401f; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --soft: #a3adb7; --line: #3a424a; --paper: #15191d;
-  --card: #1d2328; --note: #7db8de; } }
+  --card: #1d2328; --note: #7db8de; --accent: #f0a06a; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 Georgia, "Times New Roman", serif; }
@@ -30,14 +33,12 @@ li, .query { background: var(--card); border: 1px solid var(--line); border-radi
 .distance { font-variant-numeric: tabular-nums; white-space: nowrap; color: var(--soft); }
 .rank { color: var(--soft); font-variant-numeric: tabular-nums; margin-right: .5rem; }
 code { font: .85rem/1.4 ui-monospace, Menlo, Consolas, monospace; color: var(--soft); overflow-wrap: anywhere; }
-.drawing { padding: .4rem 0; }
-.roll { display: block; max-width: 100%; height: auto; }
-.roll .note { fill: var(--note); }
-.roll .grace { fill: var(--note); opacity: .55; }
-.roll .bar-line { stroke: var(--line); stroke-width: 1; }
 footer { font-size: .85rem; color: var(--soft); }
-@media print { body { background: none; padding: 0; } }
+@media print {
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --card: #fff; --note: #000; }
+  body { background: none; padding: 0; } }
 """
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str) -> str:
@@ -49,8 +50,9 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <title>{escape(heading)}</title>
-<style>{_STYLE}</style>
+<style>{_STYLE}{PLAYER_STYLE}</style>
 </head>
 <body>
 <main>
@@ -58,13 +60,14 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
 <p>{len(run)} results, most similar first. Matcher: {escape(run.matcher)}; a smaller distance is more similar.</p>
 <section class="query" aria-label="Query">
 <h2>The query</h2>
-{_drawing(query)}
+{melody_figure(query, "the query", "query-")}
 </section>
 <ol>
 {cards}
 </ol>
 <footer><p>{escape(note)}</p></footer>
 </main>
+{player_script()}
 </body>
 </html>
 """
@@ -77,11 +80,6 @@ def _card(rank: int, distance: float, melody: Melody) -> str:
 <div class="head"><h2><span class="rank">{rank}</span>{escape(name)}</h2>
 <span class="distance">distance {distance:.3f}</span></div>
 <p>{escape(about)}</p>
-{_drawing(melody)}
+{melody_figure(melody, name, f"result-{rank}-")}
 <code>{escape(melody.id or "")}</code>
 </li>"""
-
-
-def _drawing(melody: Melody) -> str:
-    title = f"Piano roll of {melody.title or melody.id or 'the query'}"
-    return f'<div class="drawing">{pianoroll_svg(melody, title)}</div>'

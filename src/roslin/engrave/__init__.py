@@ -1,0 +1,142 @@
+"""Melody to SVG: staff notation through verovio in its worker process, kept on disk by content.
+
+    score   the melody as MEI, with an id for each note
+    values  which lengths can be written
+    signs   clef, key, metre, spelling
+    stored  drawings on disk
+
+`engrave` always gives a drawing. When notation cannot be drawn (a length that no note value has, a crash, a time-out,
+no verovio), `drawn` is False, `svg` is empty and `reason` says why; pages then show a piano roll.
+
+In a drawing row 17 of the note table is the element with the id `note-17`; a note drawn in several tied pieces has
+`note-17-2` and so on too, and every piece carries `data-note="17"`. A drawing takes its colour from the text around it
+(`currentColor`), has no script, no style sheet and no link to anything outside itself. Ids would clash when a page
+holds several: `Engraving.in_page("a-")` puts a prefix before each of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import astuple, dataclass
+from functools import cache
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+
+from roslin.engrave.score import mei_from_melody
+from roslin.engrave.stored import cache_folder, read_entry, write_entry
+from roslin.errors import NotationError, Problem
+from roslin.melody import Melody
+from roslin.sandbox import SandboxError, Worker, shared_worker
+
+__all__ = ["OPTIONS", "Engraving", "cache_folder", "engrave", "mei_from_melody"]
+
+# Verovio's own units: a page of 2100 at scale 40 is 840 pixels wide, about as wide as a page of text.
+OPTIONS = {
+    "adjustPageHeight": True,
+    "adjustPageWidth": True,
+    "breaks": "auto",
+    "footer": "none",
+    "header": "none",
+    "mnumInterval": 0,
+    "pageHeight": 60000,
+    "pageMarginBottom": 10,
+    "pageMarginLeft": 10,
+    "pageMarginRight": 10,
+    "pageMarginTop": 10,
+    "pageWidth": 2100,
+    "scale": 40,
+    "smuflTextFont": "none",
+    "spacingStaff": 7,
+    "spacingSystem": 2,
+    "svgFormatRaw": True,
+    "svgRemoveXlink": True,
+    "svgViewBox": True,
+}
+_DRAWING = 1  # change it when the drawing changes for the same MEI and options
+
+_SIZE = re.compile(r'<svg viewBox="0 0 (\d+) (\d+)"[^>]*>')
+_LEFT_OUT = re.compile(
+    r"<desc>.*?</desc>|<style.*?</style>"
+    r'|(?<=<g) id="(?!note-\d|[EU][0-9A-F]{3,4}-)[^"]*"|(?<=<svg class="definition-scale") color="black"',
+    re.DOTALL,
+)
+_GLYPH = re.compile(r'(id="|href="#)([EU][0-9A-F]{3,4})-[^"]*"')
+_NOTE = re.compile(r'<g id="note-(\d+)((?:-\d+)?)"')
+_ID = re.compile(r'( id="|href="#)')
+
+
+@dataclass(frozen=True, slots=True)
+class Engraving:
+    """A drawing, or (drawn is False) the reason why there is none."""
+
+    svg: str
+    drawn: bool = True
+    reason: str = ""
+
+    def in_page(self, prefix: str) -> str:
+        """The drawing with a prefix before every id, for a page that holds more than one."""
+        return _ID.sub(lambda found: found[0] + prefix, self.svg)
+
+
+def engrave(melody: Melody, title: str = "", *, worker: Worker | None = None, use_cache: bool = True) -> Engraving:
+    """Draw a melody. `title` is for screen readers; without one it is made from the melody's own title."""
+    try:
+        key = _key(melody)
+        svg = read_entry(key) if use_cache else None
+        if svg is None or not svg.startswith("<svg"):
+            svg = _draw(melody, worker or shared_worker())
+            if use_cache:
+                write_entry(key, svg)
+    except (NotationError, SandboxError) as error:
+        return Engraving("", drawn=False, reason=str(error))
+    named = title or f"Notation of {melody.title or melody.id or 'a melody'}"
+    named = "".join(sign for sign in " ".join(named.split()) if sign.isprintable())  # XML allows no control characters
+    return Engraving(svg.replace(">", f"><title>{escape(named)}</title>", 1))
+
+
+def _draw(melody: Melody, worker: Worker) -> str:
+    request = {"data": mei_from_melody(melody), "format": "mei", "options": OPTIONS}
+    answer = worker.call("engrave", request)
+    if answer["pages"] != 1:
+        raise NotationError(Problem("too long for one drawing", "one page", str(answer["pages"])))
+    svg = _tidy(answer["svg"])
+    missing = set(range(len(melody))) - {int(row) for row, _ in _NOTE.findall(svg)}
+    if missing:
+        raise NotationError(Problem(f"verovio left out {len(missing)} of {len(melody)} notes"))
+    return svg
+
+
+def _tidy(svg: str) -> str:
+    """Verovio's drawing without what is particular to one run, coloured by its surroundings, with the rows of notes."""
+    size = _SIZE.match(svg)
+    if size is None:
+        raise SandboxError("engrave: verovio gave no drawing")
+    width, height = size.groups()
+    opened = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="notation" role="img" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" fill="currentColor" stroke="currentColor">'
+    )
+    body = _GLYPH.sub(r'\1\2"', _LEFT_OUT.sub("", svg[size.end() :]))
+    return opened + _NOTE.sub(r'<g id="note-\1\2" data-note="\1"', body)
+
+
+def _key(melody: Melody) -> str:
+    """The hash of everything that the drawing depends on."""
+    signatures = [melody.clef, melody.key_signature, melody.metre, [astuple(change) for change in melody.changes]]
+    about = json.dumps([_DRAWING, _verovio_version(), OPTIONS, signatures, len(melody)], sort_keys=True)
+    columns = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
+    hashed = hashlib.sha256(about.encode())
+    for column in columns:
+        hashed.update(melody.notes[column].tobytes())
+    hashed.update(melody.barlines_ticks.tobytes())
+    return hashed.hexdigest()
+
+
+@cache
+def _verovio_version() -> str:
+    try:
+        return version("verovio")
+    except PackageNotFoundError:
+        return "none"

@@ -1,0 +1,411 @@
+"""A melody written as MEI for engraving: every note of the table is there, under an id that says which row it is.
+
+One staff for each voice. A voice is cut into pieces wherever a note begins or ends, or a bar line, a grace note or a
+change of signature stands; a note of several pieces is tied. Row 17 of the note table is `note-17`, its second piece
+`note-17-2`. Lengths that no plain or dotted value has become tuplets with the smallest number that makes them
+writable. Times are ticks, 40320 a quarter.
+
+The table does not keep beams, so they are set by the metre: one group a beat, three eighths in 6/8 and its kin. Bars of
+rest in a row become one rest with their number. Music without bar lines is cut at places where nothing sounds through,
+without a visible line, so that it can be broken into systems.
+
+MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and verovio draws it as it stands
+(docs/engraving.md has the comparison). What cannot be written raises `NotationError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from roslin.engrave.signs import ACCIDENTALS, SOUNDING, clef_sign, key_and_metre, key_sign, metre_sign, spelling
+from roslin.engrave.values import FLAGGED, TUPLETS, VALUE_TICKS, beat_ticks, grace_value, is_writable, note_values
+from roslin.errors import NotationError, Problem
+from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
+from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
+
+__all__ = ["MAX_BAR_LINES", "MAX_NOTES", "MAX_VOICES", "mei_from_melody"]
+
+MAX_VOICES = 8
+MAX_NOTES = 5000
+MAX_BAR_LINES = 2000
+
+_INVISIBLE_BAR_TICKS = 8 * TICKS_PER_QUARTER
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of time in which the same notes of a voice sound; without notes it is a rest."""
+
+    onset: int
+    end: int
+    rows: tuple[int, ...]
+
+    @property
+    def ticks(self) -> int:
+        return self.end - self.onset
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    onset: int
+    end: int
+    line: str  # MEI's name of the bar line at its end
+    joined: bool = False  # several bars of rest in one
+
+
+@dataclass(slots=True)
+class _Element:
+    """Something in a layer: its markup, and what decides whether a beam may join it to the next."""
+
+    markup: str
+    kind: str = "sign"  # or "note" (a chord too), "rest", "grace", "tuplet"
+    beat: int = -1  # notes of one beat are joined; -1: never
+
+
+@dataclass(slots=True)
+class _Signatures:
+    """What holds at a moment: altered letters, the length of a bar, the length of a beam group."""
+
+    alterations: dict[str, int]
+    measure_ticks: int
+    beat_ticks: int
+
+    @classmethod
+    def of(cls, key: str | None, metre: str | None) -> _Signatures:
+        signatures = cls({}, WHOLE_NOTE_TICKS, TICKS_PER_QUARTER)
+        signatures.change(key, metre)
+        return signatures
+
+    def change(self, key: str | None, metre: str | None) -> None:
+        if key is not None:
+            self.alterations = dict(read_key_signature(key).alterations)
+        if metre is not None:
+            time = read_time_signature(metre)
+            self.measure_ticks = time.measure_ticks
+            self.beat_ticks = beat_ticks(time.text)
+
+
+def mei_from_melody(melody: Melody) -> str:
+    """The melody as a MEI document."""
+    return _Score(melody).document()
+
+
+class _Score:
+    def __init__(self, melody: Melody):
+        notes = melody.notes
+        self.melody = melody
+        self.onsets: list[int] = notes["onset_ticks"].tolist()
+        self.durations: list[int] = notes["duration_ticks"].tolist()
+        self.graces: list[bool] = notes["is_grace"].tolist()
+        self.onset_array = notes["onset_ticks"]
+        self.end_array = notes["onset_ticks"] + np.where(notes["is_grace"], 0, notes["duration_ticks"])
+        self.ends: list[int] = self.end_array.tolist()
+        self.spellings = [
+            spelling(*pitch) for pitch in zip(notes["pitch_base40"].tolist(), notes["pitch_midi"].tolist(), strict=True)
+        ]
+        rows_of: dict[int, list[int]] = {}
+        for row, voice in enumerate(notes["voice"].tolist()):
+            rows_of.setdefault(voice, []).append(row)
+        self.voices = [rows_of[voice] for voice in sorted(rows_of)]
+        if not self.voices:
+            raise NotationError(Problem("there are no notes"))
+        _check_number("voices", len(self.voices), MAX_VOICES)
+        _check_number("notes", len(notes), MAX_NOTES)
+        _check_number("bar lines", len(melody.barlines_ticks), MAX_BAR_LINES)
+        self.changes = sorted(melody.changes, key=lambda change: change.onset_ticks)
+        self.bars = list(self._bars())
+
+    def document(self) -> str:
+        staves = [_Staff(self, rows) for rows in self.voices]
+        definitions = "".join(staff.definition(number) for number, staff in enumerate(staves, start=1))
+        measures = []
+        for bar in self.bars:
+            layers = "".join(
+                f'<staff n="{n}"><layer n="1">{staff.layer(bar)}</layer></staff>' for n, staff in enumerate(staves, 1)
+            )
+            ties = "".join(tie for staff in staves for tie in staff.take_ties())
+            measures.append(f'{self._new_signatures(bar)}<measure right="{bar.line}">{layers}{ties}</measure>')
+        symbol = ' symbol="bracket"' if len(staves) > 1 else ""
+        return (
+            '<mei xmlns="http://www.music-encoding.org/ns/mei" meiversion="5.0"><music><body><mdiv><score>'
+            f"<scoreDef><staffGrp{symbol}>{definitions}</staffGrp></scoreDef>"
+            f"<section>{''.join(measures)}</section></score></mdiv></body></music></mei>"
+        )
+
+    def _new_signatures(self, bar: _Bar) -> str:
+        """Key and metre that change with a bar line: there verovio counts bars of rest by them."""
+        signs = "".join(key_and_metre(change) for change in self.changes if 0 < change.onset_ticks == bar.onset)
+        return f"<scoreDef>{signs}</scoreDef>" if signs else ""
+
+    # -- bars -------------------------------------------------------------------------------------------------------
+
+    def _bars(self) -> Iterator[_Bar]:
+        """Bars that leave out nothing, with whole bars of rest in a row taken together."""
+        end = int(self.end_array.max()) or _Signatures.of(None, self.melody.metre).measure_ticks
+        lines = sorted({tick for tick in self.melody.barlines_ticks.tolist() if tick > 0})
+        marks = [0, *lines] if lines and lines[-1] >= end else [0, *lines, end]
+        empty: _Bar | None = None
+        for onset, stop in pairwise(marks):
+            line = "single" if lines and stop <= lines[-1] else "invis"
+            bar = _Bar(onset, stop, line)
+            if empty is not None:
+                if self._is_rest(onset, stop):
+                    empty = _Bar(empty.onset, stop, line, joined=True)
+                    continue
+                yield empty
+                empty = None
+            if self._is_rest(onset, stop):
+                empty = bar
+            else:
+                yield from self._shorter(bar)
+        if empty is not None:
+            yield empty
+
+    def _is_rest(self, onset: int, stop: int) -> bool:
+        """Whether one or more whole bars hold nothing: no note, no grace note, no change of signature."""
+        metres = [change.metre for change in self.changes if change.onset_ticks < stop and change.metre]
+        if (stop - onset) % _Signatures.of(None, metres[-1] if metres else self.melody.metre).measure_ticks:
+            return False
+        begins, ends = self.onset_array, self.end_array
+        notes = ((begins < stop) & (ends > onset)) | ((begins >= onset) & (begins < stop))
+        return not notes.any() and not any(onset <= change.onset_ticks < stop for change in self.changes)
+
+    def _shorter(self, bar: _Bar) -> Iterator[_Bar]:
+        """A long stretch without bar lines, cut where nothing sounds through; most bars come back as they are."""
+        onset = bar.onset
+        if bar.end - bar.onset > 2 * _INVISIBLE_BAR_TICKS:
+            inside = (self.onset_array > bar.onset) & (self.onset_array < bar.end)
+            for tick in np.unique(self.onset_array[inside]).tolist():
+                enough = tick - onset >= _INVISIBLE_BAR_TICKS and bar.end - tick >= _INVISIBLE_BAR_TICKS // 2
+                if enough and (tick - onset) % (TICKS_PER_QUARTER // 2) == 0 and not self._sounds_through(tick):
+                    yield _Bar(onset, tick, "invis")
+                    onset = tick
+        yield _Bar(onset, bar.end, bar.line)
+
+    def _sounds_through(self, tick: int) -> bool:
+        return bool(((self.onset_array < tick) & (self.end_array > tick)).any())
+
+
+@dataclass(slots=True)
+class _Staff:
+    """One voice, written bar by bar from left to right: accidentals and ties need what came before."""
+
+    score: _Score
+    rows: list[int]
+    signatures: _Signatures = field(init=False)
+    pieces: list[_Piece] = field(init=False)
+    grace_rows: dict[int, list[int]] = field(init=False)
+    next_piece: int = 0
+    next_change: int = 0
+    in_bar: dict[tuple[str, int], int] = field(default_factory=dict)  # accidentals that hold until the bar line
+    written: dict[int, int] = field(default_factory=dict)  # row: how many pieces of it stand already
+    ties: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        melody = self.score.melody
+        self.signatures = _Signatures.of(melody.key_signature, melody.metre)
+        self.grace_rows = {}
+        for row in self.rows:
+            if self.score.graces[row]:
+                self.grace_rows.setdefault(self.score.onsets[row], []).append(row)
+        self.pieces = list(self._cut())
+
+    def definition(self, number: int) -> str:
+        melody = self.score.melody
+        clef = (melody.clef if len(self.score.voices) == 1 else None) or self._clef_by_range()
+        signs = clef_sign(clef) + key_sign(melody.key_signature or "") + metre_sign(melody.metre or "")
+        return f'<staffDef n="{number}" lines="5">{signs}</staffDef>'
+
+    def _clef_by_range(self) -> str:
+        pitches = self.score.melody.notes["pitch_midi"][self.rows]
+        return "G-2" if float(pitches.mean()) >= 57 else "F-4"
+
+    def _cut(self) -> Iterator[_Piece]:
+        score = self.score
+        plain = [row for row in self.rows if not score.graces[row]]
+        cuts = {bar.onset for bar in score.bars} | {score.bars[-1].end} | set(self.grace_rows)
+        cuts |= {change.onset_ticks for change in score.changes if change.onset_ticks <= score.bars[-1].end}
+        for row in plain:
+            cuts |= {score.onsets[row], score.ends[row]}
+        sounding: list[int] = []
+        following = 0
+        for left, right in pairwise(sorted(cuts)):
+            sounding = [row for row in sounding if score.ends[row] > left]
+            while following < len(plain) and score.onsets[plain[following]] == left:
+                sounding.append(plain[following])
+                following += 1
+            yield _Piece(left, right, tuple(sounding))
+
+    def take_ties(self) -> list[str]:
+        ties, self.ties = self.ties, []
+        return ties
+
+    # -- one bar ----------------------------------------------------------------------------------------------------
+
+    def layer(self, bar: _Bar) -> str:
+        pieces = []
+        while self.next_piece < len(self.pieces) and self.pieces[self.next_piece].onset < bar.end:
+            pieces.append(self.pieces[self.next_piece])
+            self.next_piece += 1
+        silent = len(pieces) == 1 and not pieces[0].rows and bar.onset not in self.grace_rows
+        elements = self._signs(bar.onset)
+        whole_rest = self._whole_rest(bar) if silent else ""
+        index = 0
+        if whole_rest:
+            elements.append(_Element(whole_rest))
+            index = len(pieces)
+        while index < len(pieces):
+            elements += self._signs(pieces[index].onset)
+            written, index = self._run(bar, pieces, index)
+            elements += written
+        if bar is self.score.bars[-1]:
+            elements += self._signs(bar.end)
+        if bar.line != "invis":
+            self.in_bar.clear()
+        return _beamed(elements)
+
+    def _whole_rest(self, bar: _Bar) -> str:
+        """A rest for the whole bar, or for several; "" when the metre has no such bar."""
+        measures, left_over = divmod(bar.end - bar.onset, self.signatures.measure_ticks)
+        if left_over:
+            return ""
+        if measures > 1 and (bar.joined or len(self.score.voices) == 1):
+            return f'<multiRest num="{measures}"/>'
+        return "<mRest/>" if measures == 1 else ""
+
+    def _signs(self, tick: int) -> list[_Element]:
+        """The changes and the grace notes that stand at a moment."""
+        elements = []
+        changes = self.score.changes
+        while self.next_change < len(changes) and changes[self.next_change].onset_ticks <= tick:
+            elements.append(_Element(self._changed(changes[self.next_change])))
+            self.next_change += 1
+        graces = self.grace_rows.pop(tick, [])
+        written = [self._grace(row) for row in graces]
+        joined = "".join(element.markup for element in written)
+        if len(written) > 1 and all(element.beat == 0 for element in written):
+            joined = f"<beam>{joined}</beam>"
+        return [*elements, _Element(joined, "grace")] if written else elements
+
+    def _changed(self, change: SignatureChange) -> str:
+        self.signatures.change(change.key_signature, change.metre)
+        clef = clef_sign(change.clef) if change.clef and len(self.score.voices) == 1 else ""
+        with_bar_line = any(0 < change.onset_ticks == bar.onset for bar in self.score.bars)
+        return clef + ("" if with_bar_line else key_and_metre(change))
+
+    def _grace(self, row: int) -> _Element:
+        ticks = self.score.durations[row]
+        name = grace_value(ticks)
+        kind = "acc" if ticks else "unacc"
+        return _Element(self._note(row, f'dur="{name}" grace="{kind}"'), "grace", 0 if name in FLAGGED else -1)
+
+    def _run(self, bar: _Bar, pieces: list[_Piece], index: int) -> tuple[list[_Element], int]:
+        """One piece, or a tuplet of several; and the index of the next piece."""
+        piece = pieces[index]
+        values = note_values(piece.ticks)
+        if values is not None:
+            return self._piece(bar, piece, values), index + 1
+        count, plain, stop = _tuplet(pieces, index, {change.onset_ticks for change in self.score.changes})
+        inner: list[_Element] = []
+        for member in pieces[index:stop]:
+            inner += self._signs(member.onset) if member is not piece else []
+            inner += self._piece(bar, member, note_values(member.ticks * count // plain) or [])
+        for element in inner:
+            element.beat = min(element.beat, 0)  # a tuplet has its own beam
+        notes = [element for element in inner if element.kind != "grace"]
+        one_beam = len(notes) > 1 and all(element.kind == "note" and element.beat == 0 for element in notes)
+        bracket = "" if one_beam else ' bracket.visible="true"'
+        opened = f'<tuplet num="{count}" numbase="{plain}" num.format="count"{bracket}>'
+        return [_Element(f"{opened}{_beamed(inner)}</tuplet>", "tuplet")], stop
+
+    def _piece(self, bar: _Bar, piece: _Piece, values: Sequence[tuple[str, int]]) -> list[_Element]:
+        elements = []
+        onset = piece.onset
+        for name, dots in values:
+            length = f'dur="{name}"' + (f' dots="{dots}"' if dots else "")
+            if not piece.rows:
+                markup = f"<rest {length}/>"
+            elif len(piece.rows) == 1:
+                markup = self._note(piece.rows[0], length)
+            else:
+                markup = f"<chord {length}>{''.join(self._note(row, '') for row in piece.rows)}</chord>"
+            beat = self._beat(bar, onset) if name in FLAGGED else -1
+            elements.append(_Element(markup, "note" if piece.rows else "rest", beat))
+            onset += VALUE_TICKS[name, dots]
+        return elements
+
+    def _beat(self, bar: _Bar, tick: int) -> int:
+        """Which beam group of the bar a moment is in; a pick-up is counted from its end."""
+        measure = self.signatures.measure_ticks
+        start = bar.end - measure if bar.onset == 0 and bar.end < measure else bar.onset
+        return (tick - start) // self.signatures.beat_ticks
+
+    def _note(self, row: int, length: str) -> str:
+        letter, octave, alter = self.score.spellings[row]
+        earlier = self.written.get(row, 0)
+        self.written[row] = earlier + 1
+        name = _id(row, earlier)
+        place = (letter, octave)
+        accidental = f' accid.ges="{SOUNDING[alter]}"' if alter else ""
+        if earlier:
+            self.ties.append(f'<tie startid="#{_id(row, earlier - 1)}" endid="#{name}"/>')
+        elif alter != self.in_bar.get(place, self.signatures.alterations.get(letter, 0)):
+            accidental = f' accid="{ACCIDENTALS[alter]}"'
+            self.in_bar[place] = alter
+        return f'<note xml:id="{name}" {length} pname="{letter.lower()}" oct="{octave}"{accidental}/>'
+
+
+def _check_number(what: str, number: int, most: int) -> None:
+    if number > most:
+        raise NotationError(Problem(f"too many {what} for a drawing", f"at most {most}", str(number)))
+
+
+def _id(row: int, piece: int) -> str:
+    return f"note-{row}" if not piece else f"note-{row}-{piece + 1}"
+
+
+def _beamed(elements: list[_Element]) -> str:
+    """Markup with notes of one beat under a beam. Rests end a beam; grace notes stand inside one without ending it."""
+    out: list[str] = []
+    group: list[_Element] = []
+    for element in elements:
+        joins = (
+            element.kind == "grace" or (element.kind == "note" and element.beat == group[0].beat) if group else False
+        )
+        if group and not joins:
+            out.append(_beam(group))
+            group = []
+        if joins or (element.kind == "note" and element.beat >= 0):
+            group.append(element)
+        else:
+            out.append(element.markup)
+    return "".join([*out, _beam(group)])
+
+
+def _beam(group: list[_Element]) -> str:
+    """Notes and the grace notes between them; a beam needs two notes, and ends with a note."""
+    last = max((index for index, element in enumerate(group) if element.kind == "note"), default=0)
+    inside, after = ("".join(element.markup for element in part) for part in (group[: last + 1], group[last + 1 :]))
+    return (f"<beam>{inside}</beam>" if last else inside) + after
+
+
+def _tuplet(pieces: list[_Piece], index: int, changes: set[int]) -> tuple[int, int, int]:
+    """The smallest tuplet number that makes the piece writable, what it replaces, and where the group ends.
+
+    The group goes on while time is off the plain grid, but never across a change of signature.
+    """
+    for count in TUPLETS:
+        plain = 1 << (count - 1).bit_length() - 1
+        stop = index
+        while stop < len(pieces) and is_writable(pieces[stop].ticks, count, plain):
+            stop += 1
+            here = pieces[stop - 1].end
+            if note_values(here - pieces[index].onset) or here in changes:
+                break
+        if stop > index:
+            return count, plain, stop
+    raise NotationError(Problem("a length that notation cannot write", found=f"{pieces[index].ticks} ticks"))

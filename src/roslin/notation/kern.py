@@ -1,0 +1,231 @@
+"""Humdrum `**kern`: one melody for each spine, through verovio and `mei`.
+
+The table is checked here first, line by line: as many fields as there are spines (splits, joins, exchanges and ends
+counted), and notes on one line that start together. Verovio crashes on a table that is out of order, and says nothing
+about where; here a wrong number of fields is refused, and the rest are warnings, all with their line and column.
+Afterwards the notes are counted on both sides; if any were lost, every record says so.
+
+Pitches are those of the file, looked up by the line and field that verovio keeps in the ids of its notes: the MEI that
+it makes has only the accidentals that would be printed. `**kern` is written at sounding pitch, also for transposing
+instruments (`*ITr`), whose written pitch is to be had with `written_pitch`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import BinaryIO
+
+from roslin.errors import NotationError, Problem
+from roslin.notation import mei
+from roslin.notation.record import Record
+from roslin.notation.scores import Part, Pitch, Selection, decode_xml, read_stream, refusal, to_mei
+
+__all__ = ["MAX_SPINES", "matches", "read"]
+
+MAX_SPINES = 500
+
+_NOTE = re.compile(r"[a-gA-G]")
+_LENGTH = re.compile(r"(\d+)(?:%(\d+))?(\.*)")
+_PITCH = re.compile(r"([a-g]+|[A-G]+)(#+|-+)?")
+_PLACE = re.compile(r"note-L(\d+)F(\d+)(?:S(\d+))?")
+_LONG = {"0": Fraction(8), "00": Fraction(16), "000": Fraction(32)}
+
+
+def matches(head: bytes) -> bool:
+    """Whether a text starts with comments and reference records of Humdrum, if any, and then with spines."""
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith(b"!!")), None)
+    if first is None:
+        return any(re.match(rb"!!![A-Z]{3}", line) for line in lines)
+    return first.startswith(b"**") and b"**kern" in first.split(b"\t")
+
+
+def read(
+    stream: BinaryIO,
+    *,
+    strict: bool,
+    part: Part | None = None,
+    voice: int | None = None,
+    written_pitch: bool = False,
+) -> Iterator[Record]:
+    """A record for each spine of notes, the highest first; see `scores.read_score`."""
+    selection = Selection(part, voice, written_pitch)
+    try:
+        records = _read(_text(read_stream(stream)), selection, strict=strict)
+    except NotationError as error:
+        records = [Record(None, (error.problem,))]
+    yield from records
+
+
+def _text(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
+    table = _Table()
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        table.read_line(line, number)
+    if not table.kern_seen:
+        raise refusal("not **kern", "a spine of **kern", "none", 1)
+    if not table.notes:
+        raise refusal("no notes", "at least one note", "none", table.first_line)
+    if table.spines:
+        table.problems.append(
+            Problem("spines without an end", "*- in every spine", "the end of the file", line=len(lines))
+        )
+        text = text.rstrip("\n") + "\n" + "\t".join(["*-"] * len(table.spines)) + "\n"
+    document = mei.tree(decode_xml(to_mei(text, "humdrum").encode()))
+    found = mei.pitched_notes(document)
+    if found != table.notes:
+        lost = Problem("notes lost in conversion", f"{table.notes} notes", str(found), line=table.first_line)
+        table.problems.append(lost)
+    return mei.read_tree(
+        document,
+        "kern",
+        selection,
+        strict=strict,
+        problems=tuple(table.problems),
+        placed=False,
+        sounding=lambda id: _pitch_at(lines, id),
+    )
+
+
+def _pitch_at(lines: list[str], id: str) -> Pitch | None:
+    """The pitch of the note that an id names by its line, its field and its place in a chord; None if there is none."""
+    place = _PLACE.fullmatch(id)
+    if place is None:
+        return None
+    line, field, sub = int(place[1]), int(place[2]), int(place[3] or 1)
+    try:
+        pitch = _PITCH.search(lines[line - 1].split("\t")[field - 1].split(" ")[sub - 1])
+    except IndexError:
+        return None
+    if pitch is None:
+        return None
+    letters, signs = pitch[1], pitch[2] or ""
+    octave = 3 + len(letters) if letters.islower() else 4 - len(letters)
+    found = Pitch(7 * octave + "cdefgab".index(letters[0].lower()), signs.count("#") - signs.count("-"))
+    return found if 0 <= found.midi <= 127 and len(set(letters)) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Spine:
+    """A column of the table, and until when its last note lasts, in quarters; None for one that begins later."""
+
+    kind: str
+    until: Fraction | None = Fraction(0)
+
+
+class _Table:
+    """The spines at the line that is read, and what was found on the way."""
+
+    def __init__(self) -> None:
+        self.spines: list[_Spine] = []
+        self.problems: list[Problem] = []
+        self.notes = 0
+        self.kern_seen = False
+        self.first_line = 1
+        self._time = Fraction(0)
+
+    def read_line(self, line: str, number: int) -> None:
+        if not line.strip() or line.startswith("!!"):
+            return
+        fields = line.split("\t")
+        if not self.spines:
+            self._begin(fields, number)
+        elif len(fields) != len(self.spines):
+            expected = f"{len(self.spines)} fields"
+            raise refusal("wrong number of fields", expected, str(len(fields)), number, len(line) + 1)
+        elif line.startswith("*"):
+            self._interpretations(fields, number)
+        elif not line.startswith(("!", "=")):
+            self._data(fields, number)
+
+    def _begin(self, fields: list[str], number: int) -> None:
+        for place, name in enumerate(fields):
+            if not name.startswith("**"):
+                column = len("\t".join(fields[:place])) + 1 + (place > 0)
+                raise refusal("not Humdrum", "spines such as **kern", repr(name[:20]), number, column)
+        if len(fields) > MAX_SPINES:
+            raise refusal("too many spines", f"at most {MAX_SPINES}", str(len(fields)), number)
+        self.first_line = number
+        self.spines = [_Spine(name) for name in fields]
+        self._see_kinds()
+
+    def _see_kinds(self) -> None:
+        self.kern_seen = self.kern_seen or any(spine.kind == "**kern" for spine in self.spines)
+
+    def _interpretations(self, fields: list[str], number: int) -> None:
+        spines: list[_Spine] = []
+        place = 0
+        while place < len(fields):
+            field, spine = fields[place], self.spines[place]
+            if field == "*^":
+                spines += [spine, spine]
+            elif field == "*v":
+                last = place
+                while last + 1 < len(fields) and fields[last + 1] == "*v":
+                    last += 1
+                ends = [one.until for one in self.spines[place : last + 1] if one.until is not None]
+                spines.append(replace(spine, until=max(ends, default=None)))
+                place = last
+            elif field == "*+":
+                spines += [spine, _Spine("", None)]
+            elif field.startswith("**"):
+                spines.append(replace(spine, kind=field))
+            elif field != "*-":
+                spines.append(spine)
+            place += 1
+        exchanged = [place for place, field in enumerate(fields) if field == "*x"]
+        if len(exchanged) == 2 and len(spines) == len(fields):
+            one, other = exchanged
+            spines[one], spines[other] = spines[other], spines[one]
+        if len(spines) > MAX_SPINES:
+            raise refusal("too many spines", f"at most {MAX_SPINES}", str(len(spines)), number)
+        self.spines = spines
+        self._see_kinds()
+
+    def _data(self, fields: list[str], number: int) -> None:
+        starts: list[int] = []
+        for place, (spine, field) in enumerate(zip(self.spines, fields, strict=True)):
+            if spine.kind != "**kern" or field in (".", ""):
+                continue
+            self.notes += sum(1 for token in field.split(" ") if _NOTE.search(token) and "r" not in token)
+            if _quarters(field):
+                starts.append(place)
+        if not starts:
+            return
+        known = [(until, place) for place in starts if (until := self.spines[place].until) is not None]
+        now = max(known)[0] if known else self._time
+        if known and min(known)[0] != now:
+            late = min(known)[1]
+            column = sum(len(field) + 1 for field in fields[:late]) + 1
+            problem = Problem("notes of one line do not start together", "times that add up", fields[late][:20], column)
+            self.problems.append(problem.at(line=number))
+        self._time = now
+        for place in starts:
+            self.spines[place] = replace(self.spines[place], until=now + _quarters(fields[place]))
+
+
+def _quarters(field: str) -> Fraction:
+    """How long the notes of a field last; 0 for grace notes, and for signs that are no notes."""
+    token = field.split(" ")[0]
+    length = _LENGTH.search(token)
+    if length is None or "q" in token.lower():
+        return Fraction(0)
+    number, over, dots = length[1], length[2], length[3]
+    if number in _LONG:
+        quarters = _LONG[number]
+    elif int(number) == 0:
+        return Fraction(0)
+    else:
+        quarters = Fraction(4 * int(over or 1), int(number))
+    return quarters * (2 - Fraction(1, 2 ** min(len(dots), 8)))

@@ -1,0 +1,224 @@
+"""The tracks of a MIDI file to melodies: which notes make one, its bars, its spelling and its words."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby, pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import NotationError, Problem
+from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER, Melody, SignatureChange, base40_from_midi, note_table
+from roslin.notation.midi import limits
+from roslin.notation.midi.events import (
+    PERCUSSION,
+    SHARPS,
+    Clock,
+    File,
+    Key,
+    Metre,
+    Note,
+    Track,
+    refusal,
+)
+from roslin.notation.midi.grid import Grids, Ticks, quantised
+from roslin.notation.record import Record
+
+__all__ = ["records"]
+
+_NATURALS = {"C": (0, 2), "D": (2, 8), "E": (4, 14), "F": (5, 19), "G": (7, 25), "A": (9, 31), "B": (11, 37)}
+_Any = TypeVar("_Any")
+
+
+def records(file: File, strict: bool, track: int | None, channel: int | None, grids: Grids) -> list[Record]:
+    """A record for each melody that is wanted; problems of the file as a whole are said with the first."""
+    if track is not None and not 1 <= track <= len(file.tracks):
+        raise refusal("no such track", f"1 to {len(file.tracks)}", str(track))
+    wanted: list[tuple[Track, list[Note]]] = []
+    shared: list[Problem] = []
+    for source in file.tracks:
+        parts = _parts(file, source, channel) if track in (None, source.number) else []
+        wanted += [(source, notes) for notes in parts]
+        if not source.notes:
+            shared += source.problems
+    shared += file.problems  # last: damage inside a track says more than what it did to the count of tracks
+    if not wanted or (strict and shared):
+        chosen = "" if track is None and channel is None else " in what was chosen"
+        found = f"{sum(len(source.notes) for source in file.tracks)} in all tracks with percussion"
+        raise NotationError(shared[0] if shared else Problem("no notes", "at least one note" + chosen, found))
+    records = []
+    for source, notes in wanted:
+        problems = (*shared, *source.problems)
+        shared = []  # said once, with the first melody
+        records.append(_record(file, source, notes, problems, strict, grids))
+    return records
+
+
+def _parts(file: File, track: Track, channel: int | None) -> list[list[Note]]:
+    """The notes of each melody of a track."""
+    if channel is not None:
+        notes = [note for note in track.notes if note.channel == channel]
+        return [notes] if notes else []
+    notes = [note for note in track.notes if note.channel != PERCUSSION]
+    if file.kind != 0:
+        return [notes] if notes else []
+    by_channel = sorted(notes, key=lambda note: note.channel)
+    return [list(part) for _, part in groupby(by_channel, key=lambda note: note.channel)]
+
+
+def _record(
+    file: File, track: Track, notes: list[Note], problems: tuple[Problem, ...], strict: bool, grids: Grids
+) -> Record:
+    if problems and strict:
+        return Record(None, problems[:1])
+    if file.clock.ticks(max(note.end for note in notes)) >= MAX_TICKS:
+        return Record(None, (Problem("too long", f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes", "more"),))
+    return Record(_melody(file, track, notes, grids), problems)
+
+
+def _melody(file: File, track: Track, notes: list[Note], grids: Grids) -> Melody:
+    onsets, lengths, moved = _timed(file.clock, notes, grids)
+    end = int((onsets + lengths).max())
+    channels = sorted({note.channel for note in notes})
+    extra = {"track": str(track.number), "channel": ",".join(map(str, channels)), **moved}
+    seen = [track] if file.kind == 2 else [track, *file.tracks]
+    bars = _bars(_first([source.metres for source in seen]), end)
+    keys = _first([source.keys for source in seen])
+    key = keys[0] if keys and keys[0].time == 0 else None
+    pitches = np.array([note.pitch for note in notes])
+    base40 = _spelled(onsets, pitches, keys)
+    voices = np.array([channels.index(note.channel) for note in notes])
+    columns = (onsets, lengths, pitches, base40, lengths == 0, voices, np.zeros_like(onsets))
+    title = (track if file.kind == 2 else file.tracks[0]).names.get("name")
+    named_part = file.kind == 1 and track.number > 1  # the name of the first track is that of the piece
+    if track.texts and not _is_karaoke(track):
+        extra["comment"] = _joined(track.texts)
+    if rights := _first([source.names.get("copyright", "") for source in seen]):
+        extra["copyright"] = rights
+    return Melody(
+        note_table(list(zip(*(column.tolist() for column in columns), strict=True))),
+        title=title,
+        voice=(track.names.get("name") if named_part else None) or track.names.get("instrument"),
+        key=key.name if key else None,
+        metre=bars.metre,
+        text=_joined(_first([_syllables(source) for source in seen])) or None,
+        notation="midi",
+        key_signature=key.signature if key and key.sharps else None,
+        barlines_ticks=bars.barlines,
+        changes=_changes(bars.changes, keys[1:] if key else keys, end),
+        extra=extra,
+    )
+
+
+def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Ticks, Ticks, dict[str, str]]:
+    """Onsets and lengths in our ticks, on a grid if one is asked for, and how far that moved the onsets.
+
+    A note that ends when it starts gets the length 0: it takes no time, like a crushed grace note.
+    """
+    onsets = np.array([clock.ticks(note.onset) for note in notes], dtype=np.int64)
+    ends = np.array([clock.ticks(note.end) for note in notes], dtype=np.int64)
+    said: dict[str, str] = {}
+    if grids:
+        moved, ends = quantised(onsets, ends, grids)
+        error = np.abs(moved - onsets) / TICKS_PER_QUARTER
+        said["quantisation_error"] = f"mean {error.mean():.4f}, max {error.max():.4f} quarters"
+        onsets = moved
+    without_length = np.array([note.onset == note.end for note in notes])
+    return onsets, np.where(without_length, 0, np.maximum(ends - onsets, 1)), said
+
+
+def _first(values: list[_Any]) -> _Any:
+    """The first that is not empty."""
+    return next((value for value in values if value), values[0])
+
+
+class _Bars(NamedTuple):
+    metre: str | None
+    changes: list[Metre]
+    barlines: Ticks
+
+
+def _bars(metres: list[Metre], end: int) -> _Bars:
+    """Bar lines up to the end of the notes. A new time signature starts a bar, wherever it stands.
+
+    A first bar with a shorter time signature of its own is how programs write a pick-up: it is no change of metre.
+    """
+    metres = [metre for metre in metres if metre.time < end]
+    stops = [metre.time for metre in metres[1:]] + [end + 1]
+    count = sum((stop - metre.time) // metre.bar_ticks for metre, stop in zip(metres, stops, strict=False))
+    barlines = [metre.time for metre in metres if metre.time]
+    if count <= limits.MAX_BARLINES:
+        for metre, stop in zip(metres, stops, strict=False):
+            barlines += range(metre.time + metre.bar_ticks, stop, metre.bar_ticks)
+    if len(metres) > 1 and metres[0].time == 0 and metres[0].bar_ticks == metres[1].time < metres[1].bar_ticks:
+        metres = [metres[1]._replace(time=0), *metres[2:]]
+    changed = metres[:1] + [later for earlier, later in pairwise(metres) if later.text != earlier.text]
+    first = changed.pop(0).text if changed and changed[0].time == 0 else None
+    return _Bars(first, changed, np.array(sorted(barlines), dtype=np.int64))
+
+
+def _changes(metres: list[Metre], keys: list[Key], end: int) -> tuple[SignatureChange, ...]:
+    metre_at = {metre.time: metre.text for metre in metres}
+    key_at = {key.time: key.signature for key in keys if key.time < end}
+    return tuple(
+        SignatureChange(time, key_signature=key_at.get(time), metre=metre_at.get(time))
+        for time in sorted({*metre_at, *key_at})
+    )
+
+
+def _spelled(onsets: Ticks, pitches: npt.NDArray[np.int64], keys: list[Key]) -> npt.NDArray[np.int16]:
+    """Base-40 numbers after the key signature at each onset; the usual spelling where there is none."""
+    tables = np.array([_SPELLINGS[0], *(_SPELLINGS[key.sharps + key.minor] for key in keys)])
+    in_force = np.searchsorted([key.time for key in keys], onsets, side="right")
+    spelled: npt.NDArray[np.int16] = tables[in_force, pitches]
+    return spelled
+
+
+def _spelling(sharps: int) -> npt.NDArray[np.int16]:
+    """The base-40 number of each MIDI pitch under a key signature.
+
+    Without sharps and flats the usual spelling is E flat to G sharp on the line of fifths, three steps below C and
+    eight above; each sharp of the signature moves these twelve by one step, and so does a minor key, whose raised notes
+    lie on the sharp side.
+    """
+    table = base40_from_midi(np.arange(128))
+    for step in range(sharps - 3, sharps + 9):
+        alteration, letter = divmod(step + 1, 7)
+        semitone, number = _NATURALS[SHARPS[letter]]  # the order of sharps is the line of fifths
+        for pitch in range((semitone + alteration) % 12, 128, 12):
+            spelled = 40 * ((pitch - alteration) // 12 - 1) + number + alteration
+            if spelled >= -40:  # the lowest number of the note table; below it stands only B sharp for pitch 0
+                table[pitch] = spelled
+    return table
+
+
+_SPELLINGS = {sharps: _spelling(sharps) for sharps in range(-7, 9)}
+
+
+def _is_karaoke(track: Track) -> bool:
+    return any(text.startswith("@") for text in track.texts)
+
+
+def _syllables(track: Track) -> list[str]:
+    """The lyrics; in karaoke files, which start with remarks like @T, those are among the plain texts."""
+    if track.lyrics or not _is_karaoke(track):
+        return track.lyrics
+    return [re.sub(r"^[/\\]", " ", text) for text in track.texts if not text.startswith("@")]
+
+
+def _joined(syllables: list[str]) -> str:
+    """The first words. Some files put the spaces into the syllables, the others mean one after each but a hyphen."""
+    spaced = any(text[:1].isspace() or text[-1:].isspace() for text in syllables)
+    text = "".join(syllables) if spaced else "".join(re.sub(r"-$|(?<!-)$", _space, text) for text in syllables)
+    words = " ".join(text.split())
+    return (
+        words
+        if len(words) <= limits.MAX_TEXT
+        else words[: limits.MAX_TEXT + 1].rpartition(" ")[0] or words[: limits.MAX_TEXT]
+    )
+
+
+def _space(end: re.Match[str]) -> str:
+    return "" if end[0] else " "

@@ -1,0 +1,308 @@
+"""The bytes of a MIDI file to its tracks. Damage ends a track, not the file; only a limit or the header refuses it."""
+
+from __future__ import annotations
+
+from collections import deque
+from fractions import Fraction
+from typing import TypeVar
+
+from roslin.errors import Problem
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation.midi import limits
+from roslin.notation.midi.events import (
+    END_EVENT,
+    MAX_DENOMINATOR_POWER,
+    META_EVENTS,
+    Clock,
+    File,
+    Key,
+    Metre,
+    Note,
+    Track,
+    problem_at,
+    refusal,
+    shown,
+)
+
+__all__ = ["read_file"]
+
+_Sign = TypeVar("_Sign", Metre, Key)
+
+
+class _DamageError(Exception):
+    """A place in a track from which reading cannot go on."""
+
+
+def read_file(data: bytes) -> File:
+    """The tracks of a file; a refusal is raised as a `NotationError`."""
+    if len(data) > limits.MAX_BYTES:
+        raise refusal("file too large", f"at most {limits.MAX_BYTES} bytes", "more", limits.MAX_BYTES)
+    start, end = _envelope(data)
+    if data[start : start + 4] != b"MThd":
+        raise refusal("not a MIDI file", "MThd", shown(data[start : start + 4]), start)
+    header = data[start + 8 : start + 14]
+    length = int.from_bytes(data[start + 4 : start + 8], "big")
+    if len(header) < 6 or length < 6:
+        available = min(len(data) - start, length + 8)
+        raise refusal("incomplete header", "14 bytes", str(available), start + min(available, 8))
+    kind, count, division = (int.from_bytes(header[place : place + 2], "big") for place in (0, 2, 4))
+    problems: list[Problem] = []
+    if kind > 2:
+        problems.append(problem_at("unknown type of MIDI file, read as type 1", "0, 1 or 2", str(kind), start + 8))
+        kind = 1
+    clock = _clock(division, start + 12, problems)
+    tracks = _read_tracks(data, start + 8 + length, end, problems)
+    for track in tracks:
+        track.metres, track.keys = _in_ticks(track.metres, clock), _in_ticks(track.keys, clock)
+    if len(tracks) != count:
+        problems.append(problem_at("wrong number of tracks", f"{count} as in the header", str(len(tracks)), start + 10))
+    return File(kind, clock, tracks, problems)
+
+
+def _envelope(data: bytes) -> tuple[int, int]:
+    """Where the MIDI file starts and ends; in a RIFF file, inside its chunk "data"."""
+    if not data.startswith(b"RIFF"):
+        return 0, len(data)
+    place = 12
+    while place + 8 <= len(data):
+        size = int.from_bytes(data[place + 4 : place + 8], "little")
+        if data[place : place + 4] == b"data":
+            return place + 8, min(len(data), place + 8 + size)
+        place += 8 + size + size % 2
+    raise refusal("RIFF file without music", "a chunk named data", "none", len(data))
+
+
+def _clock(division: int, place: int, problems: list[Problem]) -> Clock:
+    if not division & 0x8000:
+        if not division:
+            raise refusal("no unit of time", "a division above 0", "0", place)
+        return Clock(TICKS_PER_QUARTER, division)
+    frames, parts = 256 - (division >> 8), division & 0xFF
+    if frames not in (24, 25, 29, 30) or not parts:
+        raise refusal("unknown unit of time", "24, 25, 29 or 30 frames a second", f"{frames} of {parts}", place)
+    # Time in seconds knows no beats. The relations between the notes are right whatever a quarter is taken to be.
+    reason = "time in seconds, a quarter note taken as half a second"
+    problems.append(problem_at(reason, "time in parts of a quarter note", f"{frames} frames a second", place))
+    second = Fraction(30000, 1001) if frames == 29 else Fraction(frames)
+    ratio = 2 * TICKS_PER_QUARTER / (second * parts)
+    return Clock(ratio.numerator, ratio.denominator)
+
+
+def _read_tracks(data: bytes, place: int, end: int, problems: list[Problem]) -> list[Track]:
+    """Every track. Chunks with other names are skipped, as the standard asks."""
+    reader = _TrackReader()
+    tracks: list[Track] = []
+    while end - place >= 8:
+        name, body = data[place : place + 4], place + 8
+        if not _is_chunk_name(name):
+            problems.append(problem_at("bytes between tracks", "a chunk", shown(name), place))
+            place = _next_track(data, place, end)
+            continue
+        stop = body + int.from_bytes(data[place + 4 : body], "big")
+        if name == b"MTrk":
+            if len(tracks) == limits.MAX_TRACKS:
+                raise refusal("too many tracks", f"at most {limits.MAX_TRACKS}", "more", place)
+            length, wrong = stop - body, not _leads_on(data, body, stop, end)
+            if wrong:
+                stop = _next_track(data, body, end)
+            tracks.append(reader.read(data, body, stop, len(tracks) + 1))
+            if wrong:
+                problem = problem_at("wrong length of track", "the bytes up to its end", str(length), place + 4)
+                tracks[-1].problems.insert(0, problem)
+        place = stop
+    if place < end:
+        problems.append(problem_at("bytes after the last track", "nothing", shown(data[place : place + 4]), place))
+    return tracks
+
+
+def _leads_on(data: bytes, body: int, stop: int, end: int) -> bool:
+    """Whether a track that should end at `stop` does: with its end event, with the file, or before another chunk."""
+    if stop > end:
+        return False
+    return stop == end or data.endswith(b"\xff\x2f\0", body, stop) or _is_chunk_name(data[stop : stop + 4])
+
+
+def _is_chunk_name(name: bytes) -> bool:
+    return len(name) == 4 and name.isascii() and name.isalnum()
+
+
+def _next_track(data: bytes, place: int, end: int) -> int:
+    found = data.find(b"MTrk", place, end)
+    return end if found < 0 else found
+
+
+class _TrackReader:
+    """Turns the bytes of one track after the other into notes and signs, within limits for the whole file."""
+
+    def __init__(self) -> None:
+        self.events_left = limits.MAX_EVENTS
+        self.notes_left = limits.MAX_NOTES
+        self.signatures_left = limits.MAX_SIGNATURES
+
+    def read(self, data: bytes, start: int, end: int, number: int) -> Track:
+        self.track = Track(number)
+        self.chunk, self.start = data[start:end], start
+        self.place = self.event = self.time = 0
+        self.open: list[dict[int, deque[tuple[int, int]]]] = [{} for _ in range(16)]
+        try:
+            self._events()
+        except _DamageError as damage:
+            reason, expected, found = damage.args
+            self._warn(reason, expected, found, self.event)
+        except IndexError:
+            self._warn("track ends inside an event", "a complete event", "the end of the track", self.event)
+        self._close_all()
+        return self.track
+
+    def _events(self) -> None:
+        """The loop over all events. Running status goes on across meta events, as many programs write it."""
+        chunk, size, status = self.chunk, len(self.chunk), 0
+        for _ in range(self.events_left):
+            if self.place >= size:
+                self._warn("track without its end", "the event FF 2F 00", "the end of the track", size)
+                return
+            self.event = place = self.place
+            delta = chunk[place]
+            self.place = place + 1
+            if delta & 0x80:
+                self.place = place
+                delta = self._number()
+            self.time += delta
+            self.events_left -= 1
+            byte = chunk[self.place]
+            if byte >= 0xF0:
+                self.place += 1
+                if self._meta_or_system(byte):
+                    return
+                continue
+            if byte & 0x80:
+                status = byte
+                self.place += 1
+            elif not status:
+                raise _DamageError("event without a status", "a byte from 80 to FF", f"{byte:02X}")
+            self._channel_event(status)
+        raise refusal("too many events", f"at most {limits.MAX_EVENTS}", "more", self.start + self.event)
+
+    def _number(self) -> int:
+        """A number of one to four bytes with seven bits each."""
+        value = 0
+        for _ in range(4):
+            byte = self.chunk[self.place]
+            self.place += 1
+            value = value << 7 | byte & 0x7F
+            if not byte & 0x80:
+                return value
+        raise _DamageError("number too long", "at most four bytes", "five or more")
+
+    def _channel_event(self, status: int) -> None:
+        kind, first = status & 0xF0, self.chunk[self.place]
+        second = 0
+        self.place += 1
+        if kind not in (0xC0, 0xD0):
+            second = self.chunk[self.place]
+            self.place += 1
+        if (first | second) & 0x80:
+            raise _DamageError("value too large", "bytes from 00 to 7F", f"{max(first, second):02X}")
+        channel = status & 0x0F
+        if kind == 0x90 and second:
+            if not self.notes_left:
+                raise refusal("too many notes", f"at most {limits.MAX_NOTES}", "more", self.start + self.event)
+            self.notes_left -= 1
+            self.open[channel].setdefault(first, deque()).append((self.time, self.event))
+        elif kind in (0x80, 0x90):
+            if waiting := self.open[channel].get(first):
+                self._close(channel, first, waiting.popleft()[0])
+        elif kind == 0xB0 and first in (120, 123):  # all sound off, all notes off
+            for pitch, waiting in self.open[channel].items():
+                for onset, _ in waiting:
+                    self._close(channel, pitch, onset)
+            self.open[channel].clear()
+
+    def _close(self, channel: int, pitch: int, onset: int) -> None:
+        self.track.notes.append(Note(onset, self.time, channel + 1, pitch))
+
+    def _close_all(self) -> None:
+        """Notes that nothing ended last until the end of the track; those that start there are left out."""
+        left = [
+            (channel, pitch, onset, event)
+            for channel, keys in enumerate(self.open)
+            for pitch, waiting in keys.items()
+            for onset, event in waiting
+        ]
+        if left:
+            first = min(event for *_, event in left)
+            self._warn("notes without an end, held to the end of the track", "a note-off", f"{len(left)} notes", first)
+        for channel, pitch, onset, _ in left:
+            if onset < self.time:
+                self._close(channel, pitch, onset)
+
+    def _meta_or_system(self, status: int) -> bool:
+        """Reads a meta or a system exclusive event; True at the end of the track."""
+        if status not in (0xF0, 0xF7, 0xFF):
+            raise _DamageError("event that no file may have", "a channel, meta or exclusive event", f"{status:02X}")
+        kind = -1
+        if status == 0xFF:
+            kind = self.chunk[self.place]
+            self.place += 1
+        length = self._number()
+        content = self.place
+        if length > len(self.chunk) - content:
+            raise _DamageError("event longer than its track", f"at most {len(self.chunk) - content} bytes", str(length))
+        self.place += length
+        if kind == END_EVENT:
+            if self.place < len(self.chunk):
+                self._warn("events after the end of the track", "nothing", "more bytes", self.place)
+            return True
+        if kind in META_EVENTS:
+            self._take(META_EVENTS[kind], self.chunk[content : content + min(length, 4 * limits.MAX_TEXT)])
+        return False
+
+    def _take(self, what: str, value: bytes) -> None:
+        if what == "metre":
+            self._take_metre(value)
+        elif what == "key":
+            self._take_key(value)
+        elif what in ("lyrics", "text"):
+            texts = self.track.lyrics if what == "lyrics" else self.track.texts
+            if value and len(texts) < limits.MAX_TEXT:
+                texts.append(_decoded(value))
+        elif what not in self.track.names and (name := " ".join(_decoded(value).split())):
+            self.track.names[what] = name
+
+    def _take_metre(self, value: bytes) -> None:
+        if len(value) < 2 or not value[0] or value[1] > MAX_DENOMINATOR_POWER:
+            self._warn("unreadable time signature", "beats, and a unit up to 128", shown(value[:2]), self.event)
+        else:
+            self._count_signature()
+            self.track.metres.append(Metre(self.time, value[0], 1 << value[1]))
+
+    def _take_key(self, value: bytes) -> None:
+        sharps = int.from_bytes(value[:1], "big", signed=True)
+        if len(value) < 2 or abs(sharps) > 7 or value[1] > 1:
+            self._warn("unreadable key signature", "-7 to 7, and 0 or 1", shown(value[:2]), self.event)
+        else:
+            self._count_signature()
+            self.track.keys.append(Key(self.time, sharps, bool(value[1])))
+
+    def _count_signature(self) -> None:
+        if not self.signatures_left:
+            raise refusal("too many signatures", f"at most {limits.MAX_SIGNATURES}", "more", self.start + self.event)
+        self.signatures_left -= 1
+
+    def _warn(self, reason: str, expected: str, found: str, event: int) -> None:
+        if len(self.track.problems) < 100:  # enough for a person
+            self.track.problems.append(problem_at(reason, expected, found, self.start + event))
+
+
+def _in_ticks(signs: list[_Sign], clock: Clock) -> list[_Sign]:
+    """Signatures in our ticks and in order of time; where two stand at one time the later one holds."""
+    by_time = {clock.ticks(sign.time): sign for sign in sorted(signs, key=lambda sign: sign.time)}
+    return [sign._replace(time=time) for time, sign in by_time.items()]
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)

@@ -1,0 +1,207 @@
+"""MusicXML, plain (.musicxml, .xml) and compressed (.mxl): one melody for each staff, through verovio and `mei`.
+
+The XML is checked here first, so that broken or unsafe XML is refused with its line and column and never reaches
+verovio. What verovio cannot do is done before: one unit of time for the whole score (its MEI has a single unit for all
+parts), pitches as they sound whatever accidental is printed, and a score written bar by bar (`score-timewise`) turned
+into one written part by part. Afterwards the notes are counted on both sides; if any were lost, every record says so.
+
+A compressed file is a zip archive. It is refused by the limits below, all of them checked while it is unpacked, not
+only against what the archive says of itself.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import BinaryIO
+from xml.sax.saxutils import escape, quoteattr
+
+from roslin.errors import NotationError, Problem
+from roslin.notation import mei
+from roslin.notation.record import Record
+from roslin.notation.scores import (
+    MAX_FILE_BYTES,
+    Element,
+    Part,
+    Selection,
+    decode_xml,
+    first_elements,
+    parse_xml,
+    read_stream,
+    refusal,
+    to_mei,
+)
+
+__all__ = ["MAX_MEMBERS", "MAX_RATIO", "MAX_UNPACKED_BYTES", "matches", "read"]
+
+MAX_UNPACKED_BYTES = MAX_FILE_BYTES
+MAX_MEMBERS = 1000  # of an archive: a score and perhaps some pictures
+MAX_RATIO = 200  # unpacked to packed; 55 at most in music21's corpus
+
+_ROOTS = frozenset({"score-partwise", "score-timewise"})
+_ZIP = b"PK\x03\x04"
+_CONTAINER = "META-INF/container.xml"
+_MXL_TYPE = b"application/vnd.recordare.musicxml"
+_RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
+_MAX_UNITS = 10**6
+
+_ACCIDENTALS = re.compile(
+    r"(?P<kept><!--.*?-->|<!\[CDATA\[.*?\]\]>)|<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)", re.DOTALL
+)
+_NOTE_END = re.compile(
+    r"<note[\s>](?:(?!</note).)*?<tie\s[^>]*[\"']start[\"'](?:(?!</note|<tied).)*(?=</note)", re.DOTALL
+)
+_TIMES = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>"
+    r"|<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]+(?:\.[0-9]*)?)\s*</(?P=tag)\s*>"
+    r"|<part\b",
+    re.DOTALL,
+)
+
+
+def matches(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of MusicXML, plain or compressed."""
+    if head.startswith(_ZIP):
+        return _CONTAINER.encode() in head or _MXL_TYPE in head
+    _, names = first_elements(head)
+    return bool(names) and names[0] in _ROOTS
+
+
+def read(
+    stream: BinaryIO,
+    *,
+    strict: bool,
+    part: Part | None = None,
+    voice: int | None = None,
+    written_pitch: bool = False,
+) -> Iterator[Record]:
+    """A record for each staff; see `scores.read_score`."""
+    selection = Selection(part, voice, written_pitch)
+    try:
+        data = read_stream(stream)
+        records = _read(decode_xml(_unpacked(data) if data.startswith(_ZIP) else data), selection, strict=strict)
+    except NotationError as error:
+        records = [Record(None, (error.problem,))]
+    yield from records
+
+
+def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
+    counts: Counter[str] = Counter()
+    root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
+    if not counts["pitch"]:
+        raise refusal("no notes", "at least one note with a pitch", "none", root.line)
+    if root.tag == "score-timewise":
+        text = _partwise(text)
+    document = mei.tree(decode_xml(to_mei(_one_unit(_as_it_sounds(text)), "xml").encode()))
+    found = mei.pitched_notes(document)
+    lost: tuple[Problem, ...] = ()
+    if found != counts["pitch"]:
+        lost = (Problem("notes lost in conversion", f"{counts['pitch']} notes", str(found), line=root.line),)
+    return mei.read_tree(document, "musicxml", selection, strict=strict, problems=lost, placed=False)
+
+
+def _as_it_sounds(text: str) -> str:
+    """The same score with the alteration and the ties of the sound, where verovio takes those of the print.
+
+    It prefers an <accidental>, even an empty one, to <alter>; and it knows a tie by <tied> only, not by <tie>.
+    """
+    text = _ACCIDENTALS.sub(lambda match: match["kept"] or "", text)
+    return _NOTE_END.sub(lambda match: match[0] + '<notations><tied type="start"/></notations>', text)
+
+
+def _one_unit(text: str) -> str:
+    """The same score with one value of <divisions> throughout, the least that keeps every duration whole."""
+    units = {Fraction(m["value"]) for m in _TIMES.finditer(text) if m["tag"] == "divisions"}
+    units.discard(Fraction(0))
+    if len(units) < 2:
+        return text
+    common = Fraction(math.lcm(*(unit.numerator for unit in units)))
+    if common > _MAX_UNITS:
+        return text
+    unit = next(iter(units))
+
+    def scaled(match: re.Match[str]) -> str:
+        nonlocal unit
+        tag = match["tag"]
+        if tag is None:
+            return match[0]
+        value = Fraction(match["value"])
+        if tag == "divisions":
+            unit = value or unit
+            value = common
+        else:
+            value = value * common / unit
+        return f"<{tag}{match['rest'] or ''}>{round(value)}</{tag}>"
+
+    return _TIMES.sub(scaled, text)
+
+
+# A score written bar by bar
+
+
+def _partwise(text: str) -> str:
+    root = parse_xml(text, _ROOTS, "MusicXML")
+    bars = [child for child in root.children if child.tag == "measure"]
+    parts: dict[str, list[Element]] = {}
+    for bar in bars:
+        for part in bar.children:
+            if part.tag == "part":
+                one = Element("measure", bar.attributes, part.line, part.column, part.children)
+                parts.setdefault(part.get("id"), []).append(one)
+    children = [child for child in root.children if child.tag != "measure"]
+    children += [Element("part", {"id": id}, 0, 0, measures) for id, measures in parts.items()]
+    return "".join(_xml(Element("score-partwise", root.attributes, root.line, root.column, children)))
+
+
+def _xml(element: Element) -> Iterator[str]:
+    attributes = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
+    yield f"<{element.tag}{attributes}>{escape(element.text.strip())}"
+    for child in element.children:
+        yield from _xml(child)
+    yield f"</{element.tag}>"
+
+
+# Compressed files
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The score in an archive: the first one that its container names, or else its first XML file."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            if len(members) > MAX_MEMBERS:
+                raise refusal("archive with too many files", f"at most {MAX_MEMBERS}", str(len(members)))
+            return _member(archive, _score_name(archive))
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        raise refusal("broken archive", "a compressed MusicXML file", str(error) or type(error).__name__) from error
+
+
+def _score_name(archive: zipfile.ZipFile) -> str:
+    names = archive.namelist()
+    if _CONTAINER in names:
+        container = parse_xml(decode_xml(_member(archive, _CONTAINER)), frozenset({"container"}), "a container")
+        for file in container.iter("rootfile"):
+            if file.get("full-path") in names:
+                return file.get("full-path")
+    for name in names:
+        if name.lower().endswith((".xml", ".musicxml")) and not name.startswith(("META-INF/", "__MACOSX/")):
+            return name
+    raise refusal("archive without a score", f"a score named in {_CONTAINER}", f"{len(names)} other files")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    info = archive.getinfo(name)
+    most = max(_RATIO_COUNTS_FROM_BYTES, MAX_RATIO * info.compress_size)
+    limit = min(MAX_UNPACKED_BYTES, most)
+    with archive.open(info) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        expected = f"at most {limit} bytes unpacked from {info.compress_size}"
+        raise refusal("archive unpacks to too much", expected, "more")
+    return data

@@ -1,0 +1,383 @@
+"""What the readers of scores (MusicXML, MEI, Humdrum) share: safe XML, the way to MEI, and notes in exact time.
+
+A score becomes one melody for each staff. MusicXML and Humdrum are turned into MEI by verovio, in the worker process of
+`sandbox`, because verovio can crash; `mei` reads the MEI. Time is a `Fraction` of quarter notes until the very end, so
+that no rounding adds up; pitch is a letter, an octave and an alteration, so that spelling survives transposition.
+
+A file is not trusted. Everything here has a limit, a module constant that can be set: the bytes of a file, the elements
+of a document and how deep they lie inside each other. A document type with declarations of its own is refused before
+any of it is read, so there are no entities to expand; an external one (every old MusicXML file names one) is never
+fetched.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import BinaryIO
+from xml.parsers import expat
+
+from roslin.errors import MelodyError, NotationError, Problem, UnknownNameError
+from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
+from roslin.notation.record import Record
+from roslin.notation.sources import read_all
+from roslin.sandbox import SandboxError, shared_worker
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_ELEMENTS",
+    "MAX_FILE_BYTES",
+    "Element",
+    "Pitch",
+    "ScoreNote",
+    "Selection",
+    "decode_xml",
+    "first_elements",
+    "merge_ties",
+    "parse_xml",
+    "read_score",
+    "read_stream",
+    "refusal",
+    "to_mei",
+]
+
+MAX_FILE_BYTES = 64 * 2**20
+MAX_ELEMENTS = 3_000_000  # at most 373,296 in music21's corpus
+MAX_DEPTH = 100
+
+Part = str | int
+
+
+def read_score(
+    data: bytes,
+    kind: str,
+    *,
+    strict: bool = True,
+    part: Part | None = None,
+    voice: int | None = None,
+    written_pitch: bool = False,
+) -> list[Record]:
+    """One record for each staff of a score; `kind` is "musicxml" (also compressed), "mei" or "kern".
+
+    `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
+    in each of them, by its number from 0. Transposing instruments sound as they sound, with `written_pitch` as written.
+    """
+    from roslin.notation import kern, mei, musicxml
+
+    readers: dict[str, Callable[..., Iterator[Record]]] = {
+        "musicxml": musicxml.read,
+        "mei": mei.read,
+        "kern": kern.read,
+    }
+    if kind not in readers:
+        raise UnknownNameError("kind of score", kind, readers)
+    stream = io.BytesIO(data)
+    return list(readers[kind](stream, strict=strict, part=part, voice=voice, written_pitch=written_pitch))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which staves and voices are wanted, and at which pitch."""
+
+    part: Part | None = None
+    voice: int | None = None
+    written_pitch: bool = False
+
+    def chosen(self, names: list[str]) -> list[int]:
+        """The places of the wanted staves in a list of their names."""
+        if self.part is None:
+            return list(range(len(names)))
+        if isinstance(self.part, int):
+            if not 1 <= self.part <= len(names):
+                raise MelodyError(f"part must be a number from 1 to {len(names)}; got {self.part}")
+            return [self.part - 1]
+        wanted = self.part.casefold()
+        places = [place for place, name in enumerate(names) if name.casefold() == wanted]
+        if not places:
+            raise UnknownNameError("part", self.part, dict.fromkeys(name for name in names if name))
+        return places
+
+
+def read_stream(stream: BinaryIO) -> bytes:
+    """A whole file, if it is no larger than `MAX_FILE_BYTES`."""
+    return read_all(stream, MAX_FILE_BYTES)
+
+
+def refusal(reason: str, expected: str, found: str, line: int = 0, column: int = 0) -> NotationError:
+    """A problem to raise."""
+    return NotationError(Problem(reason, expected, found, column, line=line))
+
+
+def to_mei(text: str, verovio_format: str) -> str:
+    """A score in another notation as MEI, made by verovio in the worker process."""
+    try:
+        # Without page breaks there is one system to lay out, and nobody will look at it.
+        options = {"breaks": "none"}
+        answer = shared_worker().call("to_mei", {"data": text, "format": verovio_format, "options": options})
+    except SandboxError as error:
+        raise refusal("could not be converted to MEI", "music that verovio reads", str(error)) from error
+    return str(answer["mei"])
+
+
+# XML
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element with its local name, and where it starts."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    column: int
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def get(self, name: str, default: str = "") -> str:
+        """An attribute, without the spaces around it."""
+        return self.attributes.get(name, default).strip()
+
+    def iter(self, *tags: str) -> Iterator[Element]:
+        """This element and all inside it, in the order of the document; with `tags`, those only."""
+        pending = [self]
+        while pending:
+            element = pending.pop()
+            if not tags or element.tag in tags:
+                yield element
+            pending.extend(reversed(element.children))
+
+    def first(self, *tags: str) -> Element | None:
+        """The first child of some name."""
+        return next((child for child in self.children if child.tag in tags), None)
+
+    def all_text(self) -> str:
+        """The text of this element and of all inside it, with single spaces."""
+        return " ".join(" ".join(element.text for element in self.iter()).split())
+
+
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
+_NOT_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>", re.DOTALL)
+_ELEMENT_NAME = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
+
+
+def first_elements(head: bytes) -> tuple[str, list[str]]:
+    """The first bytes of an XML file as text, and the names of the elements in it, the outermost first."""
+    text = _unicode(head, errors="replace").lstrip("\ufeff \t\r\n")
+    if not text.startswith("<"):
+        return text, []
+    return text, _ELEMENT_NAME.findall(_NOT_ELEMENTS.sub("", text))
+
+
+def decode_xml(data: bytes) -> str:
+    """The text of an XML file in the encoding that it names, without its declaration; line numbers stay."""
+    try:
+        text = _unicode(data, errors="strict")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise refusal("broken text", f"text in {error.encoding}", error.reason, line, column) from error
+    except LookupError as error:
+        raise refusal("unknown encoding", "a character set such as UTF-8", str(error), 1) from error
+    text = text.lstrip("\ufeff")
+    declaration = _DECLARATION.match(text)
+    return "\n" * declaration[0].count("\n") + text[declaration.end() :] if declaration else text
+
+
+def _unicode(data: bytes, errors: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors)
+    if data.startswith((b"<\0", b"\0<")):
+        return data.decode("utf-16-le" if data.startswith(b"<") else "utf-16-be", errors)
+    declared = _ENCODING.match(data[:1024])
+    name = declared[1].decode("ascii") if declared else "utf-8"
+    if name.lower().startswith("utf-16"):
+        name = "utf-8"  # the first bytes say that it is not
+    try:
+        return data.decode(name, errors)
+    except LookupError:
+        if errors == "strict":
+            raise
+        return data.decode("latin-1")
+
+
+def parse_xml(text: str, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None = None) -> Element:
+    """The tree of a document. With `seen`, no tree is kept: it is told the name of each element instead."""
+    return _TreeParser(roots, kind, seen).parse(text)
+
+
+class _TreeParser:
+    """Builds the tree, and counts while it does."""
+
+    def __init__(self, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None):
+        self._roots, self._kind, self._seen = roots, kind, seen
+        self._open: list[Element] = []
+        self._root: Element | None = None
+        self._elements = 0
+        self._depth = 0
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._document_type
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        if seen is None:
+            parser.CharacterDataHandler = self._characters
+        self._parser = parser
+
+    def parse(self, text: str) -> Element:
+        try:
+            self._parser.Parse(text.encode("utf-8", "replace"), True)
+        except expat.ExpatError as error:
+            found = expat.ErrorString(error.code)
+            raise refusal("broken XML", "well-formed XML", found, error.lineno, error.offset + 1) from error
+        assert self._root is not None  # expat refuses a document without an element
+        return self._root
+
+    def _refusal(self, reason: str, expected: str, found: str) -> NotationError:
+        return refusal(reason, expected, found, self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1)
+
+    def _document_type(self, _name: str, _system: str | None, _public: str | None, declarations: bool) -> None:
+        if declarations:
+            raise self._refusal("unsafe document type", "none with declarations of its own", "declarations")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        tag = name.rpartition(":")[2]
+        self._elements += 1
+        self._depth += 1
+        if self._elements > MAX_ELEMENTS:
+            raise self._refusal("score too large", f"at most {MAX_ELEMENTS} elements", "more")
+        if self._depth > MAX_DEPTH:
+            raise self._refusal("elements too deep", f"at most {MAX_DEPTH} inside each other", "more")
+        if self._seen is not None and self._root is not None:
+            self._seen(tag)
+            return
+        line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
+        element = Element(tag, attributes, line, column)
+        if self._root is None:
+            if tag not in self._roots:
+                raise self._refusal(f"not {self._kind}", " or ".join(f"<{n}>" for n in sorted(self._roots)), f"<{tag}>")
+            self._root = element
+        else:
+            self._open[-1].children.append(element)
+        self._open.append(element)
+
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
+        if self._seen is None:
+            self._open.pop()
+
+    def _characters(self, text: str) -> None:
+        self._open[-1].text += text
+
+
+# Pitch
+
+
+_SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # C D E F G A B above C
+_BASE40 = (2, 8, 14, 19, 25, 31, 37)  # as in melody.base40_from_midi: C is 2 above a multiple of 40
+_USUAL_STEPS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)  # letters for 0 to 11 semitones
+
+
+@dataclass(frozen=True, slots=True)
+class Pitch:
+    """A spelled pitch: `step` counts letters from C in octave 0 (middle C is 28), `alteration` semitones."""
+
+    step: int
+    alteration: int
+
+    @property
+    def midi(self) -> int:
+        """60 is middle C."""
+        octave, letter = divmod(self.step, 7)
+        return 12 * (octave + 1) + _SEMITONES[letter] + self.alteration
+
+    @property
+    def base40(self) -> int:
+        """162 is middle C. Beyond double sharps and flats there is no number: that of the usual spelling is taken."""
+        octave, letter = divmod(self.step, 7)
+        if abs(self.alteration) <= 2:
+            return 40 * octave + _BASE40[letter] + self.alteration
+        return int(base40_from_midi(self.midi))
+
+    def moved(self, semitones: int, steps: int | None) -> Pitch:
+        """Transposed by semitones and letters; without a number of letters, by those usual for the interval."""
+        if steps is None:
+            octaves, rest = divmod(abs(semitones), 12)
+            steps = (7 * octaves + _USUAL_STEPS[rest]) * (1 if semitones >= 0 else -1)
+        step = self.step + steps
+        return Pitch(step, self.midi + semitones - Pitch(step, 0).midi)
+
+
+# Time
+
+
+@dataclass(slots=True)
+class ScoreNote:
+    """A note of a staff; onset and duration in quarter notes.
+
+    `tied`: a tie leaves it, to the note with the id `tied_to` where that is known; `held`: one arrives. `bar` counts
+    bars from the start; `starts_bar` and `ends_bar`: it is the first or the last in its voice there.
+    """
+
+    onset: Fraction
+    duration: Fraction
+    pitch: Pitch
+    layer: int
+    is_grace: bool = False
+    id: str = ""
+    tied: bool = False
+    held: bool = False
+    tied_to: str = ""
+    bar: int = 0
+    starts_bar: bool = False
+    ends_bar: bool = False
+
+    @property
+    def end(self) -> Fraction:
+        """When it stops sounding."""
+        return self.onset + self.duration
+
+    def row(self, voice: int) -> tuple[int, int, int, int, bool, int, int]:
+        """The row of a note table. Both ends are rounded, not the length: no error can grow."""
+        onset, end = round(self.onset * TICKS_PER_QUARTER), round(self.end * TICKS_PER_QUARTER)
+        length = max(end - onset, 0 if self.is_grace else 1)
+        return (onset, length, self.pitch.midi, self.pitch.base40, self.is_grace, voice, 0)
+
+
+def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
+    """Join each tied note with the one that goes on: where it ends, at its pitch, with a tie arriving.
+
+    Where no tie arrives, the next note of the same voice will do: many files leave out the ends of ties. A voice that
+    does not fill its bar leaves a gap before the next; a tie that names its end reaches over that. A tie over more
+    (into a second ending) or to another pitch joins nothing: its notes stay two.
+    """
+    arriving: dict[tuple[Fraction, int], list[ScoreNote]] = {}
+    named: dict[str, ScoreNote] = {}
+    for note in notes:
+        if not note.is_grace:
+            arriving.setdefault((note.onset, note.pitch.midi), []).append(note)
+            named[note.id] = note
+    joined: set[int] = set()
+    whole: dict[int, ScoreNote] = {}  # the first note of the chain that a held note has joined
+    for note in sorted((n for n in notes if n.tied and not n.is_grace), key=lambda n: n.onset):
+        following = [n for n in arriving.get((note.end, note.pitch.midi), ()) if id(n) not in joined]
+        candidates = [n for n in following if n.held] or [n for n in following if n.layer == note.layer]
+        if not candidates and note.tied_to in named and _goes_on(note, named[note.tied_to]):
+            candidates = [n for n in (named[note.tied_to],) if id(n) not in joined]
+        if candidates:
+            target = min(candidates, key=lambda n: (n.id != note.tied_to, n.layer != note.layer))
+            joined.add(id(target))
+            whole[id(target)] = whole.get(id(note), note)
+    for note in notes:
+        if id(note) in joined:
+            start = whole[id(note)]
+            start.duration = max(start.duration, note.end - start.onset)
+    return [note for note in notes if id(note) not in joined]
+
+
+def _goes_on(note: ScoreNote, target: ScoreNote) -> bool:
+    same = bool(target.id) and target.held and target.pitch.midi == note.pitch.midi
+    return same and note.ends_bar and target.starts_bar and target.bar == note.bar + 1
