@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import io
 import random
-import signal
 import tracemalloc
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fuzzing import no_hang
 
 from roslin.melody import MAX_TICKS, Melody
 from roslin.notation import abc
 
 MUTATED_TUNES = 4_000
-HANG_SECONDS = 5
 MEMORY_BYTES = 50 * 2**20
 
 SEEDS = [
@@ -28,20 +24,6 @@ SEEDS = [
     "%%abc-charset iso-8859-1\nX:4\nM:none\nK:none\n%%begintext\nxyz\n%%endtext\n+CE+A\\\nB`c`d y2 .|::|| [|]",
 ]
 SIGNS = "ABCDEFGabcdefgzxZXy0123456789^_=,'/<>()[]{}|:-!+~.HTuv\"%\\&KMLVIUXw \n\r\té\0🎵"
-
-
-@contextmanager
-def no_hang() -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError("the reader hangs")
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, HANG_SECONDS)  # of this process: a busy machine is no hang
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def mutated(source: random.Random, text: str) -> str:

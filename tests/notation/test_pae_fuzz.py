@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fuzzing import no_hang
 
 from roslin.errors import NotationError
 from roslin.melody import Melody
@@ -18,7 +15,6 @@ from roslin.notation import pae
 from roslin.starter import tunes_path
 
 MUTATED_STRINGS = 24_000
-HANG_SECONDS = 5
 
 SEEDS = [
     "{''6E'B8G}{GA}-''C{'3B8..G}",
@@ -35,20 +31,6 @@ SEEDS = [
     '/-24/"4TFFFF/4.F_8F♯G2E/(3/4)yFDz[sic]&#xdc;',
 ]
 SIGNS = "ABCDEFG0123456789xbn.',-=/:+_^>{}(;)gqyr!fi%$@~tpu \"#XNYzZ[]&?*é\0\n🎵"
-
-
-@contextmanager
-def no_hang() -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError("the reader hangs")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(HANG_SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def mutated(source: random.Random, text: str) -> str:
