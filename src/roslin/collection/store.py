@@ -110,7 +110,7 @@ class Store:
 
     def packed(self) -> Packed:
         """All notes as one table, for algorithms that compare a query with everything."""
-        return Packed(self._arrays["notes"], self._arrays["offsets"])
+        return Packed(*(self._arrays[name] for name in ARRAY_NAMES))
 
     def array(self, name: str) -> npt.NDArray[Any]:
         """One of the memory-mapped arrays (files.ARRAY_NAMES)."""

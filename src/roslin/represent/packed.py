@@ -1,14 +1,14 @@
 """Many melodies as one table: what a batched kernel reads.
 
-Row `offsets[k]` to `offsets[k + 1]` of `notes` is melody k. A collection hands out its memory-mapped arrays in this
-form without copying; a list of melodies is laid end to end.
+Row `offsets[k]` to `offsets[k + 1]` of `notes` is melody k; `bar_offsets` does the same for `barlines` (in ticks). A
+collection hands out its memory-mapped arrays in this form without copying; a list of melodies is laid end to end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +17,34 @@ from roslin.melody import NOTE_DTYPE, Melody, NoteTable
 
 __all__ = ["Candidates", "Packed", "SupportsPacked", "pack"]
 
+Numbers = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
     """Note tables end to end, and where each starts."""
 
     notes: NoteTable
-    offsets: npt.NDArray[np.int64]
+    offsets: Numbers
+    barlines: Numbers
+    bar_offsets: Numbers
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def take(self, numbers: npt.NDArray[np.int64]) -> Packed:
+    def take(self, numbers: Numbers) -> Packed:
         """Only these melodies, in this order, copied together."""
-        starts, lengths = self.offsets[numbers], self.offsets[numbers + 1] - self.offsets[numbers]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Packed(self.notes[rows], offsets)
+        return Packed(
+            *_taken(self.notes, self.offsets, numbers),
+            *_taken(self.barlines, self.bar_offsets, numbers),
+        )
+
+
+def _taken(values: npt.NDArray[Any], offsets: Numbers, numbers: Numbers) -> tuple[npt.NDArray[Any], Numbers]:
+    starts, lengths = offsets[numbers], offsets[numbers + 1] - offsets[numbers]
+    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    rows = np.repeat(starts - taken[:-1], lengths) + np.arange(taken[-1])
+    return values[rows], taken
 
 
 @runtime_checkable
@@ -53,6 +64,13 @@ def pack(candidates: Candidates) -> Packed:
         return candidates
     if isinstance(candidates, SupportsPacked):
         return candidates.packed()
-    tables = [melody.notes for melody in candidates]
-    notes = np.concatenate(tables) if tables else np.empty(0, dtype=NOTE_DTYPE)
-    return Packed(notes, np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64))
+    melodies = list(candidates)
+    return Packed(
+        *_joined([melody.notes for melody in melodies], NOTE_DTYPE),
+        *_joined([melody.barlines_ticks for melody in melodies], np.dtype(np.int64)),
+    )
+
+
+def _joined(tables: list[npt.NDArray[Any]], dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], Numbers]:
+    values = np.concatenate(tables) if tables else np.empty(0, dtype=dtype)
+    return values, np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)

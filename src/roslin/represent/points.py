@@ -1,0 +1,180 @@
+"""Melodies as weighted point sets (paper 002, section 2.2): a note is a point (time, pitch) with a weight.
+
+Time is the onset in quarter notes. Pitch and weight have named schemes:
+
+    pitch     semitone   MIDI number
+              base40     Hewlett's base-40 number x 12/40, so that an octave is 12 here too and spelling counts
+              fifths     place on the line of fifths (C = 0, G = 1, F = -1): related keys are near, octaves are one
+    weight    duration   length in quarters (the paper)
+              uniform    1 for every note
+              sqrt       square root of the length: long notes count less than their length
+              stress     length x metrical stress
+              perceptual sqrt of length x (1 + stress + turn); ours, in the spirit of section 5
+
+Metrical stress is 1 on a bar line, 1/2 at halves and thirds of the bar, 1/4 at quarters and sixths, else 1/8; where
+a melody has no bar lines, four quarters count as a bar. A turn is worth 1 at the first and last note and wherever the
+melody changes direction: the notes that listeners keep.
+
+Every note of a chord is a point. Grace notes are left out: they stand at the onset of the note that they lead to and
+take no time from it. Rests are gaps, ties are merged already. A note without length has no weight where length counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import UnknownNameError
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.represent.packed import Candidates, Packed, pack
+
+__all__ = ["PITCHES", "WEIGHTS", "PointSets", "point_sets"]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PointSets:
+    """Point sets end to end; set k is rows `offsets[k]` to `offsets[k + 1]`, in order of time.
+
+    `rows` says which note of the packed table each point is.
+    """
+
+    time: Array
+    duration: Array
+    pitch: Array
+    weight: Array
+    offsets: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def one(self, k: int) -> tuple[Array, Array]:
+        """(points, weights) of set k, as `roslin.emd` takes them."""
+        span = slice(self.offsets[k], self.offsets[k + 1])
+        return np.column_stack([self.time[span], self.pitch[span]]), self.weight[span]
+
+
+def point_sets(candidates: Candidates, *, pitch: str = "semitone", weight: str = "duration") -> PointSets:
+    """The point sets of many melodies.
+
+    >>> from roslin import load
+    >>> sets = point_sets(load("'4C8DE2F"))
+    >>> sets.time.tolist(), sets.pitch.tolist(), sets.weight.tolist()
+    ([0.0, 1.0, 1.5, 2.0], [60.0, 62.0, 64.0, 65.0], [1.0, 0.5, 0.5, 2.0])
+    """
+    for kind, name, known in (("pitch", pitch, PITCHES), ("weight", weight, WEIGHTS)):
+        if name not in known:
+            raise UnknownNameError(kind, str(name), sorted(known))
+    packed = pack(candidates)
+    rows = np.flatnonzero(~packed.notes["is_grace"])
+    offsets = np.searchsorted(rows, packed.offsets).astype(np.int64)
+    notes = packed.notes[rows]
+    table = _Table(packed, offsets, notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"])
+    return PointSets(
+        notes["onset_ticks"] / TICKS_PER_QUARTER,
+        table.quarters,
+        PITCHES[pitch](notes["pitch_midi"].astype(np.float64), notes["pitch_base40"].astype(np.int64)),
+        WEIGHTS[weight](table),
+        offsets,
+        rows,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What weights are made of; `offsets` counts notes without graces."""
+
+    packed: Packed
+    offsets: npt.NDArray[np.int64]
+    onset_ticks: npt.NDArray[np.int64]
+    duration_ticks: npt.NDArray[np.int64]
+    pitch_midi: npt.NDArray[np.int16]
+
+    @property
+    def quarters(self) -> Array:
+        lengths: Array = self.duration_ticks / TICKS_PER_QUARTER
+        return lengths
+
+
+_BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
+# Parts of a bar, the strongest first: a note at a multiple of 1/parts has this stress.
+_STRESS = ((1, 1.0), (2, 0.5), (3, 0.5), (4, 0.25), (6, 0.25))
+_WEAKEST = 0.125
+
+
+def _stress(table: _Table) -> Array:
+    """Metrical stress of every note, 1/8 to 1."""
+    into = np.empty(len(table.onset_ticks), dtype=np.int64)
+    length = np.full(len(table.onset_ticks), _BAR_WITHOUT_LINES, dtype=np.int64)
+    bars, bar_offsets = table.packed.barlines, table.packed.bar_offsets
+    for k in range(len(table.offsets) - 1):
+        span = slice(table.offsets[k], table.offsets[k + 1])
+        onsets = table.onset_ticks[span]
+        lines = np.concatenate([[0], bars[bar_offsets[k] : bar_offsets[k + 1]]])
+        lines = np.unique(lines)
+        number = np.searchsorted(lines, onsets, side="right") - 1
+        into[span] = onsets - lines[number]
+        if len(lines) > 1:
+            lengths = np.diff(lines)
+            # The last bar is as long as the one before; a pick-up is counted from the end of a bar of that length.
+            usual = lengths[-1] if len(lengths) == 1 else lengths[1]
+            lengths = np.append(lengths, usual)
+            into[span] += np.where((number == 0) & (lengths[0] < usual), usual - lengths[0], 0)
+            lengths[0] = max(lengths[0], usual)
+            length[span] = lengths[number]
+    stress = np.full(len(into), _WEAKEST)
+    for parts, value in reversed(_STRESS):
+        stress[into * parts % length == 0] = value
+    return stress
+
+
+def _turns(table: _Table) -> Array:
+    """1 at the first and last note of a melody and where it changes direction, else 0."""
+    steps = np.sign(np.diff(table.pitch_midi.astype(np.int64)))
+    turns = np.zeros(len(table.pitch_midi))
+    if len(turns) > 2:
+        turns[1:-1] = steps[1:] != steps[:-1]
+    lengths = np.diff(table.offsets)
+    turns[table.offsets[:-1][lengths > 0]] = 1
+    turns[table.offsets[1:][lengths > 0] - 1] = 1
+    return turns
+
+
+def _perceptual(table: _Table) -> Array:
+    weights: Array = np.sqrt(table.quarters) * (1 + _stress(table) + _turns(table))
+    return weights
+
+
+def _fifths(_: Array, base40: npt.NDArray[np.int64]) -> Array:
+    """Place on the line of fifths: each letter has its place, each sharp adds seven."""
+    return _FIFTHS_OF_BASE40[base40 % 40]
+
+
+def _fifths_table() -> Array:
+    table = np.zeros(40)
+    for letter, natural in zip((0, 2, 4, -1, 1, 3, 5), (2, 8, 14, 19, 25, 31, 37), strict=True):  # C D E F G A B
+        for sharps in range(-2, 3):
+            table[(natural + sharps) % 40] = letter + 7 * sharps
+    return table
+
+
+_FIFTHS_OF_BASE40 = _fifths_table()
+
+PITCHES: dict[str, Callable[[Array, npt.NDArray[np.int64]], Array]] = {
+    "semitone": lambda midi, _: midi,
+    "base40": lambda _, base40: np.multiply(base40, 12 / 40, dtype=np.float64),
+    "fifths": _fifths,
+}
+
+WEIGHTS: dict[str, Callable[[_Table], Array]] = {
+    "duration": lambda table: table.quarters,
+    "uniform": lambda table: np.ones(len(table.onset_ticks)),
+    "sqrt": lambda table: np.sqrt(table.quarters),
+    "stress": lambda table: table.quarters * _stress(table),
+    "perceptual": _perceptual,
+}

@@ -1,0 +1,238 @@
+"""Numba kernels of alignment: the best of all coincidence alignments of a query with one document.
+
+Frame of everything here: the query's. Query points are (X, Y) in scaled units; a document is brought to the query's
+tempo by dividing its times (and its weights, when they are lengths) by the tempo factor. An alignment (i, j) puts query
+point i exactly on document point j. All times are sorted.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, partial_transport
+
+__all__ = ["align_document", "align_documents", "aligned_cost", "nearest", "rows_bound"]
+
+Array = npt.NDArray[np.float64]
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _apart(dx: float, dy: float, ground: int) -> float:
+    return dx + abs(dy) if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
+
+
+@nb.njit(cache=True, nogil=True)
+def nearest(
+    x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
+) -> float:
+    """Distance from (x, y) to the nearest of m points, at most `cap`. Looks outwards from `guess`, near x in time."""
+    k = min(max(guess, 0), m - 1)
+    while k < m - 1 and columns_x[k + 1] <= x:
+        k += 1
+    while k >= 0 and columns_x[k] > x:
+        k -= 1
+    best = cap
+    before = k
+    while before >= 0:
+        dx = x - columns_x[before]
+        if dx >= best:
+            break
+        best = min(best, _apart(dx, y - columns_y[before], ground))
+        before -= 1
+    after = k + 1
+    while after < m:
+        dx = columns_x[after] - x
+        if dx >= best:
+            break
+        best = min(best, _apart(dx, y - columns_y[after], ground))
+        after += 1
+    return best
+
+
+@nb.njit(cache=True, nogil=True)
+def rows_bound(
+    rows_x: Array,
+    rows_y: Array,
+    rows_w: Array,
+    order: npt.NDArray[np.int64],
+    n: int,
+    columns_x: Array,
+    columns_y: Array,
+    m: int,
+    shift_x: float,
+    shift_y: float,
+    lead: int,
+    cap: float,
+    budget: float,
+    ground: int,
+) -> float:
+    """Sum of weight x distance to the nearest column, over rows moved by the shift: no flow can cost less.
+
+    Rows are taken in `order`; stops when the sum exceeds the budget. `lead` is how far the index of a column is ahead
+    of that of the row it lies near.
+    """
+    total = 0.0
+    for k in range(n):
+        i = order[k]
+        total += rows_w[i] * nearest(
+            rows_x[i] + shift_x, rows_y[i] + shift_y, columns_x, columns_y, m, i + lead, cap, ground
+        )
+        if total > budget:
+            break
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def aligned_cost(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    n: int,
+    document_x: Array,
+    document_y: Array,
+    document_w: Array,
+    m: int,
+    shift_x: float,
+    shift_y: float,
+    limit: float,
+    ground: int,
+    table: Array,
+    is_light: bool,
+    cost: Array,
+    flow: Array,
+    lines: Array,
+    indices: npt.NDArray[np.int64],
+) -> float:
+    """Least cost (not divided by weight) of moving the lighter set, with the query shifted; infinite above `limit`."""
+    for i in range(n):
+        x, y = query_x[i] + shift_x, query_y[i] + shift_y
+        for j in range(m):
+            dx = abs(x - document_x[j])
+            if ground == TABLE:
+                dy = table[min(max(int(y + 0.5), 0), 127), int(document_y[j])]
+                apart = np.sqrt(dx * dx + dy * dy)
+            else:
+                apart = _apart(dx, y - document_y[j], ground)
+            if is_light:
+                cost[j, i] = apart
+            else:
+                cost[i, j] = apart
+    if is_light:
+        value, is_optimal = partial_transport(m, n, cost, document_w, query_w, limit, flow, lines, indices)
+    else:
+        value, is_optimal = partial_transport(n, m, cost, query_w, document_w, limit, flow, lines, indices)
+    return value if is_optimal else np.inf
+
+
+@nb.njit(cache=True, nogil=True)
+def align_document(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    query_order: npt.NDArray[np.int64],
+    time: Array,
+    pitch: Array,
+    weight: Array,
+    time_unit: float,
+    pitch_unit: float,
+    tempos: Array,
+    scales_weights: bool,
+    missing: float,
+    ground: int,
+    table: Array,
+    limit: float,
+    counts: npt.NDArray[np.int64],
+) -> tuple[float, float, float, float]:
+    """(distance, shift in time, shift in pitch, tempo) of the best coincidence alignment, if at most `limit`.
+
+    Infinite when there is none. Of equal alignments the first wins, in the order of tempos, document points, query
+    points. `missing` is the cost of a unit of query weight that finds no partner because the document is lighter; below
+    0, it costs nothing and the distance is divided by the document's weight. `counts[0]` grows by the EMDs solved.
+    """
+    n, m = len(query_x), len(time)
+    best, best_x, best_y, best_tempo = np.inf, 0.0, 0.0, 0.0
+    if n == 0 or m == 0:
+        return best, best_x, best_y, best_tempo
+    costs, flows = np.empty(n * m), np.empty(n * m)
+    lines, indices = np.empty((8, max(n, m))), np.empty((5, max(n, m)), np.int64)
+    document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
+    document_order = np.arange(m)
+    total_query = query_w.sum()
+    for tempo in tempos:
+        for j in range(m):
+            document_x[j] = time[j] * time_unit / tempo
+            document_y[j] = pitch[j] * pitch_unit
+            document_w[j] = weight[j] / tempo if scales_weights else weight[j]
+        total_document = document_w.sum()
+        if not total_document > 0.0:
+            continue
+        is_light = total_document < total_query
+        shape = (m, n) if is_light else (n, m)
+        cost, flow = costs.reshape(shape), flows.reshape(shape)
+        # value = (cost + charge) / base
+        charge = (total_query - total_document) * missing if is_light and missing >= 0.0 else 0.0
+        base = total_document if is_light and missing < 0.0 else total_query
+        for j in range(m):
+            for i in range(n):
+                shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
+                allowed = min(best, limit) * base - charge
+                if allowed < 0.0:
+                    continue
+                if ground != TABLE and allowed < np.inf:
+                    budget = allowed + SLACK * (1.0 + allowed)
+                    if is_light:
+                        bound = rows_bound(
+                            document_x, document_y, document_w, document_order, m,
+                            query_x, query_y, n, -shift_x, -shift_y, i - j, np.inf, budget, ground,
+                        )  # fmt: skip
+                    else:
+                        bound = rows_bound(
+                            query_x, query_y, query_w, query_order, n,
+                            document_x, document_y, m, shift_x, shift_y, j - i, np.inf, budget, ground,
+                        )  # fmt: skip
+                    if bound > budget:
+                        continue
+                counts[0] += 1
+                value = aligned_cost(
+                    query_x, query_y, query_w, n, document_x, document_y, document_w, m,
+                    shift_x, shift_y, allowed, ground, table, is_light, cost, flow, lines, indices,
+                )  # fmt: skip
+                value = (value + charge) / base
+                if value < best and value <= limit:
+                    best, best_x, best_y, best_tempo = value, shift_x, shift_y, tempo
+    return best, best_x, best_y, best_tempo
+
+
+@nb.njit(cache=True, nogil=True)
+def align_documents(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    query_order: npt.NDArray[np.int64],
+    time: Array,
+    pitch: Array,
+    weight: Array,
+    offsets: npt.NDArray[np.int64],
+    numbers: npt.NDArray[np.int64],
+    time_unit: float,
+    pitch_unit: float,
+    tempos: Array,
+    scales_weights: bool,
+    missing: float,
+    ground: int,
+    limit: float,
+    counts: npt.NDArray[np.int64],
+) -> Array:
+    """(number of documents, 4): what `align_document` gives for each of `numbers`."""
+    found = np.empty((len(numbers), 4))
+    no_table = np.empty((0, 0))
+    for k in range(len(numbers)):
+        start, end = offsets[numbers[k]], offsets[numbers[k] + 1]
+        distance, x, y, tempo = align_document(
+            query_x, query_y, query_w, query_order, time[start:end], pitch[start:end], weight[start:end],
+            time_unit, pitch_unit, tempos, scales_weights, missing, ground, no_table, limit, counts,
+        )  # fmt: skip
+        found[k, 0], found[k, 1], found[k, 2], found[k, 3] = distance, x, y, tempo
+    return found

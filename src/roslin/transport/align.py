@@ -1,0 +1,217 @@
+"""Alignment: the transposition, shift in time and tempo at which two melodies are nearest (paper 002, section 2.4).
+
+The query moves, the document stays. A query note at `onset` (quarters) and `pitch` goes to
+
+    tempo * onset + shift,   pitch + transposition
+
+so tempo 2 means that the document's notes are twice as long. Four choices that the paper leaves open change rankings,
+so they are made here on purpose; the paper's behaviour is always one of the options:
+
+frame     Distances are measured in the query's frame: a document at tempo 2 is first played at double speed. In the
+          document's frame a shrunken query always looks cheaper.
+weights   Weights that are lengths shrink with the time, so that a copy at half speed inside a longer piece is at 0.
+unit      Time is counted in mean note lengths of the query ("note"), so that fast and slow queries are alike; or in
+          quarters ("quarter"). `semitone` is what a semitone is worth in that unit.
+missing   When the document is lighter than the query, the rest of the query has no partner. `missing=None`, the
+          paper's: it costs nothing, and the distance is divided by the document's weight. Otherwise each unit of it
+          costs `missing`, and the distance is divided by the query's weight.
+
+Methods (`alignment`):
+
+coincidence   some query note lies exactly on some document note, at one of `tempos`: a finite set, searched completely
+refined       from the best of these on to a local optimum over shift and transposition (both continuous)
+evolution     differential evolution over shift, transposition and tempo, as the paper did with its own optimiser; for
+              comparison: it is slow, and may miss the optimum. Fixed random state.
+none          the first notes are put on each other in time, nothing is transposed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.melody import Melody
+from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
+from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
+
+if TYPE_CHECKING:
+    from roslin.transport._kernels import Array
+
+__all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align"]
+
+_UNITS = ("note", "quarter")
+# Lengths of time, which shrink when the document is played faster; the other schemes count notes.
+_LENGTHS = ("duration", "stress")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How two melodies are compared: what a note is, how far apart two notes are, what may be moved."""
+
+    pitch: str = "semitone"
+    weight: str = "duration"
+    ground: str = "euclidean"
+    unit: str = "note"
+    semitone: float = 1.0
+    tempos: tuple[float, ...] = (1.0,)
+    missing: float | None = 2.0
+    alignment: str = "coincidence"
+
+    def __post_init__(self) -> None:
+        for kind, name, known in (
+            ("pitch", self.pitch, PITCHES),
+            ("weight", self.weight, WEIGHTS),
+            ("ground distance", self.ground, GROUND_NAMES),
+            ("unit", self.unit, _UNITS),
+            ("alignment", self.alignment, ALIGNMENTS),
+        ):
+            if name not in known:
+                raise UnknownNameError(kind, str(name), sorted(known))
+        if not (_is_number(self.semitone) and self.semitone > 0):
+            raise ArgumentError(f"semitone must be a number above 0; got {self.semitone!r}")
+        if not self.tempos or not all(_is_number(tempo) and tempo > 0 for tempo in self.tempos):
+            raise ArgumentError(f"tempos must be numbers above 0, at least one; got {self.tempos!r}")
+        if self.missing is not None and not (_is_number(self.missing) and self.missing >= 0):
+            raise ArgumentError(f"missing must be a number, at least 0, or None; got {self.missing!r}")
+        if self.ground == "tonal" and self.pitch != "semitone":
+            raise ArgumentError(f"the tonal ground distance needs pitch 'semitone'; got {self.pitch!r}")
+
+    @property
+    def scales_weights(self) -> bool:
+        """Whether weights are lengths of time."""
+        return self.weight in _LENGTHS
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query in its own frame: times in units from its first note, pitches in units of time, weights as they are.
+
+    `order` has the heaviest notes first; `time_unit` and `pitch_unit` turn quarters and pitches into units; `start` is
+    the onset of its first note in quarters.
+    """
+
+    x: Array
+    y: Array
+    weight: Array
+    order: npt.NDArray[np.int64]
+    time_unit: float
+    pitch_unit: float
+    start: float
+
+    @classmethod
+    def of(cls, points: PointSets, setting: Setting, notes: slice = slice(None), unit: float | None = None) -> Query:
+        """The first of some point sets, or only these notes of it, measured in `unit` quarters (else in its own)."""
+        rows = np.arange(points.offsets[0], points.offsets[1])[notes]
+        time, weight = points.time[rows], points.weight[rows]
+        length = unit or unit_of(points, setting)
+        order = np.argsort(-weight, kind="stable").astype(np.int64)
+        start = float(time[0])
+        return cls(
+            (time - start) / length, points.pitch[rows] * setting.semitone, weight, order,
+            1.0 / length, setting.semitone, start,
+        )  # fmt: skip
+
+
+def unit_of(points: PointSets, setting: Setting) -> float:
+    """The unit of time in quarters: one, or the mean length of the notes of the first point set."""
+    if setting.unit == "quarter":
+        return 1.0
+    return float(points.duration[points.offsets[0] : points.offsets[1]].mean()) or 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Where the query lies in the document, and how far from it."""
+
+    distance: float
+    tempo: float
+    shift: float
+    transposition: float
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One candidate: points in quarters and pitches, and the table of a tonal ground distance (else empty)."""
+
+    time: Array
+    pitch: Array
+    weight: Array
+    table: Array
+
+    @classmethod
+    def of(cls, points: PointSets, number: int, setting: Setting) -> Document:
+        """Number `number` of some point sets."""
+        span = slice(points.offsets[number], points.offsets[number + 1])
+        time, pitch, weight = points.time[span], points.pitch[span], points.weight[span]
+        is_tonal = setting.ground == "tonal" and len(time) > 0
+        return cls(time, pitch, weight, tonal_table(find_key(pitch, weight)) if is_tonal else _NO_TABLE)
+
+
+_NO_TABLE = np.empty((0, 0))
+
+# A method: the best (distance, shift in time, shift in pitch, tempo), shifts in units of the query's frame.
+Method = Callable[[Query, Document, Setting], tuple[float, float, float, float]]
+
+
+def _coincidence(query: Query, document: Document, setting: Setting) -> tuple[float, float, float, float]:
+    from roslin.transport._align_kernels import align_document
+
+    return align_document(
+        query.x, query.y, query.weight, query.order, document.time, document.pitch, document.weight,
+        query.time_unit, query.pitch_unit, np.array(setting.tempos), setting.scales_weights, missing_cost(setting),
+        ground_code(setting), document.table, np.inf, np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+def ground_code(setting: Setting) -> int:
+    """The kernels' number for the ground distance."""
+    from roslin.transport._kernels import GROUNDS, TABLE
+
+    return GROUNDS.get(setting.ground, TABLE)
+
+
+def missing_cost(setting: Setting) -> float:
+    """The kernels' number for `missing`: below 0, it costs nothing."""
+    return -1.0 if setting.missing is None else float(setting.missing)
+
+
+ALIGNMENTS: dict[str, Method] = {"coincidence": _coincidence}
+
+
+def align(query: Melody, document: Melody, setting: Setting | None = None) -> Alignment:
+    """The best alignment of a query with a document.
+
+    >>> from roslin import load
+    >>> align(load("'4CDE")[0], load("4-'GAB2''C")[0])
+    Alignment(distance=0.0, tempo=1.0, shift=1.0, transposition=7.0)
+    """
+    chosen = setting or Setting()
+    points = point_sets([query, document], pitch=chosen.pitch, weight=chosen.weight)
+    if points.offsets[1] == 0 or points.offsets[2] == points.offsets[1]:
+        raise MelodyError("there is nothing to align: one of the melodies has no notes")
+    moving = Query.of(points, chosen)
+    distance, x, y, tempo = ALIGNMENTS[chosen.alignment](moving, Document.of(points, 1, chosen), chosen)
+    return in_quarters(moving, distance, x, y, tempo)
+
+
+def in_quarters(query: Query, distance: float, x: float, y: float, tempo: float) -> Alignment:
+    """An alignment of the query's frame in quarters and pitches of the melodies."""
+    return Alignment(distance, tempo, tempo * (x / query.time_unit - query.start), y / query.pitch_unit)
+
+
+def aligned_points(
+    query: Query, document: Document, setting: Setting, x: float, y: float, tempo: float
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """((points, weights) of the moved query, the same of the document), in the frame that is measured in."""
+    moved = np.column_stack([query.x + x, query.y + y])
+    still = np.column_stack([document.time * query.time_unit / tempo, document.pitch * query.pitch_unit])
+    return (moved, query.weight), (still, document.weight / tempo if setting.scales_weights else document.weight)
