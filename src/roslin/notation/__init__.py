@@ -10,16 +10,17 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from roslin.errors import FormatError, UnknownNameError
+from roslin.errors import FormatError, Problem, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import abc, jsonl, kern, marcxml, mei, midi, musicxml, pae
 from roslin.notation.options import Options
 from roslin.notation.record import Record
-from roslin.notation.sources import DAMAGED, open_streams, read_all
+from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams, read_all
 
 __all__ = ["FORMATS", "Format", "Options", "Record", "Source", "load", "records"]
 
@@ -102,14 +103,30 @@ def records(
         source = source.encode()
     name = "" if isinstance(source, bytes) else str(source)
     try:
-        for name, stream in _streams(source):
-            head = stream.peek(_HEAD_BYTES)[:_HEAD_BYTES]
-            chosen = FORMATS[format] if format else _detect(head, name)
-            _check_options(chosen, asked, name)
-            for record in chosen.read(stream, strict=strict, **asked):
-                yield record.at(file=name)
+        for stream in _streams(source):
+            name = stream.name
+            try:
+                yield from _read_stream(stream, format, asked, strict=strict)
+            except (FormatError, *DAMAGED) as error:
+                if not stream.is_member:
+                    raise FormatError(f"{name or 'input'}: {_reason(error, name)}") from error
+                yield Record(None, (Problem(_reason(error, name), file=name),))
     except DAMAGED as error:
-        raise FormatError(f"{name or 'input'}: cannot be read to its end: {error}") from error
+        raise FormatError(f"{name or 'input'}: {_reason(error, name)}") from error
+
+
+def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *, strict: bool) -> Iterator[Record]:
+    with stream.open() as opened:
+        head = opened.peek(_HEAD_BYTES)[:_HEAD_BYTES]
+        chosen = FORMATS[format] if format else _detect(head, stream.name)
+        _check_options(chosen, asked, stream.name)
+        for record in chosen.read(opened, strict=strict, **asked):
+            yield record.at(file=stream.name)
+
+
+def _reason(error: Exception, name: str) -> str:
+    text = str(error).removeprefix(f"{name or 'input'}: ")
+    return text if isinstance(error, FormatError) else f"cannot be read to its end: {text}"
 
 
 def _check_options(chosen: Format, asked: Mapping[str, Any], name: str) -> None:
@@ -119,9 +136,9 @@ def _check_options(chosen: Format, asked: Mapping[str, Any], name: str) -> None:
             raise FormatError(f"{name or 'input'}: {chosen.name} has no option {option!r}; formats that do: {knowing}")
 
 
-def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:
+def _streams(source: Source) -> Iterator[Stream]:
     if isinstance(source, bytes):
-        yield "", io.BufferedReader(io.BytesIO(source))
+        yield Stream("", lambda: nullcontext(io.BufferedReader(io.BytesIO(source))))
     else:
         yield from open_streams(Path(source))
 
@@ -142,6 +159,8 @@ def _detect(head: bytes, name: str) -> Format:
     for format in FORMATS.values():
         if format.matches(head):
             return format
+    if head.startswith(PACKED) and not name.lower().endswith(".mxl"):
+        raise FormatError(f"{name or 'input'}: an archive inside an archive; expected notation")
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
     for format in FORMATS.values():
         if suffixes and suffixes[-1] in format.suffixes:
