@@ -1,20 +1,43 @@
-"""What the fuzz tests share: a reader that runs for too long, or takes too much memory, fails its test."""
+"""What the fuzz tests share: damage to good files, and limits that fail a reader which takes too long or too much."""
 
 from __future__ import annotations
 
+import random
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import AnyStr
 
-__all__ = ["bounded", "memory_limit", "no_hang"]
+__all__ = ["bounded", "memory_limit", "mutated", "no_hang"]
 
 HANG_SECONDS = 5
 MEMORY_MEGABYTES = 128
 
 _STATM = Path("/proc/self/statm")  # its first number: pages of address space
+
+
+def mutated(source: random.Random, data: AnyStr, pieces: Sequence[AnyStr]) -> AnyStr:
+    """A text or the bytes of a file with one to six changes; `pieces` are what is put in."""
+    for _ in range(source.randint(1, 6)):
+        place = source.randint(0, len(data))
+        piece = source.choice(pieces)
+        match source.randrange(6):
+            case 0:
+                data = data[:place] + piece + data[place:]
+            case 1:
+                data = data[:place] + data[place + source.randint(1, 4) :]
+            case 2:
+                data = data[:place] + piece + data[place + len(piece) :]
+            case 3:
+                data = data[:place] + data[source.randint(0, len(data)) :][:40] + data[place:]
+            case 4:
+                data = data[:place] + piece * source.randint(2, 40) + data[place:]
+            case _:
+                data = data[: max(place, len(data) - 60)]
+    return data
 
 
 @contextmanager
