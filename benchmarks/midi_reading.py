@@ -33,8 +33,7 @@ from roslin.notation.midi import read_midi, write_midi
 from roslin.starter import tunes_path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests.fuzzing import mutated
-from tests.notation.test_midi_fuzz import PIECES
+from tests.fuzzing import MIDI_PIECES, mutated
 
 ROUNDS = 5
 MEMORY_BYTES = 2 * 2**30
@@ -118,9 +117,9 @@ def _speed(files: list[bytes]) -> dict[str, float]:
 def _robustness(files: list[bytes], count: int) -> dict[str, Counter[str]]:
     source = random.Random(2005)
     small = [data for data in files if len(data) < 20_000]
-    mutated = [mutated(source, source.choice(small), PIECES) for _ in range(count)]
+    damaged = [mutated(source, source.choice(small), MIDI_PIECES) for _ in range(count)]
     header = b"MThd\0\0\0\6\0\0\0\1\1\340"
-    mutated += [
+    damaged += [
         header + b"MTrk\377\377\377\377" + b"\0\220\74\100",
         header + b"MTrk\0\17\377\377\0\377\1\377\377\377\177",
         header + b"MTrk\0\17\377\377" + b"\377" * 2**20,
@@ -129,10 +128,10 @@ def _robustness(files: list[bytes], count: int) -> dict[str, Counter[str]]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutated"
-        path.write_bytes(pickle.dumps(mutated))
+        path.write_bytes(pickle.dumps(damaged))
         outcomes = {}
         for name in LIBRARIES:
-            outcomes[name], notes = _run(name, path, len(mutated))
+            outcomes[name], notes = _run(name, path, len(damaged))
             sys.stdout.write(f"{name:8s} {dict(outcomes[name].most_common())}, {notes} notes\n")
     return outcomes
 

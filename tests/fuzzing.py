@@ -11,10 +11,14 @@ from pathlib import Path
 from types import FrameType
 from typing import AnyStr
 
-__all__ = ["bounded", "memory_limit", "mutated", "no_hang"]
+__all__ = ["MIDI_PIECES", "bounded", "memory_limit", "mutated", "no_hang"]
 
 HANG_SECONDS = 5
 MEMORY_MEGABYTES = 128
+
+_BOGUS_LENGTHS = (b"\xff\xff\xff\x7f", b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\x80\x80\x80\x80")
+_MIDI_EVENTS = (b"MTrk", b"\0\xff\x2f\0", b"\0\xff\x58\4\0\xff\0\0", b"RIFF")
+MIDI_PIECES = [bytes([value]) for value in range(256)] + [*_BOGUS_LENGTHS, *_MIDI_EVENTS] * 20
 
 _STATM = Path("/proc/self/statm")  # its first number: pages of address space
 

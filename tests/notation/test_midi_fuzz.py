@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fuzzing import bounded, mutated
+from tests.fuzzing import MIDI_PIECES, bounded, mutated
 
 from roslin import Melody, load
 from roslin.notation.midi import read_midi, write_midi
@@ -16,9 +16,6 @@ from roslin.starter import tunes_path
 MUTATED_FILES = 2_000
 
 HEADER = b"MThd\0\0\0\6\0\0\0\1\1\xe0"
-BOGUS_LENGTHS = (b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\x80\x80\x80\x80")
-EVENTS = (b"MTrk", b"\0\xff\x2f\0", b"\0\xff\x58\4\0\xff\0\0", b"RIFF")
-PIECES = [bytes([value]) for value in range(256)] + [*BOGUS_LENGTHS, *EVENTS] * 20
 
 
 def seeds() -> list[bytes]:
@@ -76,7 +73,7 @@ def test_mutated_files() -> None:
     files = seeds()
     read = 0
     for number in range(MUTATED_FILES):
-        data = mutated(source, source.choice(files), PIECES)
+        data = mutated(source, source.choice(files), MIDI_PIECES)
         with bounded():
             melodies = check_reading(data, "1/16+1/8t" if number % 4 == 0 else None)
         read += bool(melodies)
