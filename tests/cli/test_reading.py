@@ -89,6 +89,15 @@ def test_a_melody_of_the_file_may_have_the_id_of_one_in_the_collection(collectio
     assert "auld-lang-syne" in done.stdout
 
 
+def test_a_melody_without_notes_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text('{"id": "x", "notes": []}\n{"id": "y"}\n')
+    assert [(row["id"], row["notes"], bool(row["remark"])) for row in loaded(tmp_path / "none.jsonl")] == [
+        ("x", 0, False),
+        ("y", 0, True),
+    ]
+    assert "1 melodies, 0 notes, 0 warnings; 1 refused" in roslin("load", tmp_path / "none.jsonl").stderr
+
+
 def test_repeats_played_out(tunes: Path) -> None:
     assert [row["notes"] for row in loaded(tunes)] == [4, 4]
     assert [row["notes"] for row in loaded(tunes, "--expand-repeats")] == [8, 4]

@@ -32,24 +32,19 @@ def load_command(
     from roslin.notation import records
 
     rows: list[dict[str, Any]] = []
-    warnings = 0
+    refused = 0
     for number, record in enumerate(records(file, notation, strict=strict, **options), start=1):
         melody = record.melody
-        rows.append(
-            {
-                "number": number,
-                "notation": melody.notation if melody else "",
-                "id": melody.id if melody else record.problems[0].record,
-                "title": melody.title if melody else "",
-                "notes": len(melody) if melody else 0,
-                "warnings": len(record.problems) if melody else 0,
-                "remark": _remark(record),
-            }
-        )
-        warnings += len(record.problems) if melody else 0
+        row = {"number": number, "notation": "", "title": "", "notes": 0, "warnings": 0, "remark": _remark(record)}
+        if melody is None:
+            row["id"] = record.problems[0].record
+            refused += 1
+        else:
+            row |= {"notation": melody.notation, "id": melody.id, "title": melody.title}
+            row |= {"notes": len(melody), "warnings": len(record.problems)}
+        rows.append(row)
     print_rows(rows, ("number", "notation", "id", "title", "notes", "warnings", "remark"), format)
-    refused = sum(not row["notes"] for row in rows)
-    notes = sum(row["notes"] for row in rows)
+    notes, warnings = (sum(row[name] for row in rows) for name in ("notes", "warnings"))
     remark(f"{len(rows) - refused} melodies, {notes} notes, {warnings} warnings; {refused} refused")
     raise typer.Exit(1 if refused else 0)
 
@@ -58,5 +53,5 @@ def _remark(record: Record) -> str:
     """The first problem, or else how far the notes were moved to a grid."""
     if record.problems:
         return str(record.problems[0])
-    error = record.melody.extra.get("quantisation_error") if record.melody else None
+    error = record.melody.extra.get("quantisation_error") if record.melody is not None else None
     return f"moved to the grid: {error}" if error else ""

@@ -51,8 +51,9 @@ def _asked(
 
 def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command with an option for each of `notation.Options`, which it is given together, as `options`."""
-    offered = inspect.signature(_asked, eval_str=True, locals={"Options": dict}).parameters
-    own = inspect.signature(command, eval_str=True, locals={"Options": dict}).parameters
+    names = {"Options": dict}  # not imported here, where only its name matters, to keep --help quick
+    offered = inspect.signature(_asked, eval_str=True, locals=names).parameters
+    own = inspect.signature(command, eval_str=True, locals=names).parameters
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:
