@@ -169,6 +169,8 @@ def test_a_bad_file_in_an_archive_does_not_hide_the_next(tmp_path: Path) -> None
 def test_bytes_and_a_named_format() -> None:
     assert len(load(b"'4CDE")[0]) == 3
     assert len(load(b'{"pae": "\'4CD"}', "jsonl")[0]) == 2
+    with pytest.raises(FormatError, match=r"input: packed bytes; expected notation"):
+        load(gzip.compress(b"'4C"))
     with pytest.raises(UnknownNameError, match=r"unknown format 'mp3'; known: abc, jsonl, kern, marcxml, mei, midi"):
         load("'4C", "mp3")
 

@@ -160,7 +160,8 @@ def _detect(head: bytes, name: str) -> Format:
         if format.matches(head):
             return format
     if head.startswith(PACKED) and not name.lower().endswith(".mxl"):
-        raise FormatError(f"{name or 'input'}: an archive inside an archive; expected notation")
+        what = "an archive inside an archive" if name else "packed bytes"
+        raise FormatError(f"{name or 'input'}: {what}; expected notation")
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
     for format in FORMATS.values():
         if suffixes and suffixes[-1] in format.suffixes:
