@@ -32,6 +32,9 @@ from roslin import Melody, load
 from roslin.notation.midi import read_midi, write_midi
 from roslin.starter import tunes_path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.fuzzing import MIDI_PIECES, mutated
+
 ROUNDS = 5
 MEMORY_BYTES = 2 * 2**30
 SECONDS = 5
@@ -114,9 +117,9 @@ def _speed(files: list[bytes]) -> dict[str, float]:
 def _robustness(files: list[bytes], count: int) -> dict[str, Counter[str]]:
     source = random.Random(2005)
     small = [data for data in files if len(data) < 20_000]
-    mutated = [_mutated(source, source.choice(small)) for _ in range(count)]
+    damaged = [mutated(source, source.choice(small), MIDI_PIECES) for _ in range(count)]
     header = b"MThd\0\0\0\6\0\0\0\1\1\340"
-    mutated += [
+    damaged += [
         header + b"MTrk\377\377\377\377" + b"\0\220\74\100",
         header + b"MTrk\0\17\377\377\0\377\1\377\377\377\177",
         header + b"MTrk\0\17\377\377" + b"\377" * 2**20,
@@ -125,10 +128,10 @@ def _robustness(files: list[bytes], count: int) -> dict[str, Counter[str]]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutated"
-        path.write_bytes(pickle.dumps(mutated))
+        path.write_bytes(pickle.dumps(damaged))
         outcomes = {}
         for name in LIBRARIES:
-            outcomes[name], notes = _run(name, path, len(mutated))
+            outcomes[name], notes = _run(name, path, len(damaged))
             sys.stdout.write(f"{name:8s} {dict(outcomes[name].most_common())}, {notes} notes\n")
     return outcomes
 
@@ -167,24 +170,6 @@ def _outcome(read: Callable[[bytes], int], data: bytes) -> tuple[str, int]:
         return "memory", 0
     except Exception:
         return "refused", 0
-
-
-def _mutated(source: random.Random, data: bytes) -> bytes:
-    signs = bytearray(data)
-    for _ in range(source.randint(1, 6)):
-        place = source.randrange(len(signs) or 1)
-        match source.randrange(5):
-            case 0:
-                signs.insert(place, source.randrange(256))
-            case 1:
-                del signs[place : place + source.randint(1, 4)]
-            case 2:
-                signs[place : place + 1] = bytes([source.randrange(256)])
-            case 3:
-                signs[place : place + 4] = source.choice((b"\xff\xff\xff\x7f", b"\0\0\0\0", b"MTrk"))
-            case _:
-                del signs[source.randint(place, len(signs)) :]
-    return bytes(signs)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import zlib
@@ -20,8 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roslin import TICKS_PER_QUARTER, Melody
-from roslin.engrave import cache_folder, engrave, mei_from_melody, score
-from roslin.errors import NotationError
+from roslin.engrave import cache_folder, engrave, mei_from_melody, score, stored
+from roslin.errors import ArgumentError, NotationError
 from roslin.melody import SignatureChange
 from roslin.notation import pae
 from roslin.sandbox import SandboxError, Worker
@@ -394,6 +395,34 @@ def test_a_folder_that_cannot_be_used(worker: Worker, tmp_path: Path, monkeypatc
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     assert engrave(read(MUSIC[0]), worker=worker).drawn
     assert entries() == []
+
+
+def test_what_was_used_least_recently_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "1")  # 4096 bytes in each of the 256 folders
+    text = random.Random(1).randbytes(700).hex()  # packs to more than 700 bytes
+    keys = [f"ab{number}" for number in range(9)]
+    for age, key in enumerate(keys):
+        stored.write_entry(key, text)
+        for path in entries():
+            if path.name.startswith(key):
+                os.utime(path, (age, age))
+        if age == 2:
+            assert stored.read_entry(keys[0]) == text  # used now: younger than all that follow
+    left = [key for key in keys if stored.read_entry(key) is not None]
+    assert left[0] == keys[0]
+    assert left[1:] == keys[-len(left) + 1 :]
+    assert sum(path.stat().st_size for path in entries()) <= 4096
+    stored.write_entry("ab-large", random.Random(2).randbytes(9000).hex())
+    assert [path.name for path in entries()] == ["ab-large.svg.z"]
+
+
+def test_the_size_of_the_cache_can_be_set(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "0")
+    assert engrave(read(MUSIC[0]), worker=worker).drawn
+    assert entries() == []
+    monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "lots")
+    with pytest.raises(ArgumentError, match="ROSLIN_CACHE_MEGABYTES must be a whole number from 0; got 'lots'"):
+        engrave(read(MUSIC[0]), worker=worker)
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,6 @@ def test_a_piano_roll_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "holds several melodies; choose one with --number or --id"),
         (["--id", "x", "--number", 1], "choose the melody with one of --id and --number"),
         (["--id", "nobody"], "none is --id nobody"),
         (["--number", 9999], "none is --number 9999"),

@@ -141,9 +141,36 @@ def test_zip_archives(tmp_path: Path) -> None:
     assert found[1].problems[0].file.endswith("all.zip!folder/two.pae")
 
 
+def test_a_bad_file_in_an_archive_does_not_hide_the_next(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("picture.png", b"\x89PNG\r\n\x1a\n")
+        archive.writestr("damaged.pae", "'4C" * 200)
+        archive.writestr("bomb.pae", "'4C" + " " * 60_000_000)
+        archive.writestr("packed.pae.gz", gzip.compress(b"'4CDE"))
+        archive.writestr("inner.zip", (tmp_path / "all.zip").read_bytes()[:4] + bytes(30))
+        archive.writestr("twice.abc.gz", gzip.compress(gzip.compress(b"X:1\nK:C\nC")))
+        archive.writestr("last.pae", "'4CD")
+        damaged = archive.getinfo("damaged.pae").header_offset
+    data = bytearray((tmp_path / "all.zip").read_bytes())
+    data[damaged + 44] ^= 0xFF  # inside what is packed, after the header of 30 bytes and the name
+    (tmp_path / "all.zip").write_bytes(data)
+    found = list(records(tmp_path / "all.zip", strict=False))
+    told = [str(record.problems[0]).rpartition("!")[2] if record.problems else record.melody for record in found]
+    assert str(told[0]).startswith("picture.png: unknown notation; expected one of midi")
+    assert str(told[1]).startswith("damaged.pae: cannot be read to its end: ")
+    assert str(told[2]).startswith("bomb.pae: would unpack to 60000003 bytes")
+    assert found[3].melody_or_raise().notes["pitch_midi"].tolist() == [60, 62, 64]
+    assert told[4] == "inner.zip: an archive inside an archive; expected notation"
+    assert told[5] == "twice.abc.gz: an archive inside an archive; expected notation"
+    assert len(found[6].melody or ()) == 2
+    assert len(found) == 7
+
+
 def test_bytes_and_a_named_format() -> None:
     assert len(load(b"'4CDE")[0]) == 3
     assert len(load(b'{"pae": "\'4CD"}', "jsonl")[0]) == 2
+    with pytest.raises(FormatError, match=r"input: packed bytes; expected notation"):
+        load(gzip.compress(b"'4C"))
     with pytest.raises(UnknownNameError, match=r"unknown format 'mp3'; known: abc, jsonl, kern, marcxml, mei, midi"):
         load("'4C", "mp3")
 
@@ -173,7 +200,7 @@ def test_a_text_that_is_too_large_is_refused_before_it_fills_memory(
 ) -> None:
     monkeypatch.setattr("roslin.notation.sources.MAX_TEXT_BYTES", 1000)
     (tmp_path / "large.pae").write_text("'4C" * 1000)
-    with pytest.raises(FormatError, match=r"file too large: more than 1000 bytes"):
+    with pytest.raises(FormatError, match=r"large\.pae: file too large: more than 1000 bytes"):
         load(tmp_path / "large.pae")
 
 
@@ -181,7 +208,7 @@ def test_archives_that_would_burst(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.pae", "'4C" + " " * 60_000_000)
     with pytest.raises(
-        FormatError, match=r"a\.pae would unpack to 60000003 bytes, more than 200 times its packed size"
+        NotationError, match=r"a\.pae: would unpack to 60000003 bytes, more than 200 times its packed size"
     ):
         load(tmp_path / "bomb.zip")
     with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import random
-import signal
-import tracemalloc
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fuzzing import MIDI_PIECES, bounded, mutated
 
 from roslin import Melody, load
 from roslin.notation.midi import read_midi, write_midi
 from roslin.starter import tunes_path
 
 MUTATED_FILES = 2_000
-HANG_SECONDS = 5
-MEMORY_BYTES = 64 * 2**20
 
 HEADER = b"MThd\0\0\0\6\0\0\0\1\1\xe0"
-BOGUS_LENGTHS = (b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\x80\x80\x80\x80")
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """No hang, and no more memory than the limit."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError("the reader hangs")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(HANG_SECONDS)
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < MEMORY_BYTES
-    finally:
-        tracemalloc.stop()
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def seeds() -> list[bytes]:
@@ -54,28 +28,6 @@ def seeds() -> list[bytes]:
     bare = HEADER + b"MTrk" + len(running).to_bytes(4, "big") + running
     riff = b"RIFF\0\0\0\0RMIDdata" + len(bare).to_bytes(4, "little") + bare
     return [*map(write_midi, tunes), *[write_midi(duet)] * 10, *[bare] * 10, *[riff] * 5]
-
-
-def mutated(source: random.Random, data: bytes) -> bytes:
-    signs = bytearray(data)
-    for _ in range(source.randint(1, 6)):
-        place = source.randint(0, len(signs))
-        match source.randrange(7):
-            case 0:
-                signs.insert(place, source.randrange(256))
-            case 1:
-                del signs[place : place + source.randint(1, 4)]
-            case 2:
-                signs[place : place + 1] = bytes([source.randrange(256)])
-            case 3:
-                signs[place : place + 4] = source.choice(BOGUS_LENGTHS)
-            case 4:
-                signs[place:place] = signs[source.randint(0, len(signs)) :][:40]
-            case 5:
-                signs[place:place] = source.choice((b"MTrk", b"\0\xff\x2f\0", b"\0\xff\x58\4\0\xff\0\0", b"RIFF"))
-            case _:
-                del signs[max(place, len(signs) - 60) :]
-    return bytes(signs)
 
 
 def check_reading(data: bytes, quantise: str | None = None) -> list[Melody]:
@@ -121,7 +73,7 @@ def test_mutated_files() -> None:
     files = seeds()
     read = 0
     for number in range(MUTATED_FILES):
-        data = mutated(source, source.choice(files))
+        data = mutated(source, source.choice(files), MIDI_PIECES)
         with bounded():
             melodies = check_reading(data, "1/16+1/8t" if number % 4 == 0 else None)
         read += bool(melodies)

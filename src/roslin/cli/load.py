@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from roslin.cli.output import Format, FormatOption, print_rows, remark
+from roslin.cli.reading import with_reading_options
+
+if TYPE_CHECKING:
+    from roslin.notation import Options, Record
 
 __all__ = ["load_command"]
 
 
+@with_reading_options
 def load_command(
     file: Annotated[Path, typer.Argument(help="The file to read.")],
     notation: Annotated[str | None, typer.Option("--notation", help="Read it as this, whatever it looks like.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse every melody with a fault.")] = False,
     format: FormatOption = Format.table,
+    *,
+    options: Options,
 ) -> None:
     """Show what is understood of a file: notation, melodies, notes, warnings. Exit code 1 when a melody is refused.
 
@@ -25,23 +32,26 @@ def load_command(
     from roslin.notation import records
 
     rows: list[dict[str, Any]] = []
-    warnings = 0
-    for number, record in enumerate(records(file, notation, strict=strict), start=1):
+    refused = 0
+    for number, record in enumerate(records(file, notation, strict=strict, **options), start=1):
         melody = record.melody
-        rows.append(
-            {
-                "number": number,
-                "notation": melody.notation if melody else "",
-                "id": melody.id if melody else record.problems[0].record,
-                "title": melody.title if melody else "",
-                "notes": len(melody) if melody else 0,
-                "warnings": len(record.problems) if melody else 0,
-                "remark": str(record.problems[0]) if record.problems else "",
-            }
-        )
-        warnings += len(record.problems) if melody else 0
+        row = {"number": number, "notation": "", "title": "", "notes": 0, "warnings": 0, "remark": _remark(record)}
+        if melody is None:
+            row["id"] = record.problems[0].record
+            refused += 1
+        else:
+            row |= {"notation": melody.notation, "id": melody.id, "title": melody.title}
+            row |= {"notes": len(melody), "warnings": len(record.problems)}
+        rows.append(row)
     print_rows(rows, ("number", "notation", "id", "title", "notes", "warnings", "remark"), format)
-    refused = sum(not row["notes"] and bool(row["remark"]) for row in rows)
-    notes = sum(row["notes"] for row in rows)
+    notes, warnings = (sum(row[name] for row in rows) for name in ("notes", "warnings"))
     remark(f"{len(rows) - refused} melodies, {notes} notes, {warnings} warnings; {refused} refused")
     raise typer.Exit(1 if refused else 0)
+
+
+def _remark(record: Record) -> str:
+    """The first problem, or else how far the notes were moved to a grid."""
+    if record.problems:
+        return str(record.problems[0])
+    error = record.melody.extra.get("quantisation_error") if record.melody is not None else None
+    return f"moved to the grid: {error}" if error else ""

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+from roslin.cli.reading import melody_from_file, refuse_options, with_reading_options
 
 if TYPE_CHECKING:
     from roslin.api import Collection
     from roslin.melody import Melody
+    from roslin.notation import Options
     from roslin.search import Run
 
 __all__ = ["print_run", "search_command", "write_page"]
 
 
+@with_reading_options
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
     pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="A file with the query.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="A melody of the collection as the query.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
     matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "dp",
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
@@ -29,26 +32,31 @@ def search_command(
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
     format: FormatOption = Format.table,
+    *,
+    options: Options,
 ) -> None:
     """Find the melodies most similar to a query.
 
     Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5
     """
-    if sum(value is not None for value in (pae, file, id)) != 1:
-        raise typer.BadParameter("give the query with exactly one of --pae, --file and --id")
+    if (pae is not None) + (file is not None or id is not None) != 1:
+        raise typer.BadParameter("give the query with exactly one of --pae, --file and --id (--file may have an --id)")
+    if file is None:
+        refuse_options(options)
+        if number is not None:
+            raise typer.BadParameter("--number is for a melody of a --file; there is none")
     from roslin.api import Collection
 
     with Collection(collection) as opened:
-        if id is not None:
+        if file is not None:
+            query = melody_from_file(file, id, number, options, strict=not lenient)
+        elif id is not None:
             query = opened[id]
-        elif pae is not None:
-            query = _query_from_text(pae, strict=not lenient)
         else:
-            assert file is not None
-            query = _query_from_file(file, number, strict=not lenient)
+            query = _query_from_text(pae or "", strict=not lenient)
         with progress_bar("Searching") as progress:
             progress(0, str(matcher))
-            run = opened.search(query, matcher, k, exclude=() if id is None else (id,))
+            run = opened.search(query, matcher, k, exclude=() if id is None or file is not None else (id,))
         print_run(opened, run, format)
         if html is not None:
             write_page(opened, query, run, html)
@@ -90,21 +98,3 @@ def _query_from_text(text: str, *, strict: bool) -> Melody:
     from roslin.notation import pae
 
     return pae.read(text, strict=strict)
-
-
-def _query_from_file(path: Path, number: int | None, *, strict: bool) -> Melody:
-    """The melody with this number, or the only one; others in the file may be faulty."""
-    from roslin.notation import records
-
-    count = 0
-    chosen = None
-    for count, record in enumerate(records(path, strict=strict), start=1):
-        if count == (number or 1):
-            chosen = record
-        if number is None and count > 1:
-            raise typer.BadParameter(f"{path} holds several melodies; choose one with --number")
-        if chosen is not None and number is not None:
-            break
-    if chosen is None:
-        raise typer.BadParameter(f"{path} holds {count} melodies; got --number {number or 1}")
-    return chosen.melody_or_raise()

@@ -4,6 +4,10 @@ The folder is ROSLIN_CACHE if that is set, else `roslin` in XDG_CACHE_HOME or `~
 An entry is written under another name and moved to its place, so that several programs can share the folder; it is
 compressed with a checksum, and one that does not pass it counts as missing. A folder that cannot be written to means
 that nothing is kept, not that nothing is drawn.
+
+Together the entries take at most ROSLIN_CACHE_MEGABYTES, 256 if that is not set, and 0 keeps none. They lie in 256
+folders by their hash, so evenly that each folder may have its share: after a write only that folder is looked at, and
+what was not used for the longest time is removed from it.
 """
 
 from __future__ import annotations
@@ -11,9 +15,16 @@ from __future__ import annotations
 import os
 import tempfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
+from roslin.errors import ArgumentError
+
 __all__ = ["cache_folder", "read_entry", "write_entry"]
+
+_MEGABYTES = "ROSLIN_CACHE_MEGABYTES"
+_DEFAULT_MEGABYTES = 256
+_FOLDERS = 256
 
 
 def cache_folder() -> Path:
@@ -25,15 +36,21 @@ def cache_folder() -> Path:
 
 def read_entry(key: str) -> str | None:
     """The text under a key; None when there is none, or a damaged one."""
+    path = _path(key)
     try:
-        return zlib.decompress(_path(key).read_bytes()).decode()
+        text = zlib.decompress(path.read_bytes()).decode()
     except (OSError, ValueError, zlib.error):
         return None
+    with suppress(OSError):  # it may be another's, or gone
+        os.utime(path)
+    return text
 
 
 def write_entry(key: str, text: str) -> None:
     """Keep a text under a key, if the folder allows it."""
-    path = _path(key)
+    path, limit = _path(key), _limit_bytes()
+    if not limit:
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
@@ -45,6 +62,27 @@ def write_entry(key: str, text: str) -> None:
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
+    with suppress(OSError):
+        _make_room(path.parent, limit // _FOLDERS)
+
+
+def _limit_bytes() -> int:
+    text = os.environ.get(_MEGABYTES) or str(_DEFAULT_MEGABYTES)
+    if not text.isdecimal():
+        raise ArgumentError(f"{_MEGABYTES} must be a whole number from 0; got {text!r}")
+    return int(text) * 2**20
+
+
+def _make_room(folder: Path, limit: int) -> None:
+    """Remove what was used least recently until the rest fits; the newest stays in any case."""
+    with os.scandir(folder) as found:
+        entries = sorted((file.stat().st_mtime_ns, file.stat().st_size, file.path) for file in found)
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in entries[:-1]:
+        if total <= limit:
+            return
+        Path(path).unlink(missing_ok=True)
+        total -= size
 
 
 def _path(key: str) -> Path:

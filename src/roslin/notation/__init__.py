@@ -9,17 +9,20 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Unpack
 
-from roslin.errors import FormatError, UnknownNameError
+from roslin.errors import FormatError, Problem, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import abc, jsonl, kern, marcxml, mei, midi, musicxml, pae
+from roslin.notation.options import Options
 from roslin.notation.record import Record
-from roslin.notation.sources import DAMAGED, open_streams, read_all
+from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams, read_all
 
-__all__ = ["FORMATS", "Format", "Record", "Source", "load", "records"]
+__all__ = ["FORMATS", "Format", "Options", "Record", "Source", "load", "records"]
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
@@ -28,13 +31,17 @@ _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One notation: `read(stream, strict=...)` yields records, `matches(head)` looks at the first bytes."""
+    """One notation: `read(stream, strict=...)` yields records, `matches(head)` looks at the first bytes.
+
+    `options` are the names in `Options` that `read` takes too.
+    """
 
     name: str
     description: str
     suffixes: tuple[str, ...]
     matches: Callable[[bytes], bool]
     read: Callable[..., Iterator[Record]]
+    options: tuple[str, ...] = ()
 
 
 def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
@@ -46,53 +53,92 @@ def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
     yield from pae.read_text(text, strict=strict)
 
 
+_OF_SCORES = ("part", "voice", "written_pitch")
+_OF_MIDI = ("track", "channel", "quantise")
+_MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".rmi")
+
 # Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
 FORMATS: dict[str, Format] = {}
 for _format in (
-    Format("midi", "Standard MIDI files, types 0, 1 and 2", (".mid", ".midi", ".kar", ".rmi"), midi.matches, midi.read),
+    Format("midi", "Standard MIDI files, types 0, 1 and 2", _MIDI_SUFFIXES, midi.matches, midi.read, _OF_MIDI),
     Format("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), marcxml.matches, marcxml.read),
     Format("jsonl", "JSON Lines, one melody a line", (".jsonl",), jsonl.looks_like_jsonl, jsonl.read_jsonl),
-    Format("musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), musicxml.matches, musicxml.read),
-    Format("mei", "MEI", (".mei",), mei.matches, mei.read),
-    Format("kern", "Humdrum **kern", (".krn", ".kern"), kern.matches, kern.read),
-    Format("abc", "ABC, versions 1.6 to 2.1", (".abc",), abc.matches, abc.read),
+    Format(
+        "musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), musicxml.matches, musicxml.read, _OF_SCORES
+    ),
+    Format("mei", "MEI", (".mei",), mei.matches, mei.read, _OF_SCORES),
+    Format("kern", "Humdrum **kern", (".krn", ".kern"), kern.matches, kern.read, _OF_SCORES),
+    Format("abc", "ABC, versions 1.6 to 2.1", (".abc",), abc.matches, abc.read, ("expand_repeats",)),
     Format("pae", "Plaine & Easie Code, versions 1 and 2", (".pae", ".json", ".txt"), pae.looks_like_pae, _read_pae),
 ):
     FORMATS[_format.name] = _format
 
 
-def load(source: Source, format: str | None = None, *, strict: bool = True) -> list[Melody]:
+def load(source: Source, format: str | None = None, *, strict: bool = True, **options: Unpack[Options]) -> list[Melody]:
     """The melodies in a file, in bytes, or in a string of notation.
 
     With `strict`, anything wrong raises `NotationError` with its place. Otherwise what can be read is read, and only a
-    melody from which nothing useful can be read raises; `records` gives the warnings too.
+    melody from which nothing useful can be read raises; `records` gives the warnings too. `Options` says what else can
+    be asked for.
 
     >>> load("%G-2@3/4 '4CDE/2.F")
     [Melody(None, 4 notes)]
+    >>> load("X:1\\nK:C\\n|:CDE:|", expand_repeats=True)
+    [Melody('1', 6 notes)]
     """
-    return [record.melody_or_raise() for record in records(source, format, strict=strict)]
+    return [record.melody_or_raise() for record in records(source, format, strict=strict, **options)]
 
 
-def records(source: Source, format: str | None = None, *, strict: bool = True) -> Iterator[Record]:
+def records(
+    source: Source, format: str | None = None, *, strict: bool = True, **options: Unpack[Options]
+) -> Iterator[Record]:
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, sorted(FORMATS))
+    for option in options:
+        if option not in Options.__annotations__:
+            raise UnknownNameError("option", option, Options.__annotations__)
+    asked = {option: value for option, value in options.items() if value is not None and value is not False}
     if isinstance(source, str) and not _is_path(source):
         source = source.encode()
     name = "" if isinstance(source, bytes) else str(source)
     try:
-        for name, stream in _streams(source):
-            head = stream.peek(_HEAD_BYTES)[:_HEAD_BYTES]
-            chosen = FORMATS[format] if format else _detect(head, name)
-            for record in chosen.read(stream, strict=strict):
-                yield record.at(file=name)
+        for stream in _streams(source):
+            name = stream.name
+            try:
+                yield from _read_stream(stream, format, asked, strict=strict)
+            except (FormatError, *DAMAGED) as error:
+                if not stream.is_member:
+                    raise FormatError(f"{name or 'input'}: {_reason(error, name)}") from error
+                yield Record(None, (Problem(_reason(error, name), file=name),))
     except DAMAGED as error:
-        raise FormatError(f"{name or 'input'}: cannot be read to its end: {error}") from error
+        raise FormatError(f"{name or 'input'}: {_reason(error, name)}") from error
 
 
-def _streams(source: Source) -> Iterator[tuple[str, io.BufferedReader]]:
+def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *, strict: bool) -> Iterator[Record]:
+    with stream.open() as opened:
+        head = opened.peek(_HEAD_BYTES)[:_HEAD_BYTES]
+        chosen = FORMATS[format] if format else _detect(head, stream.name)
+        _check_options(chosen, asked, stream.name)
+        for record in chosen.read(opened, strict=strict, **asked):
+            yield record.at(file=stream.name)
+
+
+def _reason(error: Exception, name: str) -> str:
+    text = str(error).removeprefix(f"{name or 'input'}: ")
+    return text if isinstance(error, FormatError) else f"cannot be read to its end: {text}"
+
+
+def _check_options(chosen: Format, asked: Mapping[str, Any], name: str) -> None:
+    for option in asked:
+        if option not in chosen.options:
+            knowing = ", ".join(format.name for format in FORMATS.values() if option in format.options)
+            raise FormatError(f"{name or 'input'}: {chosen.name} has no option {option!r}; formats that do: {knowing}")
+
+
+def _streams(source: Source) -> Iterator[Stream]:
     if isinstance(source, bytes):
-        yield "", io.BufferedReader(io.BytesIO(source))
+        yield Stream("", lambda: nullcontext(io.BufferedReader(io.BytesIO(source))))
     else:
         yield from open_streams(Path(source))
 
@@ -113,6 +159,9 @@ def _detect(head: bytes, name: str) -> Format:
     for format in FORMATS.values():
         if format.matches(head):
             return format
+    if head.startswith(PACKED) and not name.lower().endswith(".mxl"):
+        what = "an archive inside an archive" if name else "packed bytes"
+        raise FormatError(f"{name or 'input'}: {what}; expected notation")
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
     for format in FORMATS.values():
         if suffixes and suffixes[-1] in format.suffixes:

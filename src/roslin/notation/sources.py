@@ -1,7 +1,8 @@
 """Where bytes come from: a file, a compressed file, or every file in a zip archive.
 
 Everything is a stream, so that an export of any size can be read in little memory. A damaged file raises one of
-`DAMAGED` when the damage is reached; `notation.records` turns that into a refusal.
+`DAMAGED` when the damage is reached; `notation.records` turns that into a refusal, and goes on with the next file of
+an archive.
 
 Limits, checked before anything is unpacked (they are module constants, to be set higher by whoever must):
 
@@ -18,13 +19,15 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from roslin.errors import FormatError
 
-__all__ = ["DAMAGED", "open_streams", "read_all"]
+__all__ = ["DAMAGED", "PACKED", "Stream", "open_streams", "read_all"]
 
 MAX_ARCHIVE_FILES = 100_000
 MAX_EXPANSION = 200
@@ -34,39 +37,61 @@ _LARGE_BYTES = 50_000_000  # below this, expansion does no harm
 # What reading a damaged or unreadable file raises, here and wherever its stream is read.
 DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 _SCORE_ARCHIVE = "META-INF/container.xml"
+_ZIP = b"PK\x03\x04"
+_GZIP = b"\x1f\x8b"
+PACKED = (_ZIP, _GZIP)  # how a file starts that has to be unpacked
 
 
-def open_streams(path: Path) -> Iterator[tuple[str, io.BufferedReader]]:
-    """(name, stream) for a file; for each member of a zip archive. `.gz` and `.zip` are told by their first bytes."""
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Something to read: its name, how to open it, and whether others of the same archive follow it."""
+
+    name: str
+    open: Callable[[], AbstractContextManager[io.BufferedReader]]
+    is_member: bool = False
+
+
+def open_streams(path: Path) -> Iterator[Stream]:
+    """A file; each member of a zip archive. `.gz` and `.zip` are told by their first bytes."""
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no such file"
         raise FormatError(f"{path}: {what}; expected a file")
     with path.open("rb") as file:
-        magic = file.read(4)
-        file.seek(0)
-        if magic.startswith(b"\x1f\x8b"):
-            with gzip.open(file) as unpacked:
-                yield str(path), _buffered(unpacked)
-        elif magic == b"PK\x03\x04" and not _is_score_archive(file):
+        if file.peek(len(_ZIP)).startswith(_ZIP) and not _is_score_archive(file):
             yield from _members(path, file)
         else:
             file.seek(0)
-            yield str(path), file
+            yield Stream(str(path), lambda: nullcontext(_unpacked(file)))
 
 
-def _members(path: Path, file: io.BufferedReader) -> Iterator[tuple[str, io.BufferedReader]]:
+def _members(path: Path, file: io.BufferedReader) -> Iterator[Stream]:
     with zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         if len(members) > MAX_ARCHIVE_FILES:
             raise FormatError(f"{path}: {len(members)} files in one archive; expected at most {MAX_ARCHIVE_FILES}")
         for member in members:
-            if member.file_size > max(_LARGE_BYTES, MAX_EXPANSION * member.compress_size):
-                raise FormatError(
-                    f"{path}: {member.filename} would unpack to {member.file_size} bytes, more than {MAX_EXPANSION} "
-                    "times its packed size"
-                )
-            with archive.open(member) as inner:
-                yield f"{path}!{member.filename}", _buffered(inner)
+            yield Stream(f"{path}!{member.filename}", _opener(archive, member), is_member=True)
+
+
+def _opener(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo
+) -> Callable[[], AbstractContextManager[io.BufferedReader]]:
+    @contextmanager
+    def opened() -> Iterator[io.BufferedReader]:
+        if member.file_size > max(_LARGE_BYTES, MAX_EXPANSION * member.compress_size):
+            raise FormatError(
+                f"would unpack to {member.file_size} bytes, more than {MAX_EXPANSION} times its packed size"
+            )
+        with archive.open(member) as inner:
+            yield _unpacked(_buffered(inner))
+
+    return opened
+
+
+def _unpacked(stream: io.BufferedReader) -> io.BufferedReader:
+    if stream.peek(len(_GZIP)).startswith(_GZIP):
+        return _buffered(gzip.open(stream))
+    return stream
 
 
 def _is_score_archive(file: io.BufferedReader) -> bool:

@@ -58,9 +58,9 @@ def matches(head: bytes) -> bool:
     return has_key and (_FIRST_LINE.match(head) is not None or _TUNE_START.search(head) is not None)
 
 
-def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
-    """A record for each tune of a file, repeats as written."""
-    yield from read_tunes(decode(read_all(stream, MAX_BYTES)), strict)
+def read(stream: BinaryIO, *, strict: bool, expand_repeats: bool = False) -> Iterator[Record]:
+    """A record for each tune of a file, repeats as written unless they are to be played out."""
+    yield from read_tunes(decode(read_all(stream, MAX_BYTES)), strict, expand_repeats)
 
 
 def read_tunes(text: str, strict: bool = True, expand_repeats: bool = False) -> Iterator[Record]:

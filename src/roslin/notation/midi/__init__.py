@@ -21,13 +21,12 @@ bytes of the file, counted from 1, given as columns. docs/midi.md has the reason
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from roslin.errors import NotationError, Problem
 from roslin.notation.midi import limits
-from roslin.notation.midi.grid import grids
+from roslin.notation.midi.grid import Grid, grids
 from roslin.notation.midi.melodies import records
 from roslin.notation.midi.tracks import read_file
 from roslin.notation.midi.writer import write_midi
@@ -41,9 +40,17 @@ def matches(head: bytes) -> bool:
     return head.startswith(b"MThd") or (head.startswith(b"RIFF") and head[8:12] == b"RMID")
 
 
-def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
-    """A record for each melody of a file, with the defaults of `read_midi`."""
-    yield from read_midi(stream.read(limits.MAX_BYTES + 1), strict=strict)
+def read(
+    stream: BinaryIO,
+    *,
+    strict: bool,
+    track: int | None = None,
+    channel: int | None = None,
+    quantise: Grid | None = None,
+) -> Iterator[Record]:
+    """A record for each melody of a file; see `read_midi`."""
+    data = stream.read(limits.MAX_BYTES + 1)
+    yield from read_midi(data, strict=strict, track=track, channel=channel, quantise=quantise)
 
 
 def read_midi(
@@ -52,7 +59,7 @@ def read_midi(
     strict: bool = True,
     track: int | None = None,
     channel: int | None = None,
-    quantise: str | Fraction | Sequence[Fraction] | None = None,
+    quantise: Grid | None = None,
 ) -> list[Record]:
     """The melodies of a MIDI file: all of them, or those of one track and one channel, both counted from 1.
 

@@ -13,13 +13,14 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.midi.events import WHOLE
 
-__all__ = ["Grids", "Ticks", "grids", "quantised"]
+__all__ = ["Grid", "Grids", "Ticks", "grids", "quantised"]
 
+Grid = str | Fraction | Sequence[Fraction]
 Grids = tuple[int, ...]
 Ticks = npt.NDArray[np.int64]
 
 
-def grids(quantise: str | Fraction | Sequence[Fraction] | None) -> Grids:
+def grids(quantise: Grid | None) -> Grids:
     """The steps of each grid in ticks."""
     if quantise is None:
         return ()

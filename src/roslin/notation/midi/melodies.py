@@ -47,7 +47,7 @@ def records(file: File, strict: bool, track: int | None, channel: int | None, gr
     if not wanted or (strict and shared):
         chosen = "" if track is None and channel is None else " in what was chosen"
         found = f"{sum(len(source.notes) for source in file.tracks)} in all tracks with percussion"
-        raise NotationError(shared[0] if shared else Problem("no notes", "at least one note" + chosen, found))
+        raise NotationError(shared[0] if shared else Problem("no notes", "at least one note" + chosen, found, 1))
     records = []
     for source, notes in wanted:
         problems = (*shared, *source.problems)
@@ -74,7 +74,8 @@ def _record(
     if problems and strict:
         return Record(None, problems[:1])
     if file.clock.ticks(max(note.end for note in notes)) >= MAX_TICKS:
-        return Record(None, (Problem("too long", f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes", "more"),))
+        expected = f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes"
+        return Record(None, (Problem("too long", expected, "more", 1),))
     return Record(_melody(file, track, notes, grids), problems)
 
 

@@ -1,0 +1,98 @@
+"""What the commands that read a file share: the options for its reader, and the choice of one melody in it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roslin.cli.output import remark
+
+if TYPE_CHECKING:
+    from roslin.melody import Melody
+    from roslin.notation import Options
+
+__all__ = ["melody_from_file", "refuse_options", "with_reading_options"]
+
+
+def _asked(
+    part: Annotated[str | None, typer.Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
+    voice: Annotated[
+        int | None, typer.Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")
+    ] = None,
+    written_pitch: Annotated[
+        bool, typer.Option("--written-pitch", help="Scores: transposing instruments as written, not as they sound.")
+    ] = False,
+    track: Annotated[int | None, typer.Option("--track", min=1, help="MIDI: one track, from 1.")] = None,
+    channel: Annotated[
+        int | None, typer.Option("--channel", min=1, max=16, help="MIDI: one channel, 10 is percussion.")
+    ] = None,
+    quantise: Annotated[
+        str | None, typer.Option("--quantise", metavar="GRID", help="MIDI: move notes to 1/16, 1/8t, 1/16+1/8t, ...")
+    ] = None,
+    expand_repeats: Annotated[
+        bool, typer.Option("--expand-repeats", help="ABC: play repeats and endings out.")
+    ] = False,
+) -> Options:
+    return {
+        "part": int(part) if part is not None and part.isdecimal() else part,
+        "voice": voice,
+        "written_pitch": written_pitch,
+        "track": track,
+        "channel": channel,
+        "quantise": quantise,
+        "expand_repeats": expand_repeats,
+    }
+
+
+def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each of `notation.Options`, which it is given together, as `options`."""
+    names = {"Options": dict}  # not imported here, where only its name matters, to keep --help quick
+    offered = inspect.signature(_asked, eval_str=True, locals=names).parameters
+    own = inspect.signature(command, eval_str=True, locals=names).parameters
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        asked = _asked(**{name: given.pop(name) for name in offered})
+        command(**given, options=asked)
+
+    parameters = [parameter for name, parameter in own.items() if name != "options"] + list(offered.values())
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    wrapped.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    return wrapped
+
+
+def refuse_options(options: Options) -> None:
+    """Where no file is read, an option for its reader is a mistake."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise typer.BadParameter(f"--{name.replace('_', '-')} is for reading a file; there is none to read")
+
+
+def melody_from_file(path: Path, id: str | None, number: int | None, options: Options, *, strict: bool) -> Melody:
+    """The melody with this id or number, else the first, saying so when there are more. Others may be faulty."""
+    from roslin.notation import records
+
+    if id is not None and number is not None:
+        raise typer.BadParameter("choose the melody with one of --id and --number")
+    found = records(path, strict=strict, **options)
+    count = 0
+    for count, record in enumerate(found, start=1):
+        melody = record.melody
+        if count != (number or 1) if id is None else melody is None or melody.id != id:
+            continue
+        taken = record.melody_or_raise()
+        if id is None and number is None and next(found, None) is not None:
+            named = ", ".join(f"{what} {name!r}" for what, name in (("id", taken.id), ("title", taken.title)) if name)
+            remark(f"{path} holds several melodies; number 1 is taken{named and f' ({named})'}")
+            remark(f"choose another with --number or --id; see: roslin load {path}")
+        if "quantisation_error" in taken.extra:
+            remark(f"moved to the grid: {taken.extra['quantisation_error']}")
+        return taken
+    wanted = f"--id {id}" if id is not None else f"--number {number or 1}"
+    raise typer.BadParameter(f"{path} holds {count} melodies; none is {wanted}")

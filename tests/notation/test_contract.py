@@ -1,0 +1,189 @@
+"""One suite over every registered format: what anybody may count on, whatever the notation."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.notation.samples import PITCHES, SAMPLES, Sample
+
+from roslin import Melody, load
+from roslin.errors import FormatError, NotationError, RoslinError
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation import FORMATS, Options, Record, records
+from roslin.starter import tunes_path
+
+ANY_FORMAT = pytest.mark.parametrize("name", FORMATS)
+BROKEN = [(name, data) for name, sample in SAMPLES.items() for data in sample.broken]
+MANY = 10_000
+WHOLE_FILE = {"broken archive"}  # no part of it can be looked at: its place is the file
+TUNES = load(tunes_path())
+
+
+def sample_of(name: str) -> Sample:
+    assert name in SAMPLES, f"{name} is registered, but tests/notation/samples.py has nothing to try it on"
+    return SAMPLES[name]
+
+
+def check_scale(melody: Melody, count: int) -> None:
+    notes = melody.notes
+    assert notes["pitch_midi"].tolist() == [PITCHES[number % 7] for number in range(count)]
+    assert notes["onset_ticks"].tolist() == [number * TICKS_PER_QUARTER for number in range(count)]
+    assert (notes["duration_ticks"] == TICKS_PER_QUARTER).all()
+    assert not notes["is_grace"].any()
+
+
+def check_place(record: Record) -> None:
+    """Every problem says what is wrong and where."""
+    assert record.melody is not None or record.problems
+    for problem in record.problems:
+        assert problem.reason
+        assert problem.line or problem.column or problem.reason in WHOLE_FILE, str(problem)
+        assert "\n" not in str(problem)
+        assert "Traceback" not in str(problem)
+
+
+@ANY_FORMAT
+def test_every_format_has_samples(name: str) -> None:
+    sample = sample_of(name)
+    module = importlib.import_module(f"roslin.notation.{name}")
+    writers = [public for public in module.__all__ if public.startswith("write")]
+    assert bool(writers) == (sample.write is not None)
+
+
+@ANY_FORMAT
+@pytest.mark.parametrize("count", [1, 2, 100])
+def test_the_scale(name: str, count: int) -> None:
+    (melody,) = load(sample_of(name).scale(count), name)
+    check_scale(melody, count)
+
+
+@ANY_FORMAT
+def test_ten_thousand_notes(name: str) -> None:
+    (melody,) = load(sample_of(name).scale(MANY), name)
+    check_scale(melody, MANY)
+
+
+@pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample.write])
+def test_what_is_written_reads_back(name: str) -> None:
+    write = SAMPLES[name].write
+    assert write is not None
+    for tune in TUNES:
+        (again,) = load(write(tune), name)
+        kept = tune.notes[~tune.notes["is_grace"]] if name == "midi" else tune.notes  # MIDI has no grace notes
+        for column in ("onset_ticks", "duration_ticks", "pitch_midi", "is_grace", "voice"):
+            assert again.notes[column].tolist() == kept[column].tolist(), tune.id
+        if name != "midi":
+            assert again.notes["pitch_base40"].tolist() == kept["pitch_base40"].tolist(), tune.id
+
+
+@ANY_FORMAT
+@pytest.mark.parametrize("data", [b"", b"\n", b"   \n\n"], ids=["nothing", "a line end", "spaces"])
+def test_empty_input(name: str, data: bytes) -> None:
+    for strict in (True, False):
+        for record in records(data, name, strict=strict):
+            assert record.melody is None
+            check_place(record)
+
+
+@ANY_FORMAT
+def test_only_rests(name: str) -> None:
+    for strict in (True, False):
+        (record,) = records(sample_of(name).rests, name, strict=strict)
+        assert record.melody is None
+        assert record.problems[0].reason == "no notes"
+        check_place(record)
+
+
+@ANY_FORMAT
+def test_only_grace_notes(name: str) -> None:
+    """They are taken as what they are, or refused."""
+    (record,) = records(sample_of(name).graces, name, strict=False)
+    check_place(record)
+    if record.melody is not None:
+        assert record.melody.notes["is_grace"].all()
+        assert len(record.melody) > 1
+
+
+@pytest.mark.parametrize(("name", "data"), BROKEN, ids=[f"{name}-{data[-12:]!r}" for name, data in BROKEN])
+def test_broken_input_is_located(name: str, data: bytes) -> None:
+    found = list(records(data, name, strict=False))
+    assert any(record.problems for record in found)
+    for record in found:
+        check_place(record)
+    with pytest.raises(NotationError):
+        load(data, name)
+
+
+@ANY_FORMAT
+def test_several_threads_read_what_one_reads(name: str) -> None:
+    files = [sample_of(name).scale(count) for count in (1, 5, 8, 13, 40)] * 3
+    expected = [load(data, name) for data in files]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda data: load(data, name), files)) == expected
+
+
+@ANY_FORMAT
+def test_a_file_is_known_by_its_content(name: str, tmp_path: Path) -> None:
+    data = sample_of(name).scale(8)
+    expected = load(data, name)
+    assert load(data) == expected
+    for file in ("tune", "tune.dat", "tune.mid", "tune.xml", "tune.abc"):
+        (tmp_path / file).write_bytes(data)
+        assert load(tmp_path / file) == expected
+
+
+@ANY_FORMAT
+def test_a_problem_names_its_file(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "tune.dat"
+    path.write_bytes(sample_of(name).rests)
+    (record,) = records(path, name)
+    assert record.problems[0].file == os.fspath(path)
+
+
+@ANY_FORMAT
+def test_random_bytes_are_refused(name: str) -> None:
+    for data in (
+        bytes(range(256)),
+        b"\xff" * 1000,
+        b"\0" * 1000,
+        b"PK\3\4" + bytes(200),
+        "é\u2028日本".encode("utf-16"),
+    ):
+        for record in records(data, name, strict=False):
+            assert record.melody is None
+            check_place(record)
+
+
+# -- options ----------------------------------------------------------------------------------------------------------
+
+ASKED: dict[str, Options] = {
+    "part": {"part": 1},
+    "voice": {"voice": 0},
+    "written_pitch": {"written_pitch": True},
+    "track": {"track": 1},
+    "channel": {"channel": 1},
+    "quantise": {"quantise": "1/16"},
+    "expand_repeats": {"expand_repeats": True},
+}
+
+
+@ANY_FORMAT
+def test_options_are_known_or_refused(name: str) -> None:
+    data = sample_of(name).scale(8)
+    assert set(ASKED) == set(Options.__annotations__)
+    assert set(FORMATS[name].options) <= set(ASKED)
+    for option, asked in ASKED.items():
+        if option in FORMATS[name].options:
+            check_scale(load(data, name, **asked)[0], 8)
+        else:
+            with pytest.raises(FormatError, match=f"{name} has no option '{option}'; formats that do: [a-z]"):
+                load(data, name, **asked)
+
+
+def test_an_option_that_nobody_knows() -> None:
+    with pytest.raises(RoslinError, match="unknown option 'tempo'; known: part, voice"):
+        load("'4C", tempo=3)  # type: ignore[call-arg]
