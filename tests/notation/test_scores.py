@@ -14,7 +14,8 @@ from roslin import sandbox
 from roslin.errors import FormatError, MelodyError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import kern, mei, musicxml, scores
-from roslin.notation.scores import Pitch, ScoreNote, merge_ties, read_score
+from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
+from roslin.notation.scores import read_score
 
 QUARTER = TICKS_PER_QUARTER
 

@@ -19,26 +19,24 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.notation import mei
 from roslin.notation.record import Record
 from roslin.notation.scores import (
     MAX_FILE_BYTES,
     Element,
-    Part,
     Selection,
     decode_xml,
     first_elements,
     parse_xml,
-    read_stream,
+    reader,
     refusal,
     to_mei,
 )
 
-__all__ = ["MAX_MEMBERS", "MAX_RATIO", "MAX_UNPACKED_BYTES", "matches", "read"]
+__all__ = ["MAX_MEMBERS", "MAX_RATIO", "MAX_UNPACKED_BYTES", "matches", "read", "unpacked"]
 
 MAX_UNPACKED_BYTES = MAX_FILE_BYTES
 MAX_MEMBERS = 1000  # of an archive: a score and perhaps some pictures
@@ -73,25 +71,8 @@ def matches(head: bytes) -> bool:
     return bool(names) and names[0] in _ROOTS
 
 
-def read(
-    stream: BinaryIO,
-    *,
-    strict: bool,
-    part: Part | None = None,
-    voice: int | None = None,
-    written_pitch: bool = False,
-) -> Iterator[Record]:
-    """A record for each staff; see `scores.read_score`."""
-    selection = Selection(part, voice, written_pitch)
-    try:
-        data = read_stream(stream)
-        records = _read(decode_xml(_unpacked(data) if data.startswith(_ZIP) else data), selection, strict=strict)
-    except NotationError as error:
-        records = [Record(None, (error.problem,))]
-    yield from records
-
-
-def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
+def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
+    text = decode_xml(unpacked(data))
     counts: Counter[str] = Counter()
     root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
     if not counts["pitch"]:
@@ -104,6 +85,9 @@ def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
     if found != counts["pitch"]:
         lost = (Problem("notes lost in conversion", f"{counts['pitch']} notes", str(found), line=root.line),)
     return mei.read_tree(document, "musicxml", selection, strict=strict, problems=lost, placed=False)
+
+
+read = reader(_read)
 
 
 def _as_it_sounds(text: str) -> str:
@@ -170,8 +154,10 @@ def _xml(element: Element) -> Iterator[str]:
 # Compressed files
 
 
-def _unpacked(data: bytes) -> bytes:
-    """The score in an archive: the first one that its container names, or else its first XML file."""
+def unpacked(data: bytes) -> bytes:
+    """The score in an archive: the first that its container names, or else its first XML file. XML is left as it is."""
+    if not data.startswith(_ZIP):
+        return data
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
