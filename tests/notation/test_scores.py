@@ -127,6 +127,21 @@ def test_a_tie_over_a_gap_or_to_another_pitch_joins_nothing() -> None:
     assert joined.duration == 3
 
 
+def test_a_tie_without_an_end_goes_on_in_another_voice_of_the_staff_where_its_own_has_no_such_note() -> None:
+    def note(onset: int, layer: int, *, tied: bool = False) -> ScoreNote:
+        return ScoreNote(Fraction(onset), Fraction(1), Pitch(28, 0), layer, tied=tied)
+
+    (joined,) = merge_ties([note(0, 1, tied=True), note(1, 2)])
+    assert joined.duration == 2
+    first, own, other = note(0, 1, tied=True), note(1, 1), note(1, 2)
+    assert merge_ties([first, other, own]) == [first, other]
+
+
+def test_tied_notes_stay_apart_when_asked() -> None:
+    text = mei_score(mei_bar(mei_note("c4", 1, 'tie="i"')) + mei_bar(mei_note("c4", 1, 'tie="t"')))
+    assert notes(one(text, "mei", tied_apart=True)) == [(0, 4, 60), (4, 4, 60)]
+
+
 def test_mei_graces_take_no_time() -> None:
     grace = mei_note("d5", 8, 'grace="unacc"')
     melody = one(mei_score(mei_bar(C + grace + f"<graceGrp>{mei_note('e5', 16)}</graceGrp>" + D)), "mei")
@@ -406,6 +421,40 @@ def test_musicxml_tuplets_without_brackets_and_changing_divisions() -> None:
     flute, clarinet = (record.melody_or_raise() for record in read_score(xml_score(first, other).encode(), "musicxml"))
     assert [round(3 * onset) for onset, _, _ in notes(flute)] == [0, 3, 4, 5, 6, 12]
     assert [onset for onset, _, _ in notes(clarinet)] == [0, 1, 2, 4]
+
+
+def in_voice(number: int, note: str) -> str:
+    return note.replace("<voice>1", f"<voice>{number}")
+
+
+def test_musicxml_voices_that_take_turns_in_a_bar() -> None:
+    # Voice 1 comes back after voice 2 without a <backup>, as some programs write it.
+    bar = (
+        attributes()
+        + xml_note("C5", 1)
+        + "<backup><duration>1</duration></backup>"
+        + in_voice(2, xml_note("C4", 1))
+        + "<direction/>"
+        + xml_note("D5", 1, "<type>quarter</type>")
+        + xml_note("F5", 1, "<type>quarter</type>", "<chord/>")
+        + "<backup><duration>1</duration></backup><forward><duration>1</duration></forward>"
+        + in_voice(2, xml_note("D4", 1))
+    )
+    melody = one(xml_score([bar, xml_note("E5", 3)]), "musicxml")
+    assert notes(melody) == [(0, 1, 72), (0, 1, 60), (1, 1, 77), (1, 1, 74), (2, 1, 62), (3, 3, 76)]
+    assert melody.notes["voice"].tolist() == [0, 1, 0, 0, 1, 0]
+
+
+def test_musicxml_a_voice_that_starts_late_after_a_clef_in_the_bar() -> None:
+    clef = "<attributes><clef><sign>F</sign><line>4</line></clef></attributes>"
+    bar = (
+        attributes(2)
+        + xml_note("C5", 6, "<type>half</type><dot/>")
+        + clef
+        + "<backup><duration>6</duration></backup><forward><duration>1</duration><voice>2</voice></forward>"
+        + in_voice(2, xml_note("C4", 5))
+    )
+    assert notes(one(xml_score([bar]), "musicxml")) == [(0, 3, 72), (0.5, 2.5, 60)]
 
 
 @pytest.mark.parametrize(

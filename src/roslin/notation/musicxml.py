@@ -2,8 +2,9 @@
 
 The XML is checked here first, so that broken or unsafe XML is refused with its line and column and never reaches
 verovio. What verovio cannot do is done before: one unit of time for the whole score (its MEI has a single unit for all
-parts), pitches as they sound whatever accidental is printed, and a score written bar by bar (`score-timewise`) turned
-into one written part by part. Afterwards the notes are counted on both sides; if any were lost, every record says so.
+parts), pitches as they sound whatever accidental is printed, the voices of a bar one after another, and a score written
+bar by bar (`score-timewise`) turned into one written part by part. Afterwards the notes are counted on both sides; if
+any were lost, every record says so.
 
 A compressed file is a zip archive. It is refused by the limits below, all of them checked while it is unpacked, not
 only against what the archive says of itself.
@@ -18,7 +19,9 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from roslin.errors import Problem
@@ -61,6 +64,12 @@ _TIMES = re.compile(
     r"|<part\b",
     re.DOTALL,
 )
+_MEASURE = re.compile(r"(<measure\b[^>]*(?<!/)>)(.*?)(?=</measure)", re.DOTALL)
+_EVENT = re.compile(r"<(?P<tag>note|backup|forward)(?:\s[^>]*)?(?<!/)>.*?</(?P=tag)\s*>", re.DOTALL)
+_DURATION = re.compile(r"<duration(?:\s[^>]*)?>\s*([0-9]{1,9})\s*<")
+_VOICE = re.compile(r"<voice(?:\s[^>]*)?>\s*([^<]*?)\s*<")
+_STAFF = re.compile(r"<staff(?:\s[^>]*)?>\s*([^<]*?)\s*<")
+_CHORD = re.compile(r"<chord[\s/>]")
 
 
 def matches(head: bytes) -> bool:
@@ -79,7 +88,8 @@ def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
         raise refusal("no notes", "at least one note with a pitch", "none", root.line)
     if root.tag == "score-timewise":
         text = _partwise(text)
-    document = mei.tree(decode_xml(to_mei(_one_unit(_as_it_sounds(text)), "xml").encode()))
+    text = _voice_by_voice(_one_unit(_as_it_sounds(text)))
+    document = mei.tree(decode_xml(to_mei(text, "xml").encode()))
     found = mei.pitched_notes(document)
     lost: tuple[Problem, ...] = ()
     if found != counts["pitch"]:
@@ -124,6 +134,85 @@ def _one_unit(text: str) -> str:
         return f"<{tag}{match['rest'] or ''}>{round(value)}</{tag}>"
 
     return _TIMES.sub(scaled, text)
+
+
+# Bars in which voices take turns
+
+
+@dataclass(slots=True)
+class _Voice:
+    """The notes of one voice in a bar: (onset, length, text), with what stands between them, in units of the file."""
+
+    number: str
+    staff: str
+    notes: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Something that stands with the last note: a note of its chord, a clef after it."""
+        onset, length, before = self.notes[-1]
+        self.notes[-1] = (onset, length, before + text)
+
+
+def _voice_by_voice(text: str) -> str:
+    """The same score with each voice of a bar written to its end before the next begins, where that is not so.
+
+    Verovio takes the notes of a voice that comes back for those of the voice before it, and forgets a <forward> after a
+    clef in the bar. A bar with comments is left alone.
+    """
+    return _MEASURE.sub(lambda match: match[1] + _regrouped(match[2]), text)
+
+
+def _regrouped(bar: str) -> str:
+    turns = [voice for voice, _ in groupby(_VOICE.findall(bar))]
+    forgotten = "<forward" in bar and "<attributes" in bar[max(bar.find("<note"), 0) :]
+    if (len(turns) == len(set(turns)) and not forgotten) or "<!" in bar:
+        return bar
+    voices: dict[str, _Voice] = {}
+    last: _Voice | None = None
+    now = end = 0
+    between = ""
+    for match in _EVENT.finditer(bar):
+        between += bar[end : match.start()]
+        end = match.end()
+        length = int(found[1]) if (found := _DURATION.search(match[0])) else 0
+        if match["tag"] != "note":
+            now += length if match["tag"] == "forward" else -length
+            if last is not None:
+                last.add(between)
+                between = ""
+        elif last is not None and _CHORD.search(match[0]):
+            last.add(between + match[0])
+            between = ""
+        else:
+            number, staff = (found[1] if (found := tag.search(match[0])) else "" for tag in (_VOICE, _STAFF))
+            last = voices.setdefault(number, _Voice(number, staff))
+            last.notes.append((now, length, between + match[0]))
+            between = ""
+            now += length
+    return "".join(_written(list(voices.values()))) + between + bar[end:]
+
+
+def _written(voices: list[_Voice]) -> Iterator[str]:
+    now = 0
+    for voice in voices:
+        yield _backup(now)
+        now = 0
+        for onset, length, text in voice.notes:
+            if onset < now:
+                yield _backup(now - onset)
+            elif onset > now:
+                staff = f"<staff>{voice.staff}</staff>" if voice.staff else ""
+                # The type is there because verovio takes a rest without one for a bar of rest; the duration counts.
+                yield (
+                    f'<note print-object="no"><rest/><duration>{onset - now}</duration><voice>{voice.number}</voice>'
+                    f"<type>quarter</type>{staff}</note>"
+                )
+            yield text
+            now = onset + length
+
+
+def _backup(length: int) -> str:
+    return f"<backup><duration>{length}</duration></backup>" if length else ""
 
 
 # A score written bar by bar

@@ -84,9 +84,9 @@ class ScoreNote:
 def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
     """Join each tied note with the one that goes on: where it ends, at its pitch, with a tie arriving.
 
-    Where no tie arrives, the next note of the same voice will do: many files leave out the ends of ties. A voice that
-    does not fill its bar leaves a gap before the next; a tie that names its end reaches over that. A tie over more
-    (into a second ending) or to another pitch joins nothing: its notes stay two.
+    Where no tie arrives, any note of the staff at that place and pitch will do, one of the same voice first: many files
+    leave out the ends of ties. A voice that does not fill its bar leaves a gap before the next; a tie that names its
+    end reaches over that. A tie over more (into a second ending) or to another pitch joins nothing: its notes stay two.
     """
     arriving: dict[tuple[Fraction, int], list[ScoreNote]] = {}
     named: dict[str, ScoreNote] = {}
@@ -98,7 +98,7 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
     whole: dict[int, ScoreNote] = {}  # the first note of the chain that a held note has joined
     for note in sorted((n for n in notes if n.tied and not n.is_grace), key=lambda n: n.onset):
         following = [n for n in arriving.get((note.end, note.pitch.midi), ()) if id(n) not in joined]
-        candidates = [n for n in following if n.held] or [n for n in following if n.layer == note.layer]
+        candidates = [n for n in following if n.held] or following
         if not candidates and note.tied_to in named and _goes_on(note, named[note.tied_to]):
             candidates = [n for n in (named[note.tied_to],) if id(n) not in joined]
         if candidates:
