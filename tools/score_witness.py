@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import zip_longest
 from xml.etree import ElementTree
 
 from roslin.notation.musicxml import unpacked
 from roslin.notation.scores import decode_xml
 
-__all__ = ["Bar", "bars_of_musicxml", "written_notes"]
+__all__ = ["Bar", "bars_of_musicxml", "drawn_ties", "onsets_of_musicxml", "written_notes"]
 
 _SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
@@ -56,17 +57,37 @@ def _kinds_after(fields: list[str], kinds: list[str]) -> list[str]:
 
 @dataclass(slots=True)
 class Bar:
-    """One bar of one part, in quarters; onsets count from its bar line."""
+    """One bar of one part, in quarters; onsets count from its bar line. `rest`: of the rests for a whole bar."""
 
     notes: list[tuple[Fraction, int]] = field(default_factory=list)
     length: Fraction = Fraction(0)
     rest: Fraction = Fraction(0)
+    bar_rests: int = 0
 
 
 def bars_of_musicxml(data: bytes) -> list[list[Bar]]:
     """The bars of each part of a score written part by part."""
     root = ElementTree.fromstring(decode_xml(unpacked(data)))
     return [_bars(part) for part in root.iter("part")]
+
+
+def onsets_of_musicxml(parts: list[list[Bar]]) -> Iterator[tuple[Fraction, int]]:
+    """(onset in quarters, MIDI pitch as written) of every note of a score."""
+    now = Fraction(0)
+    for together in zip_longest(*parts, fillvalue=Bar()):
+        for bar in together:
+            yield from ((now + onset, pitch) for onset, pitch in bar.notes)
+        now += max(bar.length for bar in together) or max(bar.rest for bar in together)
+
+
+def drawn_ties(data: bytes) -> int:
+    """Notes of a MusicXML file from which a tie is drawn (<tied>) that does not sound (<tie>)."""
+    root = ElementTree.fromstring(decode_xml(unpacked(data)))
+    return sum(
+        any(tied.get("type") == "start" for tied in note.iter("tied"))
+        and all(tie.get("type") != "start" for tie in note.findall("tie"))
+        for note in root.iter("note")
+    )
 
 
 def _bars(part: ElementTree.Element) -> list[Bar]:
@@ -94,6 +115,7 @@ def _take(bar: Bar, note: ElementTree.Element, start: Fraction, end: Fraction) -
     pitch, rest = note.find("pitch"), note.find("rest")
     if rest is not None and (rest.get("measure") == "yes" or note.find("type") is None):
         bar.rest = max(bar.rest, end - start)
+        bar.bar_rests += 1
         return
     bar.length = max(bar.length, end)
     if pitch is not None:

@@ -445,7 +445,7 @@ def test_musicxml_voices_that_take_turns_in_a_bar() -> None:
     assert melody.notes["voice"].tolist() == [0, 1, 0, 0, 1, 0]
 
 
-def test_musicxml_a_voice_that_starts_late_after_a_clef_in_the_bar() -> None:
+def test_musicxml_a_voice_that_starts_late() -> None:
     clef = "<attributes><clef><sign>F</sign><line>4</line></clef></attributes>"
     bar = (
         attributes(2)

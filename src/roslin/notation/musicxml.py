@@ -52,23 +52,21 @@ _MXL_TYPE = b"application/vnd.recordare.musicxml"
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
 
-_ACCIDENTALS = re.compile(
-    r"(?P<kept><!--.*?-->|<!\[CDATA\[.*?\]\]>)|<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)", re.DOTALL
+_NOT_MUSIC = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[(?P<text>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.DOTALL
 )
+_ACCIDENTALS = re.compile(r"<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)")
 _NOTE_END = re.compile(
     r"<note[\s>](?:(?!</note).)*?<tie\s[^>]*[\"']start[\"'](?:(?!</note|<tied).)*(?=</note)", re.DOTALL
 )
 _TIMES = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>"
-    r"|<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]+(?:\.[0-9]*)?)\s*</(?P=tag)\s*>"
-    r"|<part\b",
-    re.DOTALL,
+    r"<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]{1,9}(?:\.[0-9]{0,9})?)\s*</(?P=tag)\s*>"
 )
 _MEASURE = re.compile(r"(<measure\b[^>]*(?<!/)>)(.*?)(?=</measure)", re.DOTALL)
 _EVENT = re.compile(r"<(?P<tag>note|backup|forward)(?:\s[^>]*)?(?<!/)>.*?</(?P=tag)\s*>", re.DOTALL)
 _DURATION = re.compile(r"<duration(?:\s[^>]*)?>\s*([0-9]{1,9})\s*<")
-_VOICE = re.compile(r"<voice(?:\s[^>]*)?>\s*([^<]*?)\s*<")
-_STAFF = re.compile(r"<staff(?:\s[^>]*)?>\s*([^<]*?)\s*<")
+_VOICE = re.compile(r"<voice(?:\s[^>]*)?>([^<]*)<")
+_STAFF = re.compile(r"<staff(?:\s[^>]*)?>([^<]*)<")
 _CHORD = re.compile(r"<chord[\s/>]")
 
 
@@ -88,7 +86,7 @@ def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
         raise refusal("no notes", "at least one note with a pitch", "none", root.line)
     if root.tag == "score-timewise":
         text = _partwise(text)
-    text = _voice_by_voice(_one_unit(_as_it_sounds(text)))
+    text = _voice_by_voice(_one_unit(_as_it_sounds(_only_music(text))))
     document = mei.tree(decode_xml(to_mei(text, "xml").encode()))
     found = mei.pitched_notes(document)
     lost: tuple[Problem, ...] = ()
@@ -100,12 +98,17 @@ def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
 read = reader(_read)
 
 
+def _only_music(text: str) -> str:
+    """The same score without comments and the like, so that what looks like an element below is one."""
+    return _NOT_MUSIC.sub(lambda match: escape(match["text"] or ""), text)
+
+
 def _as_it_sounds(text: str) -> str:
     """The same score with the alteration and the ties of the sound, where verovio takes those of the print.
 
     It prefers an <accidental>, even an empty one, to <alter>; and it knows a tie by <tied> only, not by <tie>.
     """
-    text = _ACCIDENTALS.sub(lambda match: match["kept"] or "", text)
+    text = _ACCIDENTALS.sub("", text)
     return _NOTE_END.sub(lambda match: match[0] + '<notations><tied type="start"/></notations>', text)
 
 
@@ -122,10 +125,7 @@ def _one_unit(text: str) -> str:
 
     def scaled(match: re.Match[str]) -> str:
         nonlocal unit
-        tag = match["tag"]
-        if tag is None:
-            return match[0]
-        value = Fraction(match["value"])
+        tag, value = match["tag"], Fraction(match["value"])
         if tag == "divisions":
             unit = value or unit
             value = common
@@ -141,31 +141,28 @@ def _one_unit(text: str) -> str:
 
 @dataclass(slots=True)
 class _Voice:
-    """The notes of one voice in a bar: (onset, length, text), with what stands between them, in units of the file."""
+    """The notes of one voice in a bar: (onset, length, texts), in units of the file.
+
+    The texts are those of the note and of what stands with it: the rest of its chord, a clef before or after it.
+    """
 
     number: str
     staff: str
-    notes: list[tuple[int, int, str]] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        """Something that stands with the last note: a note of its chord, a clef after it."""
-        onset, length, before = self.notes[-1]
-        self.notes[-1] = (onset, length, before + text)
+    notes: list[tuple[int, int, list[str]]] = field(default_factory=list)
 
 
 def _voice_by_voice(text: str) -> str:
     """The same score with each voice of a bar written to its end before the next begins, where that is not so.
 
-    Verovio takes the notes of a voice that comes back for those of the voice before it, and forgets a <forward> after a
-    clef in the bar. A bar with comments is left alone.
+    Verovio takes the notes of a voice that comes back for those of the voice before it, and now and then forgets a
+    <forward>: rests that are not printed take its place.
     """
     return _MEASURE.sub(lambda match: match[1] + _regrouped(match[2]), text)
 
 
 def _regrouped(bar: str) -> str:
-    turns = [voice for voice, _ in groupby(_VOICE.findall(bar))]
-    forgotten = "<forward" in bar and "<attributes" in bar[max(bar.find("<note"), 0) :]
-    if (len(turns) == len(set(turns)) and not forgotten) or "<!" in bar:
+    turns = [voice for voice, _ in groupby(map(str.strip, _VOICE.findall(bar)))]
+    if len(turns) == len(set(turns)) and "<forward" not in bar:
         return bar
     voices: dict[str, _Voice] = {}
     last: _Voice | None = None
@@ -178,15 +175,15 @@ def _regrouped(bar: str) -> str:
         if match["tag"] != "note":
             now += length if match["tag"] == "forward" else -length
             if last is not None:
-                last.add(between)
+                last.notes[-1][2].append(between)
                 between = ""
         elif last is not None and _CHORD.search(match[0]):
-            last.add(between + match[0])
+            last.notes[-1][2].extend((between, match[0]))
             between = ""
         else:
-            number, staff = (found[1] if (found := tag.search(match[0])) else "" for tag in (_VOICE, _STAFF))
+            number, staff = (found[1].strip() if (found := tag.search(match[0])) else "" for tag in (_VOICE, _STAFF))
             last = voices.setdefault(number, _Voice(number, staff))
-            last.notes.append((now, length, between + match[0]))
+            last.notes.append((now, length, [between, match[0]]))
             between = ""
             now += length
     return "".join(_written(list(voices.values()))) + between + bar[end:]
@@ -197,7 +194,7 @@ def _written(voices: list[_Voice]) -> Iterator[str]:
     for voice in voices:
         yield _backup(now)
         now = 0
-        for onset, length, text in voice.notes:
+        for onset, length, texts in voice.notes:
             if onset < now:
                 yield _backup(now - onset)
             elif onset > now:
@@ -207,7 +204,7 @@ def _written(voices: list[_Voice]) -> Iterator[str]:
                     f'<note print-object="no"><rest/><duration>{onset - now}</duration><voice>{voice.number}</voice>'
                     f"<type>quarter</type>{staff}</note>"
                 )
-            yield text
+            yield from texts
             now = onset + length
 
 
