@@ -34,7 +34,7 @@ from roslin.notation.musicxml import unpacked
 from roslin.notation.scores import decode_xml, read_score, to_mei
 from score_witness import bars_of_musicxml, drawn_ties, onsets_of_musicxml, written_notes
 
-__all__ = ["KINDS", "as_mei", "corpus", "music21_parts", "sample"]
+__all__ = ["KINDS", "as_mei", "corpus", "music21_parts", "parse_with_music21", "sample"]
 
 SEED = 3
 MEI_FILES = 500
@@ -80,7 +80,7 @@ def music21_parts(path: Path, cache: Path | None = None) -> list[list[ScoreNote]
         with gzip.open(place, "rt") as file:
             parts: list[list[Row]] = json.load(file)["parts"]
     else:
-        parts = _parse(path)
+        parts = parse_with_music21(path)
         if place is not None:
             place.parent.mkdir(parents=True, exist_ok=True)
             with gzip.open(place, "wt") as file:
@@ -88,7 +88,8 @@ def music21_parts(path: Path, cache: Path | None = None) -> list[list[ScoreNote]
     return [[_score_note(row) for row in rows] for rows in parts]
 
 
-def _parse(path: Path) -> list[list[Row]]:
+def parse_with_music21(path: Path) -> list[list[Row]]:
+    """The notes of each part, straight from music21."""
     score: Any = import_module("music21.converter").parse(path, forceSource=True, storePickle=False)
     parts = [part for one in getattr(score, "scores", None) or [score] for part in (one.parts or [one])]
     return [[row for element in part.flatten().notes for row in _rows(element)] for part in parts]

@@ -6,14 +6,15 @@ import io
 import zipfile
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roslin import sandbox
-from roslin.errors import FormatError, MelodyError, UnknownNameError
+from roslin.errors import FormatError, MelodyError, NotationError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.notation import kern, mei, musicxml, scores
+from roslin.notation import kern, load, mei, musicxml, scores
 from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
 from roslin.notation.scores import read_score
 
@@ -332,6 +333,42 @@ def test_mei_notes_beyond_the_limits_of_a_melody_are_refused() -> None:
     assert "Flute: notes out of range; expected notes that can be played" in problem(text, "mei")
 
 
+@pytest.mark.parametrize(
+    ("version", "definition", "staff", "inside"),
+    [
+        ("3.0.0", "", 'label="Flute" key.sig="1s" meter.count="3" meter.unit="4" clef.shape="G" clef.line="2"', ""),
+        (
+            "4.0.0",
+            'key.sig="1s" meter.count="3" meter.unit="4"',
+            'clef.shape="G" clef.line="2"',
+            "<label>Flute</label>",
+        ),
+        ("5.0", 'keysig="1s" meter.count="3" meter.unit="4"', "", '<label>Flute</label><clef shape="G" line="2"/>'),
+        (
+            "5.0",
+            "",
+            "",
+            '<label>Flute</label><clef shape="G" line="2"/><keySig sig="1s"/><meterSig count="3" unit="4"/>',
+        ),
+    ],
+)
+def test_mei_of_three_versions(version: str, definition: str, staff: str, inside: str) -> None:
+    """A header in the style of each: the key is @key.sig up to version 4 and @keysig in 5; names and signs may be
+    attributes or elements; the composer stands in <composer>, or is a name with a role."""
+    composer = {"3": "<composer>Ann Other</composer>", "4": "<composer><persName>Ann Other</persName></composer>"}.get(
+        version[0], '<respStmt><persName role="composer">Ann Other</persName></respStmt>'
+    )
+    bar = mei_bar(mei_note("f4") + mei_note("g4", 4, 'accid="s"') + mei_note("g4"))
+    text = f"""<mei xmlns="http://www.music-encoding.org/ns/mei" meiversion="{version}"><meiHead><fileDesc><titleStmt>
+<title>A tune</title>{composer}</titleStmt></fileDesc></meiHead><music><body><mdiv><score><scoreDef {definition}>
+<staffGrp><staffDef n="1" lines="5" {staff}>{inside}</staffDef></staffGrp></scoreDef>
+<section>{bar}</section></score></mdiv></body></music></mei>"""
+    melody = one(text, "mei")
+    assert pitches(melody) == [66, 68, 68]
+    assert (melody.title, melody.composer, melody.voice) == ("A tune", "Ann Other", "Flute")
+    assert (melody.clef, melody.key_signature, melody.metre) == ("G-2", "xF", "3/4")
+
+
 def test_mei_movements_and_separate_parts() -> None:
     score = mei_score(mei_bar(C))
     movement = score[score.index("<mdiv>") : score.index("</body>")]
@@ -597,6 +634,20 @@ def test_mxl_reads_the_score_that_its_container_names() -> None:
 
 def test_mxl_without_a_container_reads_its_first_score() -> None:
     assert one(packed({"a.txt": "", "a.musicxml": GOOD}), "musicxml") == one(GOOD, "musicxml")
+
+
+def test_mxl_inside_a_zip_archive(tmp_path: Path) -> None:
+    inner = packed({"META-INF/container.xml": CONTAINER, "score.xml": GOOD})
+    path = tmp_path / "scores.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.mxl", inner)
+        archive.writestr("b.mxl", packed({"no-container.musicxml": GOOD}))
+        archive.writestr("c.mei", mei_score(mei_bar(C)))
+    assert [melody.notation for melody in load(path)] == ["musicxml", "musicxml", "mei"]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.mxl", inner[:80])
+    with pytest.raises(NotationError, match="broken archive; expected a compressed MusicXML file"):
+        load(path)
 
 
 def test_mxl_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
