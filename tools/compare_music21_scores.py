@@ -24,11 +24,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation import kern, musicxml
 from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
 from roslin.notation.musicxml import unpacked
 from roslin.notation.scores import decode_xml, read_score, to_mei
@@ -237,6 +239,9 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, help="a folder for what music21 reads")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # music21 warns about what it repairs
+    for reader in (kern, musicxml):
+        # Each file is read twice, with ties merged and apart, and converted once.
+        reader.to_mei = lru_cache(maxsize=1)(to_mei)  # type: ignore[attr-defined]
     through_mei = arguments.kind == "mei"
     files = sample(arguments.kind, arguments.count or (MEI_FILES if through_mei else None))
     outcomes = [compare(kind, path, arguments.cache, through_mei=through_mei) for kind, path in files]
