@@ -218,8 +218,8 @@ def report(outcomes: list[Outcome]) -> str:
     }
     lines = [f"Of {count} files:", ""]
     lines += [f"- {number} ({number / count:.1%}) {what}" for what, number in figures.items()]
-    lines += ["", "| cause | files | who is right |", "|---|---|---|"]
     causes = Counter(outcome.cause for outcome in outcomes if outcome.cause)
+    lines += ["", "| cause | files | who is right |", "|---|---|---|"] if causes else []
     lines += [f"| {cause} | {number} | {CAUSES[cause]} |" for cause, number in causes.most_common()]
     lines.append("")
     for outcome in outcomes:

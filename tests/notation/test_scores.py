@@ -494,6 +494,17 @@ def test_musicxml_a_voice_that_starts_late() -> None:
     assert notes(one(xml_score([bar]), "musicxml")) == [(0, 3, 72), (0.5, 2.5, 60)]
 
 
+def test_musicxml_a_bar_that_starts_with_a_gap() -> None:
+    gap = "<forward><duration>1</duration><voice>1</voice></forward>"
+    bars = [
+        attributes(2) + gap + xml_note("C5", 1, "<type>eighth</type>"),
+        xml_note("D5", 6, "<type>half</type><dot/>"),
+    ]
+    melody = one(xml_score(bars), "musicxml")
+    assert notes(melody) == [(0.5, 0.5, 72), (1, 3, 74)]
+    assert (melody.metre, melody.clef) == ("3/4", "G-2")
+
+
 @pytest.mark.parametrize(
     "printed", ["", "<accidental/>", "<accidental></accidental>", '<accidental cautionary="yes">natural</accidental>']
 )

@@ -166,9 +166,11 @@ def _regrouped(bar: str) -> str:
         return bar
     voices: dict[str, _Voice] = {}
     last: _Voice | None = None
-    now = end = 0
+    first = _EVENT.search(bar)
+    start = end = first.start() if first else len(bar)
+    now = 0
     between = ""
-    for match in _EVENT.finditer(bar):
+    for match in _EVENT.finditer(bar, start):
         between += bar[end : match.start()]
         end = match.end()
         length = int(found[1]) if (found := _DURATION.search(match[0])) else 0
@@ -186,7 +188,7 @@ def _regrouped(bar: str) -> str:
             last.notes.append((now, length, [between, match[0]]))
             between = ""
             now += length
-    return "".join(_written(list(voices.values()))) + between + bar[end:]
+    return bar[:start] + "".join(_written(list(voices.values()))) + between + bar[end:]
 
 
 def _written(voices: list[_Voice]) -> Iterator[str]:
