@@ -1,4 +1,4 @@
-"""Three ways to read scores, on the same real files: Roslin (through verovio), partitura and music21.
+"""Three ways to read scores, on the same real files: Roslin (MusicXML and **kern through verovio), partitura and music21.
 
     .venv/bin/python tools/compare_score_libraries.py               60 MusicXML and 60 **kern files, and MEI of them all
     .venv/bin/python tools/compare_score_libraries.py --count 10    fewer
@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60, help="files of each kind")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # the libraries warn about what they repair
-    libraries: dict[str, Callable[[Path, str], int]] = {"Roslin, through verovio": roslin_notes}
+    libraries: dict[str, Callable[[Path, str], int]] = {"Roslin": roslin_notes}
     if find_spec("partitura") is None:
         sys.stdout.write("partitura is not installed: its rows are missing\n\n")
     else:
