@@ -1,4 +1,4 @@
-"""Three ways to read scores, on the same real files: Roslin (MusicXML and **kern through verovio), partitura and music21.
+"""Three ways to read scores, on the same real files: Roslin (through verovio but for MEI), partitura and music21.
 
     .venv/bin/python tools/compare_score_libraries.py               60 MusicXML and 60 **kern files, and MEI of them all
     .venv/bin/python tools/compare_score_libraries.py --count 10    fewer
