@@ -6,15 +6,17 @@ import io
 import zipfile
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roslin import sandbox
-from roslin.errors import FormatError, MelodyError, UnknownNameError
+from roslin.errors import FormatError, MelodyError, NotationError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.notation import kern, mei, musicxml, scores
-from roslin.notation.scores import Pitch, ScoreNote, merge_ties, read_score
+from roslin.notation import kern, load, mei, musicxml, scores
+from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
+from roslin.notation.scores import read_score
 
 QUARTER = TICKS_PER_QUARTER
 
@@ -124,6 +126,21 @@ def test_a_tie_over_a_gap_or_to_another_pitch_joins_nothing() -> None:
     assert len(merge_ties([note(0, 28, tied=True), note(1, 28), note(2, 28)])) == 2
     (joined,) = merge_ties([note(0, 28, tied=True), note(1, 28, tied=True, held=True), note(2, 28, held=True)])
     assert joined.duration == 3
+
+
+def test_a_tie_without_an_end_goes_on_in_another_voice_of_the_staff_where_its_own_has_no_such_note() -> None:
+    def note(onset: int, layer: int, *, tied: bool = False) -> ScoreNote:
+        return ScoreNote(Fraction(onset), Fraction(1), Pitch(28, 0), layer, tied=tied)
+
+    (joined,) = merge_ties([note(0, 1, tied=True), note(1, 2)])
+    assert joined.duration == 2
+    first, own, other = note(0, 1, tied=True), note(1, 1), note(1, 2)
+    assert merge_ties([first, other, own]) == [first, other]
+
+
+def test_tied_notes_stay_apart_when_asked() -> None:
+    text = mei_score(mei_bar(mei_note("c4", 1, 'tie="i"')) + mei_bar(mei_note("c4", 1, 'tie="t"')))
+    assert notes(one(text, "mei", tied_apart=True)) == [(0, 4, 60), (4, 4, 60)]
 
 
 def test_mei_graces_take_no_time() -> None:
@@ -316,6 +333,42 @@ def test_mei_notes_beyond_the_limits_of_a_melody_are_refused() -> None:
     assert "Flute: notes out of range; expected notes that can be played" in problem(text, "mei")
 
 
+@pytest.mark.parametrize(
+    ("version", "definition", "staff", "inside"),
+    [
+        ("3.0.0", "", 'label="Flute" key.sig="1s" meter.count="3" meter.unit="4" clef.shape="G" clef.line="2"', ""),
+        (
+            "4.0.0",
+            'key.sig="1s" meter.count="3" meter.unit="4"',
+            'clef.shape="G" clef.line="2"',
+            "<label>Flute</label>",
+        ),
+        ("5.0", 'keysig="1s" meter.count="3" meter.unit="4"', "", '<label>Flute</label><clef shape="G" line="2"/>'),
+        (
+            "5.0",
+            "",
+            "",
+            '<label>Flute</label><clef shape="G" line="2"/><keySig sig="1s"/><meterSig count="3" unit="4"/>',
+        ),
+    ],
+)
+def test_mei_of_three_versions(version: str, definition: str, staff: str, inside: str) -> None:
+    """A header in the style of each: the key is @key.sig up to version 4 and @keysig in 5; names and signs may be
+    attributes or elements; the composer stands in <composer>, or is a name with a role."""
+    composer = {"3": "<composer>Ann Other</composer>", "4": "<composer><persName>Ann Other</persName></composer>"}.get(
+        version[0], '<respStmt><persName role="composer">Ann Other</persName></respStmt>'
+    )
+    bar = mei_bar(mei_note("f4") + mei_note("g4", 4, 'accid="s"') + mei_note("g4"))
+    text = f"""<mei xmlns="http://www.music-encoding.org/ns/mei" meiversion="{version}"><meiHead><fileDesc><titleStmt>
+<title>A tune</title>{composer}</titleStmt></fileDesc></meiHead><music><body><mdiv><score><scoreDef {definition}>
+<staffGrp><staffDef n="1" lines="5" {staff}>{inside}</staffDef></staffGrp></scoreDef>
+<section>{bar}</section></score></mdiv></body></music></mei>"""
+    melody = one(text, "mei")
+    assert pitches(melody) == [66, 68, 68]
+    assert (melody.title, melody.composer, melody.voice) == ("A tune", "Ann Other", "Flute")
+    assert (melody.clef, melody.key_signature, melody.metre) == ("G-2", "xF", "3/4")
+
+
 def test_mei_movements_and_separate_parts() -> None:
     score = mei_score(mei_bar(C))
     movement = score[score.index("<mdiv>") : score.index("</body>")]
@@ -405,6 +458,51 @@ def test_musicxml_tuplets_without_brackets_and_changing_divisions() -> None:
     flute, clarinet = (record.melody_or_raise() for record in read_score(xml_score(first, other).encode(), "musicxml"))
     assert [round(3 * onset) for onset, _, _ in notes(flute)] == [0, 3, 4, 5, 6, 12]
     assert [onset for onset, _, _ in notes(clarinet)] == [0, 1, 2, 4]
+
+
+def in_voice(number: int, note: str) -> str:
+    return note.replace("<voice>1", f"<voice>{number}")
+
+
+def test_musicxml_voices_that_take_turns_in_a_bar() -> None:
+    # Voice 1 comes back after voice 2 without a <backup>, as some programs write it.
+    bar = (
+        attributes()
+        + xml_note("C5", 1)
+        + "<backup><duration>1</duration></backup>"
+        + in_voice(2, xml_note("C4", 1))
+        + "<direction/>"
+        + xml_note("D5", 1, "<type>quarter</type>")
+        + xml_note("F5", 1, "<type>quarter</type>", "<chord/>")
+        + "<backup><duration>1</duration></backup><forward><duration>1</duration></forward>"
+        + in_voice(2, xml_note("D4", 1))
+    )
+    melody = one(xml_score([bar, xml_note("E5", 3)]), "musicxml")
+    assert notes(melody) == [(0, 1, 72), (0, 1, 60), (1, 1, 77), (1, 1, 74), (2, 1, 62), (3, 3, 76)]
+    assert melody.notes["voice"].tolist() == [0, 1, 0, 0, 1, 0]
+
+
+def test_musicxml_a_voice_that_starts_late() -> None:
+    clef = "<attributes><clef><sign>F</sign><line>4</line></clef></attributes>"
+    bar = (
+        attributes(2)
+        + xml_note("C5", 6, "<type>half</type><dot/>")
+        + clef
+        + "<backup><duration>6</duration></backup><forward><duration>1</duration><voice>2</voice></forward>"
+        + in_voice(2, xml_note("C4", 5))
+    )
+    assert notes(one(xml_score([bar]), "musicxml")) == [(0, 3, 72), (0.5, 2.5, 60)]
+
+
+def test_musicxml_a_bar_that_starts_with_a_gap() -> None:
+    gap = "<forward><duration>1</duration><voice>1</voice></forward>"
+    bars = [
+        attributes(2) + gap + xml_note("C5", 1, "<type>eighth</type>"),
+        xml_note("D5", 6, "<type>half</type><dot/>"),
+    ]
+    melody = one(xml_score(bars), "musicxml")
+    assert notes(melody) == [(0.5, 0.5, 72), (1, 3, 74)]
+    assert (melody.metre, melody.clef) == ("3/4", "G-2")
 
 
 @pytest.mark.parametrize(
@@ -547,6 +645,20 @@ def test_mxl_reads_the_score_that_its_container_names() -> None:
 
 def test_mxl_without_a_container_reads_its_first_score() -> None:
     assert one(packed({"a.txt": "", "a.musicxml": GOOD}), "musicxml") == one(GOOD, "musicxml")
+
+
+def test_mxl_inside_a_zip_archive(tmp_path: Path) -> None:
+    inner = packed({"META-INF/container.xml": CONTAINER, "score.xml": GOOD})
+    path = tmp_path / "scores.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.mxl", inner)
+        archive.writestr("b.mxl", packed({"no-container.musicxml": GOOD}))
+        archive.writestr("c.mei", mei_score(mei_bar(C)))
+    assert [melody.notation for melody in load(path)] == ["musicxml", "musicxml", "mei"]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.mxl", inner[:80])
+    with pytest.raises(NotationError, match="broken archive; expected a compressed MusicXML file"):
+        load(path)
 
 
 def test_mxl_refusals(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,28 +1,30 @@
-"""Damaged scores of every kind: a melody or a located problem, never another exception, and never a hang.
+"""Damaged scores of every kind: a melody or a located problem, no other exception, no hang, no flood of memory.
 
 Each seed is mutated in its text, its zip archive in its bytes. What reaches verovio may crash it: that must cost one
-refusal. Strict and lenient reading are asked in turn.
+refusal. Strict and lenient reading are asked in turn. For each file the reader has five seconds and verovio five, and
+the reader may take no more than `MEMORY_BYTES` on top of what the process has; verovio's worker has its own limit.
 """
 
 from __future__ import annotations
 
 import io
 import random
-import signal
+import resource
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from pathlib import Path
 
 import pytest
+from tests.fuzzing import HANG_SECONDS, no_hang
 
 from roslin import sandbox
 from roslin.melody import Melody
-from roslin.notation import kern, mei, musicxml
+from roslin.notation import kern, mei, musicxml, scores
 from roslin.notation.scores import read_score, to_mei
 
 MUTATED_FILES = 200
-HANG_SECONDS = 5
+MEMORY_BYTES = 256 * 2**20
 
 KERN = """!!!COM: Other, Ann
 !!!OTL: A tune
@@ -127,17 +129,15 @@ PIECES = {
 
 
 @contextmanager
-def alarm(what: str) -> Iterator[None]:
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"no answer within {HANG_SECONDS} s: {what[:500]}")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(HANG_SECONDS)
+def little_memory() -> Iterator[None]:
+    """Whatever asks for more than `MEMORY_BYTES` of new memory gets a MemoryError, and fails its test."""
+    before, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY_BYTES, hard))
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        resource.setrlimit(resource.RLIMIT_AS, (before, hard))
 
 
 def mutated(text: str, pieces: list[str], chance: random.Random) -> str:
@@ -162,7 +162,7 @@ def mutated(text: str, pieces: list[str], chance: random.Random) -> str:
 
 def answers(data: bytes, kind: str, *, strict: bool) -> None:
     """A melody or a problem for each record; a problem of broken text has a line."""
-    with alarm(repr(data)):
+    with no_hang(), little_memory():
         records = read_score(data, kind, strict=strict)
     assert records
     for record in records:
@@ -176,6 +176,12 @@ def answers(data: bytes, kind: str, *, strict: bool) -> None:
             assert isinstance(record.melody, Melody)
             assert len(record.melody)
             assert not (strict and record.problems)
+
+
+def test_the_limit_on_memory_works() -> None:
+    with pytest.raises(MemoryError), little_memory():
+        bytearray(2 * MEMORY_BYTES)
+    assert bytearray(2 * MEMORY_BYTES)
 
 
 @pytest.mark.parametrize("kind", ["kern", "musicxml", "mei"])
@@ -211,6 +217,21 @@ def test_damaged_musicxml_values() -> None:
         answers(text.encode(), "musicxml", strict=number % 2 == 0)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        MUSICXML + "<!-- " + "<measure> <note " * 200_000 + "-->",
+        MUSICXML.replace("<duration>6<", f"<duration>{'9' * 10_000}<"),
+        MUSICXML.replace("<voice>1<", f"<voice>{' ' * 300_000}1{' ' * 300_000}x<", 1),
+        MUSICXML.replace("<voice>2<", f"<voice>1</voice><!-- <voice>2 --><![CDATA[{'<note>' * 100_000}]]><voice>2<"),
+        MUSICXML.replace("<chord/>", "<chord/>" * 100_000),
+    ],
+    ids=["comment", "digits", "spaces", "text", "chords"],
+)
+def test_musicxml_made_to_be_slow(text: str) -> None:
+    answers(text.encode(), "musicxml", strict=False)
+
+
 def test_damaged_archives() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -239,7 +260,10 @@ def test_detection_stands_any_bytes() -> None:
                 assert module.matches(bytes(data[:4096])) in (True, False)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _close_worker() -> Iterator[None]:
-    yield
-    sandbox.shared_worker().close()
+@pytest.fixture(autouse=True)
+def _impatient_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Verovio gets as long as the reader, and all the memory that its own limit allows."""
+    with sandbox.Worker(HANG_SECONDS) as worker:
+        worker.call("to_mei", {"data": MUSICXML, "format": "xml", "options": {}})
+        monkeypatch.setattr(scores, "shared_worker", lambda: worker)
+        yield

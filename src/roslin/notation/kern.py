@@ -13,15 +13,14 @@ instruments (`*ITr`), whose written pitch is to be had with `written_pitch`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import BinaryIO
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.notation import mei
+from roslin.notation.mei.notes import Pitch
 from roslin.notation.record import Record
-from roslin.notation.scores import Part, Pitch, Selection, decode_xml, read_stream, refusal, to_mei
+from roslin.notation.scores import Selection, decode_xml, reader, refusal, to_mei
 
 __all__ = ["MAX_SPINES", "matches", "read"]
 
@@ -43,23 +42,6 @@ def matches(head: bytes) -> bool:
     return first.startswith(b"**") and b"**kern" in first.split(b"\t")
 
 
-def read(
-    stream: BinaryIO,
-    *,
-    strict: bool,
-    part: Part | None = None,
-    voice: int | None = None,
-    written_pitch: bool = False,
-) -> Iterator[Record]:
-    """A record for each spine of notes, the highest first; see `scores.read_score`."""
-    selection = Selection(part, voice, written_pitch)
-    try:
-        records = _read(_text(read_stream(stream)), selection, strict=strict)
-    except NotationError as error:
-        records = [Record(None, (error.problem,))]
-    yield from records
-
-
 def _text(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
@@ -68,7 +50,8 @@ def _text(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
+def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
+    text = _text(data)
     table = _Table()
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
@@ -96,6 +79,9 @@ def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
         placed=False,
         sounding=lambda id: _pitch_at(lines, id),
     )
+
+
+read = reader(_read)
 
 
 def _pitch_at(lines: list[str], id: str) -> Pitch | None:

@@ -2,8 +2,9 @@
 
 The XML is checked here first, so that broken or unsafe XML is refused with its line and column and never reaches
 verovio. What verovio cannot do is done before: one unit of time for the whole score (its MEI has a single unit for all
-parts), pitches as they sound whatever accidental is printed, and a score written bar by bar (`score-timewise`) turned
-into one written part by part. Afterwards the notes are counted on both sides; if any were lost, every record says so.
+parts), pitches as they sound whatever accidental is printed, the voices of a bar one after another, and a score written
+bar by bar (`score-timewise`) turned into one written part by part. Afterwards the notes are counted on both sides; if
+any were lost, every record says so.
 
 A compressed file is a zip archive. It is refused by the limits below, all of them checked while it is unpacked, not
 only against what the archive says of itself.
@@ -18,27 +19,27 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import BinaryIO
+from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.notation import mei
 from roslin.notation.record import Record
 from roslin.notation.scores import (
     MAX_FILE_BYTES,
     Element,
-    Part,
     Selection,
     decode_xml,
     first_elements,
     parse_xml,
-    read_stream,
+    reader,
     refusal,
     to_mei,
 )
 
-__all__ = ["MAX_MEMBERS", "MAX_RATIO", "MAX_UNPACKED_BYTES", "matches", "read"]
+__all__ = ["MAX_MEMBERS", "MAX_RATIO", "MAX_UNPACKED_BYTES", "matches", "read", "unpacked"]
 
 MAX_UNPACKED_BYTES = MAX_FILE_BYTES
 MAX_MEMBERS = 1000  # of an archive: a score and perhaps some pictures
@@ -51,18 +52,22 @@ _MXL_TYPE = b"application/vnd.recordare.musicxml"
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
 
-_ACCIDENTALS = re.compile(
-    r"(?P<kept><!--.*?-->|<!\[CDATA\[.*?\]\]>)|<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)", re.DOTALL
+_NOT_MUSIC = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[(?P<text>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.DOTALL
 )
+_ACCIDENTALS = re.compile(r"<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)")
 _NOTE_END = re.compile(
     r"<note[\s>](?:(?!</note).)*?<tie\s[^>]*[\"']start[\"'](?:(?!</note|<tied).)*(?=</note)", re.DOTALL
 )
 _TIMES = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>"
-    r"|<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]+(?:\.[0-9]*)?)\s*</(?P=tag)\s*>"
-    r"|<part\b",
-    re.DOTALL,
+    r"<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]{1,9}(?:\.[0-9]{0,9})?)\s*</(?P=tag)\s*>"
 )
+_MEASURE = re.compile(r"(<measure\b[^>]*(?<!/)>)(.*?)(?=</measure)", re.DOTALL)
+_EVENT = re.compile(r"<(?P<tag>note|backup|forward)(?:\s[^>]*)?(?<!/)>.*?</(?P=tag)\s*>", re.DOTALL)
+_DURATION = re.compile(r"<duration(?:\s[^>]*)?>\s*([0-9]{1,9})\s*<")
+_VOICE = re.compile(r"<voice(?:\s[^>]*)?>([^<]*)<")
+_STAFF = re.compile(r"<staff(?:\s[^>]*)?>([^<]*)<")
+_CHORD = re.compile(r"<chord[\s/>]")
 
 
 def matches(head: bytes) -> bool:
@@ -73,32 +78,16 @@ def matches(head: bytes) -> bool:
     return bool(names) and names[0] in _ROOTS
 
 
-def read(
-    stream: BinaryIO,
-    *,
-    strict: bool,
-    part: Part | None = None,
-    voice: int | None = None,
-    written_pitch: bool = False,
-) -> Iterator[Record]:
-    """A record for each staff; see `scores.read_score`."""
-    selection = Selection(part, voice, written_pitch)
-    try:
-        data = read_stream(stream)
-        records = _read(decode_xml(_unpacked(data) if data.startswith(_ZIP) else data), selection, strict=strict)
-    except NotationError as error:
-        records = [Record(None, (error.problem,))]
-    yield from records
-
-
-def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
+def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
+    text = decode_xml(unpacked(data))
     counts: Counter[str] = Counter()
     root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
     if not counts["pitch"]:
         raise refusal("no notes", "at least one note with a pitch", "none", root.line)
     if root.tag == "score-timewise":
         text = _partwise(text)
-    document = mei.tree(decode_xml(to_mei(_one_unit(_as_it_sounds(text)), "xml").encode()))
+    text = _voice_by_voice(_one_unit(_as_it_sounds(_only_music(text))))
+    document = mei.tree(decode_xml(to_mei(text, "xml").encode()))
     found = mei.pitched_notes(document)
     lost: tuple[Problem, ...] = ()
     if found != counts["pitch"]:
@@ -106,12 +95,20 @@ def _read(text: str, selection: Selection, *, strict: bool) -> list[Record]:
     return mei.read_tree(document, "musicxml", selection, strict=strict, problems=lost, placed=False)
 
 
+read = reader(_read)
+
+
+def _only_music(text: str) -> str:
+    """The same score without comments and the like, so that what looks like an element below is one."""
+    return _NOT_MUSIC.sub(lambda match: escape(match["text"] or ""), text)
+
+
 def _as_it_sounds(text: str) -> str:
     """The same score with the alteration and the ties of the sound, where verovio takes those of the print.
 
     It prefers an <accidental>, even an empty one, to <alter>; and it knows a tie by <tied> only, not by <tie>.
     """
-    text = _ACCIDENTALS.sub(lambda match: match["kept"] or "", text)
+    text = _ACCIDENTALS.sub("", text)
     return _NOTE_END.sub(lambda match: match[0] + '<notations><tied type="start"/></notations>', text)
 
 
@@ -128,10 +125,7 @@ def _one_unit(text: str) -> str:
 
     def scaled(match: re.Match[str]) -> str:
         nonlocal unit
-        tag = match["tag"]
-        if tag is None:
-            return match[0]
-        value = Fraction(match["value"])
+        tag, value = match["tag"], Fraction(match["value"])
         if tag == "divisions":
             unit = value or unit
             value = common
@@ -140,6 +134,84 @@ def _one_unit(text: str) -> str:
         return f"<{tag}{match['rest'] or ''}>{round(value)}</{tag}>"
 
     return _TIMES.sub(scaled, text)
+
+
+# Bars in which voices take turns
+
+
+@dataclass(slots=True)
+class _Voice:
+    """The notes of one voice in a bar: (onset, length, texts), in units of the file.
+
+    The texts are those of the note and of what stands with it: the rest of its chord, a clef before or after it.
+    """
+
+    number: str
+    staff: str
+    notes: list[tuple[int, int, list[str]]] = field(default_factory=list)
+
+
+def _voice_by_voice(text: str) -> str:
+    """The same score with each voice of a bar written to its end before the next begins, where that is not so.
+
+    Verovio takes the notes of a voice that comes back for those of the voice before it, and now and then forgets a
+    <forward>: rests that are not printed take its place.
+    """
+    return _MEASURE.sub(lambda match: match[1] + _regrouped(match[2]), text)
+
+
+def _regrouped(bar: str) -> str:
+    turns = [voice for voice, _ in groupby(map(str.strip, _VOICE.findall(bar)))]
+    if len(turns) == len(set(turns)) and "<forward" not in bar:
+        return bar
+    voices: dict[str, _Voice] = {}
+    last: _Voice | None = None
+    first = _EVENT.search(bar)
+    start = end = first.start() if first else len(bar)
+    now = 0
+    between = ""
+    for match in _EVENT.finditer(bar, start):
+        between += bar[end : match.start()]
+        end = match.end()
+        length = int(found[1]) if (found := _DURATION.search(match[0])) else 0
+        if match["tag"] != "note":
+            now += length if match["tag"] == "forward" else -length
+            if last is not None:
+                last.notes[-1][2].append(between)
+                between = ""
+        elif last is not None and _CHORD.search(match[0]):
+            last.notes[-1][2].extend((between, match[0]))
+            between = ""
+        else:
+            number, staff = (found[1].strip() if (found := tag.search(match[0])) else "" for tag in (_VOICE, _STAFF))
+            last = voices.setdefault(number, _Voice(number, staff))
+            last.notes.append((now, length, [between, match[0]]))
+            between = ""
+            now += length
+    return bar[:start] + "".join(_written(list(voices.values()))) + between + bar[end:]
+
+
+def _written(voices: list[_Voice]) -> Iterator[str]:
+    now = 0
+    for voice in voices:
+        yield _backup(now)
+        now = 0
+        for onset, length, texts in voice.notes:
+            if onset < now:
+                yield _backup(now - onset)
+            elif onset > now:
+                staff = f"<staff>{voice.staff}</staff>" if voice.staff else ""
+                # The type is there because verovio takes a rest without one for a bar of rest; the duration counts.
+                yield (
+                    f'<note print-object="no"><rest/><duration>{onset - now}</duration><voice>{voice.number}</voice>'
+                    f"<type>quarter</type>{staff}</note>"
+                )
+            yield from texts
+            now = onset + length
+
+
+def _backup(length: int) -> str:
+    return f"<backup><duration>{length}</duration></backup>" if length else ""
 
 
 # A score written bar by bar
@@ -170,8 +242,10 @@ def _xml(element: Element) -> Iterator[str]:
 # Compressed files
 
 
-def _unpacked(data: bytes) -> bytes:
-    """The score in an archive: the first one that its container names, or else its first XML file."""
+def unpacked(data: bytes) -> bytes:
+    """The score in an archive: the first that its container names, or else its first XML file. XML is left as it is."""
+    if not data.startswith(_ZIP):
+        return data
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()

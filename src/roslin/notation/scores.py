@@ -1,8 +1,7 @@
-"""What the readers of scores (MusicXML, MEI, Humdrum) share: safe XML, the way to MEI, and notes in exact time.
+"""What the readers of scores (MusicXML, MEI, Humdrum) share: safe XML, the way to MEI, and what to take of a score.
 
 A score becomes one melody for each staff. MusicXML and Humdrum are turned into MEI by verovio, in the worker process of
-`sandbox`, because verovio can crash; `mei` reads the MEI. Time is a `Fraction` of quarter notes until the very end, so
-that no rounding adds up; pitch is a letter, an octave and an alteration, so that spelling survives transposition.
+`sandbox`, because verovio can crash; `mei` reads the MEI.
 
 A file is not trusted. Everything here has a limit, a module constant that can be set: the bytes of a file, the elements
 of a document and how deep they lie inside each other. A document type with declarations of its own is refused before
@@ -16,12 +15,10 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, Problem, UnknownNameError
-from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
 from roslin.notation.record import Record
 from roslin.notation.sources import read_all
 from roslin.sandbox import SandboxError, shared_worker
@@ -31,15 +28,13 @@ __all__ = [
     "MAX_ELEMENTS",
     "MAX_FILE_BYTES",
     "Element",
-    "Pitch",
-    "ScoreNote",
+    "Reader",
     "Selection",
     "decode_xml",
     "first_elements",
-    "merge_ties",
     "parse_xml",
     "read_score",
-    "read_stream",
+    "reader",
     "refusal",
     "to_mei",
 ]
@@ -48,43 +43,43 @@ MAX_FILE_BYTES = 64 * 2**20
 MAX_ELEMENTS = 3_000_000  # at most 373,296 in music21's corpus
 MAX_DEPTH = 100
 
-Part = str | int
-
 
 def read_score(
     data: bytes,
     kind: str,
     *,
     strict: bool = True,
-    part: Part | None = None,
+    part: str | int | None = None,
     voice: int | None = None,
     written_pitch: bool = False,
+    tied_apart: bool = False,
 ) -> list[Record]:
     """One record for each staff of a score; `kind` is "musicxml" (also compressed), "mei" or "kern".
 
-    `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
-    in each of them, by its number from 0. Transposing instruments sound as they sound, with `written_pitch` as written.
+    `part`, `voice`, `written_pitch` and `tied_apart` are those of `Selection`.
     """
-    from roslin.notation import kern, mei, musicxml
+    from roslin.notation import kern, mei, musicxml  # they all need this module
 
-    readers: dict[str, Callable[..., Iterator[Record]]] = {
-        "musicxml": musicxml.read,
-        "mei": mei.read,
-        "kern": kern.read,
-    }
+    readers = {"musicxml": musicxml.read, "mei": mei.read, "kern": kern.read}
     if kind not in readers:
         raise UnknownNameError("kind of score", kind, readers)
-    stream = io.BytesIO(data)
-    return list(readers[kind](stream, strict=strict, part=part, voice=voice, written_pitch=written_pitch))
+    selection = Selection(part, voice, written_pitch, tied_apart)
+    return list(readers[kind](io.BytesIO(data), strict=strict, selection=selection))
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which staves and voices are wanted, and at which pitch."""
+    """Which staves and voices are wanted, and how.
 
-    part: Part | None = None
+    `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
+    in each of them, by its number from 0. Transposing instruments sound as they sound, with `written_pitch` as written.
+    Tied notes are joined; with `tied_apart` every written note stays one.
+    """
+
+    part: str | int | None = None
     voice: int | None = None
     written_pitch: bool = False
+    tied_apart: bool = False
 
     def chosen(self, names: list[str]) -> list[int]:
         """The places of the wanted staves in a list of their names."""
@@ -101,9 +96,31 @@ class Selection:
         return places
 
 
-def read_stream(stream: BinaryIO) -> bytes:
-    """A whole file, if it is no larger than `MAX_FILE_BYTES`."""
-    return read_all(stream, MAX_FILE_BYTES)
+_EVERYTHING = Selection()
+
+
+class Reader(Protocol):
+    """What every format of scores has: a stream to records."""
+
+    def __call__(self, stream: BinaryIO, *, strict: bool, selection: Selection = ...) -> Iterator[Record]:
+        """A record for each wanted staff."""
+
+
+class _ReadBytes(Protocol):
+    def __call__(self, data: bytes, selection: Selection, *, strict: bool) -> list[Record]: ...
+
+
+def reader(read_bytes: _ReadBytes) -> Reader:
+    """The reader of a format, from what reads a whole file: a file that is refused is one record, with its problem."""
+
+    def read(stream: BinaryIO, *, strict: bool, selection: Selection = _EVERYTHING) -> Iterator[Record]:
+        try:
+            records = read_bytes(read_all(stream, MAX_FILE_BYTES), selection, strict=strict)
+        except NotationError as error:
+            records = [Record(None, (error.problem,))]
+        yield from records
+
+    return read
 
 
 def refusal(reason: str, expected: str, found: str, line: int = 0, column: int = 0) -> NotationError:
@@ -271,113 +288,3 @@ class _TreeParser:
 
     def _characters(self, text: str) -> None:
         self._open[-1].text += text
-
-
-# Pitch
-
-
-_SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # C D E F G A B above C
-_BASE40 = (2, 8, 14, 19, 25, 31, 37)  # as in melody.base40_from_midi: C is 2 above a multiple of 40
-_USUAL_STEPS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)  # letters for 0 to 11 semitones
-
-
-@dataclass(frozen=True, slots=True)
-class Pitch:
-    """A spelled pitch: `step` counts letters from C in octave 0 (middle C is 28), `alteration` semitones."""
-
-    step: int
-    alteration: int
-
-    @property
-    def midi(self) -> int:
-        """60 is middle C."""
-        octave, letter = divmod(self.step, 7)
-        return 12 * (octave + 1) + _SEMITONES[letter] + self.alteration
-
-    @property
-    def base40(self) -> int:
-        """162 is middle C. Beyond double sharps and flats there is no number: that of the usual spelling is taken."""
-        octave, letter = divmod(self.step, 7)
-        if abs(self.alteration) <= 2:
-            return 40 * octave + _BASE40[letter] + self.alteration
-        return int(base40_from_midi(self.midi))
-
-    def moved(self, semitones: int, steps: int | None) -> Pitch:
-        """Transposed by semitones and letters; without a number of letters, by those usual for the interval."""
-        if steps is None:
-            octaves, rest = divmod(abs(semitones), 12)
-            steps = (7 * octaves + _USUAL_STEPS[rest]) * (1 if semitones >= 0 else -1)
-        step = self.step + steps
-        return Pitch(step, self.midi + semitones - Pitch(step, 0).midi)
-
-
-# Time
-
-
-@dataclass(slots=True)
-class ScoreNote:
-    """A note of a staff; onset and duration in quarter notes.
-
-    `tied`: a tie leaves it, to the note with the id `tied_to` where that is known; `held`: one arrives. `bar` counts
-    bars from the start; `starts_bar` and `ends_bar`: it is the first or the last in its voice there.
-    """
-
-    onset: Fraction
-    duration: Fraction
-    pitch: Pitch
-    layer: int
-    is_grace: bool = False
-    id: str = ""
-    tied: bool = False
-    held: bool = False
-    tied_to: str = ""
-    bar: int = 0
-    starts_bar: bool = False
-    ends_bar: bool = False
-
-    @property
-    def end(self) -> Fraction:
-        """When it stops sounding."""
-        return self.onset + self.duration
-
-    def row(self, voice: int) -> tuple[int, int, int, int, bool, int, int]:
-        """The row of a note table. Both ends are rounded, not the length: no error can grow."""
-        onset, end = round(self.onset * TICKS_PER_QUARTER), round(self.end * TICKS_PER_QUARTER)
-        length = max(end - onset, 0 if self.is_grace else 1)
-        return (onset, length, self.pitch.midi, self.pitch.base40, self.is_grace, voice, 0)
-
-
-def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
-    """Join each tied note with the one that goes on: where it ends, at its pitch, with a tie arriving.
-
-    Where no tie arrives, the next note of the same voice will do: many files leave out the ends of ties. A voice that
-    does not fill its bar leaves a gap before the next; a tie that names its end reaches over that. A tie over more
-    (into a second ending) or to another pitch joins nothing: its notes stay two.
-    """
-    arriving: dict[tuple[Fraction, int], list[ScoreNote]] = {}
-    named: dict[str, ScoreNote] = {}
-    for note in notes:
-        if not note.is_grace:
-            arriving.setdefault((note.onset, note.pitch.midi), []).append(note)
-            named[note.id] = note
-    joined: set[int] = set()
-    whole: dict[int, ScoreNote] = {}  # the first note of the chain that a held note has joined
-    for note in sorted((n for n in notes if n.tied and not n.is_grace), key=lambda n: n.onset):
-        following = [n for n in arriving.get((note.end, note.pitch.midi), ()) if id(n) not in joined]
-        candidates = [n for n in following if n.held] or [n for n in following if n.layer == note.layer]
-        if not candidates and note.tied_to in named and _goes_on(note, named[note.tied_to]):
-            candidates = [n for n in (named[note.tied_to],) if id(n) not in joined]
-        if candidates:
-            target = min(candidates, key=lambda n: (n.id != note.tied_to, n.layer != note.layer))
-            joined.add(id(target))
-            whole[id(target)] = whole.get(id(note), note)
-    for note in notes:
-        if id(note) in joined:
-            start = whole[id(note)]
-            start.duration = max(start.duration, note.end - start.onset)
-    return [note for note in notes if id(note) not in joined]
-
-
-def _goes_on(note: ScoreNote, target: ScoreNote) -> bool:
-    same = bool(target.id) and target.held and target.pitch.midi == note.pitch.midi
-    return same and note.ends_bar and target.starts_bar and target.bar == note.bar + 1

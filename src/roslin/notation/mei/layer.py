@@ -1,0 +1,226 @@
+"""One voice of one bar: time starts at the bar line and moves with every note, rest and space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from roslin.errors import NotationError, Problem
+from roslin.notation.mei.controls import Context
+from roslin.notation.mei.notes import ScoreNote
+from roslin.notation.mei.pitches import pitch_of
+from roslin.notation.mei.signatures import sign_in_music
+from roslin.notation.mei.staff import Staff
+from roslin.notation.mei.structure import READ_THROUGH, chosen
+from roslin.notation.mei.values import MENSURAL, QUARTERS, dot_elements, dots, integer, ratio
+from roslin.notation.scores import Element
+
+__all__ = ["LayerWalk"]
+
+
+class LayerWalk:
+    """One voice of one bar: time starts at the bar line and moves with every note, rest and space."""
+
+    def __init__(self, context: Context, staff: Staff, layer: int, bar: int, start: Fraction):
+        self.context, self.staff, self.layer, self.bar = context, staff, layer, bar
+        self.start = self.time = start
+        self.rest_quarters = Fraction(0)
+        self.ratio = Fraction(1)
+        self.in_grace_group = False
+        self.octaves = 0
+        self._octaves_until = ""
+        self._notes: list[ScoreNote] = []
+
+    def read(self, layer: Element) -> None:
+        """Add the notes of the voice to the staff."""
+        for child in layer.children:
+            self._event(child)
+        for note in self._notes:
+            note.starts_bar, note.ends_bar = note.onset == self.start, note.end == self.time
+        if self._notes or self.time > self.start:
+            self.staff.last_bar[self.layer] = (self.start, self.time - self.start, self._notes)
+
+    def _event(self, element: Element) -> None:
+        tag = element.tag
+        if tag in MENSURAL or element.get("dur") in MENSURAL:
+            raise NotationError(
+                Problem("mensural or neume notation", "common notation", f"<{tag}>", element.column, line=element.line)
+            )
+        id = element.get("xml:id")
+        if id in self.context.controls.tuplet_starts:
+            self.ratio = self.context.controls.tuplet_starts[id]
+        handler = _EVENTS.get(tag)
+        if handler is not None:
+            handler(self, element)
+        elif tag in READ_THROUGH:
+            self._inside(element)
+        if id in self.context.controls.tuplet_ends:
+            self.ratio = Fraction(1)
+
+    def _inside(self, element: Element) -> None:
+        for child in element.children:
+            self._event(child)
+
+    def _variants(self, element: Element) -> None:
+        for reading in chosen(element):
+            self._inside(reading)
+
+    def _grace_group(self, element: Element) -> None:
+        self.in_grace_group = True
+        self._inside(element)
+        self.in_grace_group = False
+
+    def _tuplet(self, element: Element) -> None:
+        self._scaled(element, ratio(element))
+
+    def _tremolo(self, element: Element) -> None:
+        """Two notes in alternation: each is written with the length of both together."""
+        self._scaled(element, Fraction(1, 2))
+
+    def _scaled(self, element: Element, ratio: Fraction) -> None:
+        outside, self.ratio = self.ratio, self.ratio * ratio
+        self._inside(element)
+        self.ratio = outside
+
+    def _signature(self, element: Element) -> None:
+        sign_in_music(self.staff, element, self.time)
+
+    def _rest(self, element: Element) -> None:
+        if "grace" not in element.attributes and not self.in_grace_group:
+            self.time += self._length(element) or 0
+
+    def _bar_rest(self, element: Element) -> None:
+        bars = (integer(element.get("num")) or 1) if element.tag == "multiRest" else 1
+        self.rest_quarters = self.staff.bar_quarters * min(max(bars, 1), 10_000)
+
+    def _repeated_bar(self, _element: Element) -> None:
+        start, length, notes = self.staff.last_bar.get(self.layer, (self.start, Fraction(0), []))
+        if not notes:
+            self.rest_quarters = length or self.staff.bar_quarters
+            return
+        for note in notes:
+            copy = ScoreNote(
+                note.onset - start + self.start, note.duration, note.pitch, self.layer, is_grace=note.is_grace
+            )
+            self._add(copy)
+        self.time = self.start + length
+
+    def _unread_repeat(self, element: Element) -> None:
+        self.staff.warn(element, "repeat sign that is not played out", "notes", f"<{element.tag}>")
+        beats = {"beatRpt": self.staff.beat_quarters, "halfmRpt": self.staff.bar_quarters / 2}
+        self.time += beats.get(element.tag, self.staff.bar_quarters)
+
+    def _chord(self, element: Element) -> None:
+        length = self._length(element)
+        members = list(element.iter("note"))
+        grace = self._is_grace(element) or any("grace" in note.attributes for note in members)
+        lengths = [self._length(note, quiet=True) if length is None else length for note in members]
+        taken = length if length is not None else max((one for one in lengths if one), default=None)
+        if taken is None:
+            self.staff.warn(element, "chord without a length", "@dur", "none")
+            return
+        self._octave_line(element.get("xml:id"))
+        for note in members:
+            own = self._length(note, quiet=True) if "dur" in note.attributes else taken
+            self._note(note, own or taken, grace, chord=element)
+        self._words(element)
+        if not grace:
+            self.time += taken
+
+    def _single(self, element: Element) -> None:
+        grace = self._is_grace(element)
+        length = self._length(element)
+        if length is None:
+            if "pname" in element.attributes and not grace:
+                self.staff.warn(element, "note without a length", "@dur", "none")
+                return
+            length = Fraction(0)
+        self._note(element, length, grace, chord=None)
+        self._words(element)
+        if not grace:
+            self.time += length
+
+    def _is_grace(self, element: Element) -> bool:
+        return self.in_grace_group or "grace" in element.attributes
+
+    def _note(self, element: Element, length: Fraction, grace: bool, chord: Element | None) -> None:
+        id = element.get("xml:id")
+        self._octave_line(id)
+        ties = element.get("tie") or (chord.get("tie") if chord is not None else "")
+        controls = self.context.controls
+        held = id in controls.held or "m" in ties or "t" in ties
+        pitch = pitch_of(element, self.staff, self.context, self.octaves, held)
+        if pitch is None:
+            return
+        tied = id in controls.tied or "m" in ties or "i" in ties
+        note = ScoreNote(self.time, length, pitch, self.layer, grace, id, tied, held, controls.tied.get(id, ""))
+        if not grace and not length:
+            self.staff.warn(element, "note without a length", "@dur", "none")
+            return
+        self._add(note)
+        if id and id == self._octaves_until:
+            self.octaves, self._octaves_until = 0, ""
+
+    def _add(self, note: ScoreNote) -> None:
+        note.bar = self.bar
+        self._notes.append(note)
+        self.staff.notes.append(note)
+
+    def _octave_line(self, id: str) -> None:
+        if id and id in self.context.controls.octave_starts:
+            self.octaves, self._octaves_until = self.context.controls.octave_starts[id]
+
+    def _length(self, element: Element, *, quiet: bool = False) -> Fraction | None:
+        """How long a note, chord, rest or space lasts, in quarters; None when nothing says it."""
+        name = element.get("dur.ges") or element.get("dur") or self.staff.default_duration
+        written = QUARTERS.get(name)
+        if name and written is None and not name.endswith(("p", "s", "r")) and not quiet:
+            self.staff.warn(element, "unknown length", "@dur such as 4 or breve", repr(name[:20]))
+        if written is not None:
+            written *= dots(element.get("dots.ges") or element.get("dots") or str(dot_elements(element) or ""))
+            if not self._is_grace(element):
+                written *= self.ratio
+        pulses = integer(element.get("dur.ppq"))
+        if not pulses or pulses < 0 or self.staff.ppq is None or self._is_grace(element):
+            return written
+        played = Fraction(pulses) / self.staff.ppq
+        # Less than a pulse apart: the program that wrote the pulses had to round a tuplet.
+        if written is not None and abs(played - written) * self.staff.ppq < 1:
+            return written
+        return played
+
+    def _words(self, element: Element) -> None:
+        verse = element.first("verse")
+        syllables = verse.children if verse is not None else [c for c in element.children if c.tag == "syl"]
+        for syllable in syllables:
+            if syllable.tag == "syl" and (text := syllable.all_text()):
+                goes_on = syllable.get("wordpos") in ("i", "m") or syllable.get("con") == "d"
+                self.staff.syllables.append(text.rstrip("-") + "-" if goes_on else text)
+        if not syllables and (text := element.get("syl")):
+            self.staff.syllables.append(text)
+
+
+_EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
+    "note": LayerWalk._single,
+    "chord": LayerWalk._chord,
+    "rest": LayerWalk._rest,
+    "space": LayerWalk._rest,
+    "mRest": LayerWalk._bar_rest,
+    "mSpace": LayerWalk._bar_rest,
+    "multiRest": LayerWalk._bar_rest,
+    "mRpt": LayerWalk._repeated_bar,
+    "mRpt2": LayerWalk._unread_repeat,
+    "multiRpt": LayerWalk._unread_repeat,
+    "beatRpt": LayerWalk._unread_repeat,
+    "halfmRpt": LayerWalk._unread_repeat,
+    "tuplet": LayerWalk._tuplet,
+    "fTrem": LayerWalk._tremolo,
+    "bTrem": LayerWalk._inside,
+    "graceGrp": LayerWalk._grace_group,
+    "app": LayerWalk._variants,
+    "choice": LayerWalk._variants,
+    "subst": LayerWalk._variants,
+    "clef": LayerWalk._signature,
+    "keySig": LayerWalk._signature,
+    "meterSig": LayerWalk._signature,
+}

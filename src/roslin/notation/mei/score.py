@@ -1,0 +1,94 @@
+"""One <score> (or <part>) in the order of the document, bar by bar.
+
+A bar is as long as its longest voice, so a pick-up bar is short by itself; a bar of rest everywhere is as long as the
+metre says. All staves stay together, even where one of them has too much or too little in a bar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from roslin.notation.mei.controls import Context, Controls
+from roslin.notation.mei.layer import LayerWalk
+from roslin.notation.mei.notes import Pitch
+from roslin.notation.mei.signatures import define
+from roslin.notation.mei.staff import Staff, settle_ppq
+from roslin.notation.mei.structure import SECTIONS, VARIANTS, chosen, label, layers_in, staff_definitions, staves_in
+from roslin.notation.mei.values import integer
+from roslin.notation.scores import Element
+
+__all__ = ["Score"]
+
+
+class Score:
+    """One score: its staves fill while it is read."""
+
+    def __init__(
+        self, element: Element, notation: str, *, written_pitch: bool, sounding: Callable[[str], Pitch | None] | None
+    ):
+        self.element = element
+        self.staves: dict[str, Staff] = {}
+        told = (e for e in element.iter("note", "accid") if "accid.ges" in e.attributes)
+        # MusicXML tells the alteration of every note: a note without one has none.
+        infer = notation != "musicxml" and next(told, None) is None
+        self.context = Context(Controls.of(element), written_pitch, sounding, infer)
+        self.time = Fraction(0)
+        self.bars = 0
+
+    def read(self) -> list[Staff]:
+        """Its staves, in the order of their definition."""
+        self._section(self.element)
+        return list(self.staves.values())
+
+    def _staff(self, number: str) -> Staff:
+        if number not in self.staves:
+            self.staves[number] = Staff(number)
+        return self.staves[number]
+
+    def _section(self, section: Element) -> None:
+        for child in section.children:
+            if child.tag == "measure":
+                self._bar(child)
+            elif child.tag == "scoreDef":
+                self._score_definition(child)
+            elif child.tag == "staffDef":
+                self._staff_definition(child, "")
+            elif child.tag == "staff":
+                self._bar(section)  # no bars: everything in the section is one stretch of time
+                return
+            elif child.tag in VARIANTS:
+                for reading in chosen(child):
+                    self._section(reading)
+            elif child.tag in SECTIONS:
+                self._section(child)
+
+    def _score_definition(self, definition: Element) -> None:
+        for element, group_label in staff_definitions(definition, ""):
+            self._staff_definition(element, group_label)
+        for staff in self.staves.values():
+            define(staff, definition, self.time)
+
+    def _staff_definition(self, definition: Element, group_label: str) -> None:
+        staff = self._staff(definition.get("n") or str(len(self.staves) + 1))
+        staff.name = staff.name or label(definition) or group_label
+        define(staff, definition, self.time)
+
+    def _bar(self, bar: Element) -> None:
+        lengths: list[Fraction] = []
+        rests: list[Fraction] = []
+        for element in staves_in(bar):
+            staff = self._staff(element.get("n") or "1")
+            staff.bar_alterations = {}
+            if staff.ppq_in_doubt:
+                settle_ppq(staff, element)
+            for place, layer in enumerate(layers_in(element), start=1):
+                walk = LayerWalk(self.context, staff, integer(layer.get("n")) or place, self.bars, self.time)
+                walk.read(layer)
+                lengths.append(walk.time - self.time)
+                rests.append(walk.rest_quarters)
+        self.bars += 1
+        self.time += max(lengths, default=Fraction(0)) or max(rests, default=Fraction(0))
+        if bar.tag == "measure" and bar.get("right") != "invis" and self.time > 0:
+            for staff in self.staves.values():
+                staff.barlines.append(self.time)
