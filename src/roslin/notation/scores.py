@@ -15,7 +15,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, Problem, UnknownNameError
@@ -63,8 +63,8 @@ def read_score(
     readers = {"musicxml": musicxml.read, "mei": mei.read, "kern": kern.read}
     if kind not in readers:
         raise UnknownNameError("kind of score", kind, readers)
-    selection = Selection(part, voice, written_pitch, tied_apart)
-    return list(readers[kind](io.BytesIO(data), strict=strict, selection=selection))
+    wanted = {"part": part, "voice": voice, "written_pitch": written_pitch, "tied_apart": tied_apart}
+    return list(readers[kind](io.BytesIO(data), strict=strict, **wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,11 @@ class Selection:
         return places
 
 
-_EVERYTHING = Selection()
-
-
 class Reader(Protocol):
     """What every format of scores has: a stream to records."""
 
-    def __call__(self, stream: BinaryIO, *, strict: bool, selection: Selection = ...) -> Iterator[Record]:
-        """A record for each wanted staff."""
+    def __call__(self, stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
+        """A record for each staff; `wanted` as the fields of `Selection`."""
 
 
 class _ReadBytes(Protocol):
@@ -113,9 +110,9 @@ class _ReadBytes(Protocol):
 def reader(read_bytes: _ReadBytes) -> Reader:
     """The reader of a format, from what reads a whole file: a file that is refused is one record, with its problem."""
 
-    def read(stream: BinaryIO, *, strict: bool, selection: Selection = _EVERYTHING) -> Iterator[Record]:
+    def read(stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
         try:
-            records = read_bytes(read_all(stream, MAX_FILE_BYTES), selection, strict=strict)
+            records = read_bytes(read_all(stream, MAX_FILE_BYTES), Selection(**wanted), strict=strict)
         except NotationError as error:
             records = [Record(None, (error.problem,))]
         yield from records
