@@ -148,10 +148,13 @@ def _code_ranks(row: Ints, columns: Ints, scores: Floats | None) -> Ints:
     used = np.where(row < 0, -np.inf, scores)
     if np.isnan(used).any():
         raise ArgumentError("a score is NaN; expected a number")
-    own = used[columns]
-    above = len(used) - np.searchsorted(np.sort(used), own, side="right")
-    ties_before = [np.count_nonzero(used[:column] == score) for column, score in zip(columns, own, strict=True)]
-    return np.asarray(above + ties_before + 1, dtype=np.int64)
+    ordered, own = np.sort(used), used[columns]
+    not_above = np.searchsorted(ordered, own, side="right")
+    ranks = len(used) - not_above + 1
+    tied = np.flatnonzero(ordered[np.maximum(not_above - 2, 0)] == own) if len(used) > 1 else _NOTHING
+    for k in tied[not_above[tied] > 1]:  # what is tied and stands before it in the row comes first
+        ranks[k] += np.count_nonzero(used[: columns[k]] == own[k])
+    return np.asarray(ranks, dtype=np.int64)
 
 
 def _first_places(documents: Ints, ranks: Ints, labels: Ints) -> tuple[Ints, Ints]:
