@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/evaluate.py
 
-Each runs in a process of its own on the same seeded data; CPU time of the evaluation alone, and how far memory
-rose during it (Linux). The others have no ADR, so they compute three measures and Roslin four. pytrec_eval and ir_measures take
-dicts; ranx is timed on its warm evaluation (compiled, its own structures built before). Roslin is timed twice: from
-dicts {query: {document: score}}, and from integer codes with scores, both in no order. Targets: at most 1.0 times
-pytrec_eval's time from dicts, at most 0.25 times from codes, and less memory than any other.
+Each runs in a process of its own on the same seeded data. Timed is the CPU time of the evaluation alone; memory is how
+far it rose above the data (Linux). The others have no ADR: they compute three measures, Roslin four. pytrec_eval and
+ir_measures take dicts; ranx is timed warm: compiled, with its own structures built before, whose memory counts. Roslin
+is timed twice: from dicts {query: {document: score}}, and from integer codes with scores, both in no order.
+Targets: at most 1.0 times pytrec_eval's time from dicts, at most 0.25 times from codes; less memory than any other.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ import numpy as np
 
 TARGETS = {"roslin from dicts": 1.0, "roslin from codes": 0.25}
 MEASURES = ("nDCG", "AP", "bpref", "ADR")
+# Memory in use when the data stood ready, and what is to be timed.
+Prepared = tuple[float, Callable[[], dict[str, float]]]
 
 
 class Data:
@@ -53,70 +55,76 @@ class Data:
         return {f"q{q}": {f"d{d}": s for d, s in zip(*row, strict=True)} for q, row in enumerate(rows)}
 
 
-def roslin_from_dicts(data: Data) -> Callable[[], dict[str, float]]:
+def roslin_from_dicts(data: Data) -> Prepared:
     """Everything from dicts to means, the truth included."""
     from roslin.evaluate import measure
     from roslin.evaluate.rankings import hits_of, judge
     from roslin.truth import Truth
 
     qrels, run = data.qrels(), data.run()
+    before = _restart_peak()
 
     def work() -> dict[str, float]:
         hits = hits_of(judge(Truth.from_relevance(qrels)), run)
         return {name: float(measure(name).values(hits).mean()) for name in MEASURES}
 
-    return work
+    return before, work
 
 
-def roslin_from_codes(data: Data) -> Callable[[], dict[str, float]]:
+def roslin_from_codes(data: Data) -> Prepared:
     """From integer codes and scores to means, the truth included."""
     from roslin.evaluate import measure
     from roslin.evaluate.rankings import CodedTruth, hits_of_codes
 
     query = np.repeat(np.arange(data.queries), data.judged.shape[1])
     document, gain = data.judged.ravel(), data.grades.ravel().astype(np.float64)
+    before = _restart_peak()
 
     def work() -> dict[str, float]:
         hits = hits_of_codes(CodedTruth(query, document, gain, data.queries), data.documents, data.scores)
         return {name: float(measure(name).values(hits).mean()) for name in MEASURES}
 
-    return work
+    return before, work
 
 
-def pytrec(data: Data) -> Callable[[], dict[str, float]]:
+def pytrec(data: Data) -> Prepared:
     """pytrec_eval from dicts."""
     import pytrec_eval
 
     qrels, run = data.qrels(), data.run()
+    before = _restart_peak()
 
     def work() -> dict[str, float]:
         results = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg", "map", "bpref"}).evaluate(run)
         names = {"nDCG": "ndcg", "AP": "map", "bpref": "bpref"}
         return {ours: sum(r[theirs] for r in results.values()) / len(results) for ours, theirs in names.items()}
 
-    return work
+    return before, work
 
 
-def ir_measures_from_dicts(data: Data) -> Callable[[], dict[str, float]]:
+def ir_measures_from_dicts(data: Data) -> Prepared:
     """ir_measures from dicts."""
     import ir_measures
     from ir_measures import AP, Bpref, nDCG
 
     qrels, run = data.qrels(), data.run()
-    return lambda: {repr(m): v for m, v in ir_measures.calc_aggregate([nDCG, AP, Bpref], qrels, run).items()}
+    before = _restart_peak()
+    return before, lambda: {repr(m): v for m, v in ir_measures.calc_aggregate([nDCG, AP, Bpref], qrels, run).items()}
 
 
-def ranx_warm(data: Data) -> Callable[[], dict[str, float]]:
+def ranx_warm(data: Data) -> Prepared:
     """ranx, compiled and with its structures built."""
     from ranx import Qrels, Run, evaluate
 
-    qrels, run = Qrels(data.qrels()), Run(data.run())
+    judgements, results = data.qrels(), data.run()
+    before = _restart_peak()
+    qrels, run = Qrels(judgements), Run(results)
     names = ["ndcg", "map", "bpref"]
     evaluate(qrels, run, names)
-    return lambda: {name: float(value) for name, value in evaluate(qrels, run, names).items()}
+    return before, lambda: {name: float(value) for name, value in evaluate(qrels, run, names).items()}
 
 
-CONTENDERS: dict[str, Callable[[Data], Callable[[], dict[str, float]]]] = {
+CONTENDERS: dict[str, Callable[[Data], Prepared]] = {
     "pytrec_eval": pytrec,
     "ir_measures": ir_measures_from_dicts,
     "ranx (warm)": ranx_warm,
@@ -126,8 +134,7 @@ CONTENDERS: dict[str, Callable[[Data], Callable[[], dict[str, float]]]] = {
 
 
 def _measure(name: str, queries: int, depth: int, rounds: int) -> dict[str, Any]:
-    work = CONTENDERS[name](Data(queries, depth))
-    before = _restart_peak()
+    before, work = CONTENDERS[name](Data(queries, depth))
     times, values = [], {}
     for _ in range(rounds):
         began = time.process_time()

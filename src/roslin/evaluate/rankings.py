@@ -115,40 +115,41 @@ def hits_of_codes(truth: CodedTruth, documents: Ints, scores: Floats | None = No
     # 0 in the table means not judged; labels are shifted by 2 so that not relevant (-1) is 1.
     table = np.zeros(int(max(document.max(initial=0), documents.max(initial=0))) + 1, dtype=np.int32)
     first = np.searchsorted(query, np.arange(truth.queries + 1))
-    found_query, found_rank, found_group, depths = [], [], [], []
+    is_padded: list[bool] = np.asarray((documents < 0).any(axis=1)).tolist()
+    found_rank, found_document, found_group = [], [], []
     for number in range(truth.queries):
         own = slice(first[number], first[number + 1])
         table[document[own]] = label[own] + 2
         row = documents[number]
-        columns = np.flatnonzero(table[row] if row.min(initial=0) >= 0 else np.where(row < 0, 0, table[row]))
-        ranks, labels = _code_ranks(row, columns, None if scores is None else scores[number]), table[row[columns]] - 2
-        if len(columns) > 1:
-            ranks, labels = _first_places(row[columns], ranks, labels)
+        labels = table[row]
+        if is_padded[number]:
+            labels[row < 0] = 0
+        columns = np.flatnonzero(labels)
+        found_rank.append(_code_ranks(row, columns, None if scores is None else scores[number], is_padded[number]))
+        found_document.append(row[columns])
+        found_group.append(labels[columns] - 2)
         table[document[own]] = 0
-        found_query.append(np.full(len(ranks), number))
-        found_rank.append(ranks)
-        found_group.append(labels)
-        depths.append(int((row >= 0).sum()))
-    empty = [_NOTHING]
+    kept = _first_places(
+        np.repeat(np.arange(truth.queries), [len(ranks) for ranks in found_rank]),
+        *(np.concatenate([_NOTHING, *parts]).astype(np.int64) for parts in (found_rank, found_document, found_group)),
+    )
     return hits_from_places(
-        np.array(depths, dtype=np.int64),
+        (documents >= 0).sum(axis=1),
         np.bincount(query[label == NONRELEVANT], minlength=truth.queries).astype(np.int64),
         offset,
         sizes,
         gains,
-        np.concatenate(empty + found_query),
-        np.concatenate(empty + found_rank),
-        np.concatenate(empty + found_group).astype(np.int64),
+        *kept,
     )
 
 
-def _code_ranks(row: Ints, columns: Ints, scores: Floats | None) -> Ints:
+def _code_ranks(row: Ints, columns: Ints, scores: Floats | None, is_padded: bool) -> Ints:
     if scores is None:
         return columns + 1
-    used = np.where(row < 0, -np.inf, scores)
-    if np.isnan(used).any():
-        raise ArgumentError("a score is NaN; expected a number")
+    used = np.where(row < 0, -np.inf, scores) if is_padded else scores
     ordered, own = np.sort(used), used[columns]
+    if len(ordered) and np.isnan(ordered[-1]):  # NaN sorts last
+        raise ArgumentError("a score is NaN; expected a number")
     not_above = np.searchsorted(ordered, own, side="right")
     ranks = len(used) - not_above + 1
     tied = np.flatnonzero(ordered[np.maximum(not_above - 2, 0)] == own) if len(used) > 1 else _NOTHING
@@ -157,13 +158,12 @@ def _code_ranks(row: Ints, columns: Ints, scores: Floats | None) -> Ints:
     return np.asarray(ranks, dtype=np.int64)
 
 
-def _first_places(documents: Ints, ranks: Ints, labels: Ints) -> tuple[Ints, Ints]:
-    """Without later copies of a document."""
-    order = np.argsort(ranks, kind="stable")
-    _, first = np.unique(documents[order], return_index=True)
-    if len(first) == len(order):
-        return ranks, labels
-    return ranks[order][first], labels[order][first]
+def _first_places(query: Ints, rank: Ints, document: Ints, group: Ints) -> tuple[Ints, Ints, Ints]:
+    """Query, rank and group of each document found, without later copies of it."""
+    order = np.lexsort((rank, query))
+    key = query[order] * (document.max(initial=0) + 1) + document[order]
+    first = order[np.unique(key, return_index=True)[1]]
+    return query[first], rank[first], group[first]
 
 
 def _groups_of_codes(query: Ints, gain: Floats, queries: int) -> tuple[Ints, Ints, Ints, Floats]:
