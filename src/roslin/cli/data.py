@@ -12,7 +12,9 @@ from roslin.cli.output import Format, FormatOption, print_rows, remark
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Public data sets: what there is, and how to get it.", no_args_is_help=True, rich_markup_mode=None
+    help="Public data sets: what there is, and how to get it.\n\nExample: roslin data list",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 NameArgument = Annotated[str, typer.Argument(help="The name of the data set; see: roslin data list.")]

@@ -8,13 +8,16 @@ order of their ranks, and after that of their lines.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from roslin.errors import ArgumentError
-from roslin.search.run import Run
 from roslin.truth.tables import column_rows, frame_rows, number, read_json, refuse, table_rows, whole_number
+
+if TYPE_CHECKING:
+    from roslin.search.run import Run
 
 __all__ = ["Results", "read_run"]
 
@@ -97,15 +100,21 @@ def read_run(source: Any, *, name: str | None = None) -> Results:
         return Results(source, name=called)
     if hasattr(source, "columns") or hasattr(source, "column_names"):
         return _from_table(frame_rows(source, ["query", "document", "score|distance|rank"], ["rank"]), called, "")
-    if isinstance(source, Run):
+    if _is_run(source):
         source = [source]
     if isinstance(source, Iterable):
         return _from_items(list(source), name)
     raise ArgumentError(f"a run must be a path, a mapping, a data frame or a list of rows; got {type(source).__name__}")
 
 
+def _is_run(value: Any) -> TypeGuard[Run]:
+    """Whether this is a `Run`. Who has one has imported the search room; others need not wait for its compiler."""
+    room = sys.modules.get("roslin.search.run")
+    return room is not None and isinstance(value, room.Run)
+
+
 def _from_items(items: list[Any], name: str | None) -> Results:
-    runs = [item for item in items if isinstance(item, Run)]
+    runs = [item for item in items if _is_run(item)]
     if runs and len(runs) == len(items):
         rows = [(run.query, hit.id, -hit.distance) for run in runs for hit in run]
         results = Results.from_rows(rows, name=name or runs[0].matcher)

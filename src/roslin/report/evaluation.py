@@ -89,7 +89,10 @@ def evaluation_page(
     body += [
         "<h2>Curves</h2>",
         '<div class="plots">',
-        _figure(dynamic_recall_plot(evaluation), "Dynamic recall; its mean is ADR. A perfect list is 1 throughout."),
+        _figure(
+            dynamic_recall_plot(evaluation),
+            "Dynamic recall; its mean over the ranks is ADR. A perfect list is 1 throughout.",
+        ),
         _figure(lift_plot(evaluation), "Normalised lift; steeper towards the upper left corner is better."),
         "</div>",
         "<h2>Queries</h2>",
