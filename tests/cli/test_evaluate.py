@@ -60,6 +60,13 @@ def test_chosen_measures_and_variants(folder: Path) -> None:
     assert [row["measure"] for row in found["means"]] == ["P@1", "AP(variant='serra')", "RR"]
 
 
+def test_ids_that_do_not_agree_are_suspected(folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "other.run"
+    run.write_text("q1 Q0 doc-a 1 1 x\nq2 Q0 doc-d 1 1 x\n")
+    said = roslin("evaluate", "truth.qrel", run, folder=folder).stderr
+    assert said == "other finds no document of the truth: are the ids the same?\n"
+
+
 def test_every_query(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "poor.run", "-m", "RR", "--per-query")
     assert found["per_query"] == [

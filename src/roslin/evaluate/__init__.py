@@ -19,16 +19,10 @@ from roslin.evaluate.campaign import DEFAULT_MEASURES, Evaluation, TieRange, eva
 from roslin.evaluate.correlation import kendall_tau, tau_ap
 from roslin.evaluate.counts import (
     accuracy,
-    f_measure,
     fallout,
     false_negatives,
     false_positives,
-    precision,
-    precision_at_n,
-    recall,
-    sensitivity,
     specificity,
-    success,
     true_negatives,
     true_positives,
 )
@@ -46,6 +40,7 @@ from roslin.evaluate.overlap import average_overlap, compatibility, rank_biased_
 from roslin.evaluate.preference import bpref, bpref_10, bpref_star
 from roslin.evaluate.ranks import average_precision, break_even_point, reciprocal_rank
 from roslin.evaluate.runs import Results, read_run
+from roslin.evaluate.shares import f_measure, precision, precision_at_n, recall, sensitivity, success
 from roslin.evaluate.significance import (
     Comparison,
     benjamini_hochberg,

@@ -15,9 +15,8 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.base import Measure, hits_of_one, one_of, register
-from roslin.evaluate.counts import Groups, share
-from roslin.evaluate.hits import Floats, Hits
-from roslin.evaluate.rankings import Ranking
+from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = [
     "LiftArea",

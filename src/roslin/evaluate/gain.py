@@ -15,9 +15,8 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.base import Measure, one_of, register
-from roslin.evaluate.counts import Groups, share
-from roslin.evaluate.hits import Floats, Hits, Ints
-from roslin.evaluate.rankings import Ranking
+from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "Hits", "Ints", "Judged", "collect", "judged"]
+__all__ = ["Floats", "Hits", "Ints", "Judged", "collect", "judged", "share"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -164,3 +164,8 @@ def hits_from_places(
     hits.nonrelevant_before[closed[query]] = every_other[closed[query]]
     hits.nonrelevant_found[closed] = (depth - np.bincount(query, minlength=len(depth)))[closed]
     return hits
+
+
+def share(part: Floats, whole: Floats) -> Floats:
+    """part / whole, and 0 where there is nothing to share."""
+    return np.divide(part, whole, out=np.zeros_like(part, dtype=np.float64), where=whole > 0)

@@ -20,9 +20,8 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.evaluate.base import Measure, one_of, register
-from roslin.evaluate.counts import Groups
 from roslin.evaluate.hits import Floats, Hits
-from roslin.evaluate.rankings import Ranking
+from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]
 

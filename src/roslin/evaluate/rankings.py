@@ -16,8 +16,9 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.hits import NONRELEVANT, Floats, Hits, Ints, Judged, collect, hits_from_places, judged
 from roslin.truth.qrel import Truth
 
-__all__ = ["CodedTruth", "Ranking", "hits_of", "hits_of_codes", "judge", "places"]
+__all__ = ["CodedTruth", "Groups", "Ranking", "hits_of", "hits_of_codes", "judge", "places"]
 
+Groups = Sequence[Sequence[Hashable]]
 Ranking = Sequence[Hashable] | Mapping[Any, float]
 _NOTHING = np.empty(0, dtype=np.int64)
 

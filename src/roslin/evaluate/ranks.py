@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.evaluate.base import Measure, one_of, register
-from roslin.evaluate.counts import PND, Groups, share
-from roslin.evaluate.hits import Floats, Hits, Ints
-from roslin.evaluate.rankings import Ranking
+from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.shares import PND
 
 __all__ = ["AP", "RR", "BreakEven", "average_precision", "break_even_point", "reciprocal_rank"]
 

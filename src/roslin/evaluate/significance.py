@@ -32,14 +32,16 @@ __all__ = [
 _SEED = 2005
 _EXACT_UP_TO = 16  # 2^16 sign patterns are fewer than the random ones would have to be
 _BLOCK = 512
+_MANY_QUERIES = 1_000  # beyond this the interval is nearly that of a normal distribution, and fewer draws do
 _CHANCE = 0.05
+_ROUNDING = 1 - 1e-12  # the same numbers added up in another order must not fall below the sum
 
 
-def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int = 10_000, seed: int = _SEED) -> Floats:
+def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | None = None, seed: int = _SEED) -> Floats:
     """Confidence intervals of means over queries. values: (..., n) without NaN; gives (..., 2).
 
-    Queries are drawn with replacement; the interval is corrected for bias and skewness (BCa, Efron 1987). All rows
-    share the same draws. With fewer than two queries there is no interval: NaN.
+    Queries are drawn with replacement: 10,000 times, or 2,000 beyond a thousand queries; all rows share the draws. The
+    interval is corrected for bias and skewness (BCa, Efron 1987). Fewer than two queries have none: NaN.
 
     >>> bootstrap_intervals(np.array([0.5, 0.5, 0.5])).tolist()
     [0.5, 0.5]
@@ -53,8 +55,9 @@ def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int = 10
         raise ArgumentError("a value is NaN; leave queries without a value out")
     if n < 2:
         return np.full((*shape, 2), np.nan)
-    means = _resampled_means(rows, resamples, np.random.default_rng(seed))
-    intervals = [_bca(row, draws, level) for row, draws in zip(rows, means, strict=True)]
+    draws = resamples or (10_000 if n <= _MANY_QUERIES else 2_000)
+    means = _resampled_means(rows, draws, np.random.default_rng(seed))
+    intervals = [_bca(row, drawn, level) for row, drawn in zip(rows, means, strict=True)]
     return np.array(intervals).reshape(*shape, 2)
 
 
@@ -85,7 +88,7 @@ def _bca(row: Floats, draws: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def permutation_test(values: Floats, others: Floats, permutations: int = 100_000, seed: int = _SEED) -> float:
+def permutation_test(values: Floats, others: Floats, permutations: int = 20_000, seed: int = _SEED) -> float:
     """Two-sided p of a paired permutation test: how often exchanging the two systems at random differs as much.
 
     Exact up to 16 queries that differ (every exchange is tried); beyond that random ones, the given one counted too.
@@ -93,22 +96,36 @@ def permutation_test(values: Floats, others: Floats, permutations: int = 100_000
     >>> permutation_test(np.array([1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0]))
     0.25
     """
-    difference = _paired(values, others)
-    difference = difference[difference != 0]
+    return _permutation_p(_paired(values, others)[None, :], permutations, seed)[0]
+
+
+def _permutation_p(differences: Floats, permutations: int = 20_000, seed: int = _SEED) -> list[float]:
+    """p for each row of differences, (pairs, n). Rows that are not exact share their random exchanges."""
+    p = [_exact_p(row[row != 0]) for row in differences]
+    open_rows = [k for k, value in enumerate(p) if value is None]
+    if open_rows:
+        rows = differences[open_rows]
+        observed = np.abs(rows.sum(axis=1)) * _ROUNDING
+        as_large = np.ones(len(open_rows))
+        chance = np.random.default_rng(seed)
+        for start in range(0, permutations, _BLOCK):
+            signs = chance.integers(0, 2, (min(_BLOCK, permutations - start), rows.shape[1]), dtype=np.int8) * 2.0 - 1.0
+            as_large += np.count_nonzero(np.abs(signs @ rows.T) >= observed, axis=0)
+        for k, count in zip(open_rows, as_large, strict=True):
+            p[k] = float(count / (permutations + 1))
+    return [float(value) for value in p if value is not None]
+
+
+def _exact_p(difference: Floats) -> float | None:
+    """p from all exchanges of queries that differ; None where these are too many."""
     if not len(difference):
         return 1.0
-    observed = abs(difference.sum()) * (1 - 1e-12)  # sums in another order must not fall below by rounding
-    if len(difference) <= _EXACT_UP_TO:
-        sums = np.zeros(1)
-        for each in difference:
-            sums = np.concatenate([sums + each, sums - each])
-        return float(np.count_nonzero(np.abs(sums) >= observed) / len(sums))
-    chance = np.random.default_rng(seed)
-    as_large = 0
-    for start in range(0, permutations, _BLOCK):
-        signs = chance.integers(0, 2, (min(_BLOCK, permutations - start), len(difference))) * 2 - 1
-        as_large += int(np.count_nonzero(np.abs(signs @ difference) >= observed))
-    return (as_large + 1) / (permutations + 1)
+    if len(difference) > _EXACT_UP_TO:
+        return None
+    sums = np.zeros(1)
+    for each in difference:
+        sums = np.concatenate([sums + each, sums - each])
+    return float(np.count_nonzero(np.abs(sums) >= abs(difference.sum()) * _ROUNDING) / len(sums))
 
 
 def _paired(values: Floats, others: Floats) -> Floats:
@@ -233,7 +250,7 @@ def compare(evaluation: Evaluation, measure_name: str | Measure | None = None, l
     pairs = list(combinations(evaluation.systems, 2))
     differences = np.stack([rows[one] - rows[other] for one, other in pairs])
     intervals = bootstrap_intervals(differences, level)
-    p = [permutation_test(rows[one], rows[other]) for one, other in pairs]
+    p = _permutation_p(differences)
     return [
         Comparison(
             measure=name,

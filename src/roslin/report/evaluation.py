@@ -21,6 +21,7 @@ from roslin.truth import Truth
 
 __all__ = ["evaluation_page", "provenance"]
 
+_MOST_ROWS = 5_000
 _MOST_QUERIES = 200
 _MOST_RANKS = 50
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -62,7 +63,7 @@ def provenance(truths: Iterable[Path], runs: Iterable[Path]) -> list[str]:
     for kind, paths in (("truth", truths), ("run", runs)):
         for path in paths:
             said.append(f"{kind} {path}, SHA-256 {hashlib.sha256(Path(path).read_bytes()).hexdigest()}")
-    said.append("confidence intervals: BCa bootstrap over queries, 10,000 draws, fixed seed; tests: paired permutation")
+    said.append("confidence intervals: BCa bootstrap over queries; tests: paired permutation; all with a fixed seed")
     return said
 
 
@@ -122,7 +123,10 @@ def evaluation_page(
 
 def _drill_down(evaluation: Evaluation) -> Iterable[str]:
     """The values of every query in one table, and the first queries rank by rank."""
-    yield _table(per_query(evaluation))
+    values = per_query(evaluation)
+    if len(values.rows) > _MOST_ROWS:
+        yield f"<p>The first {_MOST_ROWS} of {len(values.rows)} rows:</p>"
+    yield _table(Section(values.key, values.title, values.columns, values.rows[:_MOST_ROWS]))
     shown = evaluation.queries[:_MOST_QUERIES]
     if len(shown) < len(evaluation.queries):
         yield f"<p>The first {len(shown)} of {len(evaluation.queries)} queries, rank by rank:</p>"

@@ -169,6 +169,12 @@ def remarks(evaluation: Evaluation) -> list[str]:
         said.append(f"{system} lacks {_list(queries)} of the truth: counted as an empty list")
     for system, queries in evaluation.unknown.items():
         said.append(f"{system} has {_list(queries)} that the truth does not know: ignored")
+    for run in evaluation.runs:
+        found = any(
+            id in group for query, ids in run.items() for group in evaluation.truth.get(query, ()) for id in ids
+        )
+        if not found:
+            said.append(f"{run.name} finds no document of the truth: are the ids the same?")
     if evaluation.empty:
         said.append(f"{_list(evaluation.empty)} without a relevant document: left out of the means")
     return said

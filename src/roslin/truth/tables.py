@@ -11,9 +11,8 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from roslin.errors import FormatError, Problem
@@ -47,8 +46,7 @@ _NOT_IN_A_WORD = re.compile(r"[\s%]")
 _WRITTEN = re.compile(r"(?:%[0-9A-F]{2})+")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """The cells of one line and where it stands; `line` counts from 1."""
 
     cells: tuple[str, ...]
@@ -93,14 +91,19 @@ def read_text(path: Path) -> str:
 
 def column_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """Lines with these columns, split at tabs where a line has any, else at white space. Empty lines are skipped."""
+    file, count = str(path), len(columns)
     for line, text in enumerate(_lines(path), start=1):
-        if not text.strip():
-            continue
-        cells = [cell.strip() for cell in text.split("\t")] if "\t" in text else text.split()
-        if len(cells) != len(columns) or not all(cells):
-            expected = f"{len(columns)} columns ({' '.join(columns)})"
-            raise refuse("broken line", expected=expected, found=_count(cells), file=str(path), line=line)
-        yield Row(tuple(_from_word(cell) for cell in cells), str(path), line)
+        if "\t" in text or "%" in text:
+            cells = [cell.strip() for cell in text.split("\t")] if "\t" in text else text.split()
+            cells = [_from_word(cell) for cell in cells]
+        else:
+            cells = text.split()
+        if len(cells) != count or not all(cells):
+            if not any(cells):
+                continue
+            expected = f"{count} columns ({' '.join(columns)})"
+            raise refuse("broken line", expected=expected, found=_count(cells), file=file, line=line)
+        yield Row(tuple(cells), file, line)
 
 
 def _count(cells: Sequence[str]) -> str:
@@ -186,6 +189,8 @@ def read_json(path: Path) -> Any:
 
 def whole_number(value: Any, what: str, *, file: str = "", line: int = 0) -> int:
     """A whole number from a cell."""
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
     try:
         exact = float(value)
         if exact == int(exact):
