@@ -105,6 +105,7 @@ def hits_of_codes(truth: CodedTruth, documents: Ints, scores: Floats | None = No
     """Hits from codes. documents: (Q, depth) whole numbers, best first, -1 where a ranking has ended.
 
     With `scores` of the same shape the documents may stand in any order; the largest score is first.
+    Codes do not say which document is the query: leave it out of its ranking, unless the truth holds it.
     """
     if documents.ndim != 2 or len(documents) != truth.queries:
         raise ArgumentError(f"documents must have shape ({truth.queries}, depth); got {documents.shape}")

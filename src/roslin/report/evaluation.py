@@ -38,7 +38,7 @@ h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
 p, li { color: var(--soft); } ul { padding-left: 1.2rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; margin: 0 0 .8rem; }
 table { border-collapse: collapse; background: var(--card); font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .3rem .7rem; border: 1px solid var(--line); text-align: left; white-space: nowrap; }
 td.number, th.number { text-align: right; }
