@@ -16,6 +16,7 @@ SOURCE = Path(roslin.__file__).parent
 # Top to bottom. A room may import from the rooms before it.
 ROOMS = [
     "errors",
+    "data",
     "sandbox",
     "melody",
     "notation",

@@ -1,0 +1,71 @@
+"""roslin data list, get, path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roslin.cli.output import Format, FormatOption, print_rows, remark
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Public data sets: what there is, and how to get it.\n\nExample: roslin data list",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+NameArgument = Annotated[str, typer.Argument(help="The name of the data set; see: roslin data list.")]
+
+
+@app.command("list")
+def list_command(format: FormatOption = Format.table) -> None:
+    """List the data sets.
+
+    Example: roslin data list --format json
+    """
+    from roslin.data import DATA_SETS
+
+    rows = [
+        {
+            "name": each.name,
+            "licence": each.licence,
+            "title": each.title,
+            "citation": each.citation,
+            "files": [{"address": file.address, "sha256": file.sha256} for file in each.files],
+        }
+        for each in DATA_SETS.values()
+    ]
+    columns = ("name", "licence", "title")
+    print_rows(rows, (*columns, "citation", "files") if format is Format.json else columns, format)
+
+
+@app.command("get")
+def get_command(
+    name: NameArgument,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A folder, archive or file to take it from, without a download.")
+    ] = None,
+) -> None:
+    """Fetch a data set and print its folder.
+
+    Example: roslin data get mirex2005
+    """
+    from roslin.data import data_set, get
+
+    chosen = data_set(name)
+    remark(f"{chosen.title}\nLicence: {chosen.licence}\nPlease cite: {chosen.citation}")
+    typer.echo(get(name, source))
+
+
+@app.command("path")
+def path_command(name: NameArgument) -> None:
+    """Print the folder of a data set that is already here.
+
+    Example: roslin data path mirex2005
+    """
+    from roslin.data import path
+
+    typer.echo(path(name))

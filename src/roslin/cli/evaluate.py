@@ -1,0 +1,163 @@
+"""roslin evaluate."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roslin.cli.output import Format, print_rows, remark
+
+if TYPE_CHECKING:
+    from roslin.evaluate import Evaluation
+    from roslin.report.evaluation_tables import Section
+    from roslin.truth import Truth
+
+__all__ = ["evaluate_command"]
+
+
+class EvaluationFormat(StrEnum):
+    """How to print an evaluation."""
+
+    table = "table"
+    tsv = "tsv"
+    json = "json"
+    latex = "latex"
+    html = "html"
+
+
+def evaluate_command(
+    files: Annotated[list[Path], typer.Argument(help="The truth, then the runs; only runs where --truth is given.")],
+    truths: Annotated[
+        list[Path] | None, typer.Option("--truth", help="A truth; give several to compare their groupings.")
+    ] = None,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or nDCG@10; several times.")
+    ] = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also every query.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Also every pair of runs: is the difference real?")
+    ] = False,
+    ties: Annotated[
+        bool, typer.Option("--tie-sensitivity", help="Also what another order of tied scores could give.")
+    ] = False,
+    steps: Annotated[str | None, typer.Option("--steps", help="Only the ADR of this query, rank by rank.")] = None,
+    level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
+    format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print.")] = EvaluationFormat.table,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    _: Annotated[
+        bool, typer.Option("--measures", help="List the measures.", is_eager=True, callback=lambda on: _list(on))
+    ] = False,
+) -> None:
+    """Measure how well runs agree with a ground truth.
+
+    Example: roslin evaluate truth.qrel mine.run theirs.run -m ADR -m nDCG@10 --compare
+    """
+    if not 0 < level < 1:
+        raise typer.BadParameter(f"--level must lie between 0 and 1; got {level:g}")
+    chosen, runs = (truths, files) if truths else (files[:1], files[1:])
+    if not runs:
+        raise typer.BadParameter("give at least one run after the truth")
+    evaluation, others = _evaluate(chosen, runs, measures)
+    if format is EvaluationFormat.html:
+        text = _page(evaluation, others, chosen, runs, level)
+    else:
+        sections = _sections(evaluation, others, steps, level, per_query=per_query, compare=compare, ties=ties)
+        if output is None and format in (EvaluationFormat.table, EvaluationFormat.tsv):
+            _print(sections, Format(format.value))
+            return
+        text = _text(sections, format)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+        remark(f"written to {output}")
+
+
+def _list(wanted: bool) -> None:
+    if wanted:
+        from roslin.evaluate import MEASURES
+        from roslin.evaluate import measures as names
+
+        rows = [
+            {"name": name, "summary": MEASURES[name].summary, "reference": MEASURES[name].reference} for name in names()
+        ]
+        print_rows(rows, ("name", "summary", "reference"), Format.table)
+        raise typer.Exit
+
+
+def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) -> tuple[Evaluation, list[Truth]]:
+    import warnings
+
+    from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure, read_run
+    from roslin.report.evaluation_tables import remarks
+    from roslin.truth import read_truth
+
+    wanted = [measure(name) for name in measures or DEFAULT_MEASURES]
+    first, *others = [read_truth(path) for path in truths]
+    results = [read_run(path) for path in runs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
+        evaluation = evaluate(first, results, wanted)
+    for said in remarks(evaluation):
+        remark(said)
+    return evaluation, others
+
+
+def _sections(
+    evaluation: Evaluation,
+    others: list[Truth],
+    query: str | None,
+    level: float,
+    *,
+    per_query: bool,
+    compare: bool,
+    ties: bool,
+) -> list[Section]:
+    from roslin.report import evaluation_tables as tables
+
+    if query is not None:
+        return tables.steps_of(evaluation, query)
+    sections = [tables.means(evaluation, level)]
+    if others:
+        sections.append(tables.groupings(evaluation, others))
+    if per_query:
+        sections.append(tables.per_query(evaluation))
+    if compare:
+        sections.append(tables.comparisons(evaluation, level))
+    if ties:
+        sections.append(tables.tie_ranges(evaluation))
+    return sections
+
+
+def _print(sections: list[Section], format: Format) -> None:
+    for number, section in enumerate(sections):
+        if number:
+            typer.echo()
+        if len(sections) > 1 and format is Format.table:
+            typer.echo(section.title)
+        columns = section.columns
+        if section.key == "comparisons" and format is Format.table:
+            columns = tuple(name for name in columns if name != "sentence")
+        print_rows(section.rows, columns, format)
+        if section.key == "comparisons" and format is Format.table:
+            typer.echo("\n".join(["", *(row["sentence"] for row in section.rows)]))
+
+
+def _text(sections: list[Section], format: EvaluationFormat) -> str:
+    from roslin.report.evaluation_tables import latex, plain
+
+    if format is EvaluationFormat.latex:
+        return "\n".join(latex(section) for section in sections)
+    if format is EvaluationFormat.json:
+        return json.dumps({each.key: plain(each.rows) for each in sections}, ensure_ascii=False, indent=1) + "\n"
+    raise typer.BadParameter("--output goes with --format json, latex or html")
+
+
+def _page(evaluation: Evaluation, others: list[Truth], truths: list[Path], runs: list[Path], level: float) -> str:
+    from roslin.report.evaluation import evaluation_page, provenance
+
+    return evaluation_page(evaluation, others, provenance(truths, runs), level)

@@ -1,0 +1,117 @@
+"""Evaluation of ranked lists against a ground truth: every measure by name, truth first, ranking second.
+
+A truth is a list of groups of ids, most similar group first; a ranking is a list of ids, best first, or {id: score}.
+`evaluate` does the same for whole runs, with confidence intervals; `measure` gives a measure as a value.
+"""
+
+from __future__ import annotations
+
+from roslin.evaluate.adr import (
+    adr_tie_break,
+    average_dynamic_recall,
+    dynamic_recall,
+    inversions,
+    normalised_recall_at_group_boundaries,
+    steps,
+)
+from roslin.evaluate.base import MEASURES, EmptyTruthWarning, Measure, measure, measures
+from roslin.evaluate.campaign import DEFAULT_MEASURES, Evaluation, TieRange, evaluate, tie_sensitivity
+from roslin.evaluate.correlation import kendall_tau, tau_ap
+from roslin.evaluate.counts import (
+    accuracy,
+    fallout,
+    false_negatives,
+    false_positives,
+    specificity,
+    true_negatives,
+    true_positives,
+)
+from roslin.evaluate.curves import (
+    interpolated_precision,
+    lift_area,
+    lift_curve,
+    mean_lift_curve,
+    normalised_lift_curve,
+    precision_recall_curve,
+    roc_curve,
+)
+from roslin.evaluate.gain import dcg, err, ndcg, rbp
+from roslin.evaluate.overlap import average_overlap, compatibility, rank_biased_overlap
+from roslin.evaluate.preference import bpref, bpref_10, bpref_star
+from roslin.evaluate.ranks import average_precision, break_even_point, reciprocal_rank
+from roslin.evaluate.runs import Results, read_run
+from roslin.evaluate.shares import f_measure, precision, precision_at_n, recall, sensitivity, success
+from roslin.evaluate.significance import (
+    Comparison,
+    benjamini_hochberg,
+    bootstrap_intervals,
+    compare,
+    effect_size,
+    holm,
+    minimum_detectable_difference,
+    permutation_test,
+)
+
+__all__ = [
+    "DEFAULT_MEASURES",
+    "MEASURES",
+    "Comparison",
+    "EmptyTruthWarning",
+    "Evaluation",
+    "Measure",
+    "Results",
+    "TieRange",
+    "accuracy",
+    "adr_tie_break",
+    "average_dynamic_recall",
+    "average_overlap",
+    "average_precision",
+    "benjamini_hochberg",
+    "bootstrap_intervals",
+    "bpref",
+    "bpref_10",
+    "bpref_star",
+    "break_even_point",
+    "compare",
+    "compatibility",
+    "dcg",
+    "dynamic_recall",
+    "effect_size",
+    "err",
+    "evaluate",
+    "f_measure",
+    "fallout",
+    "false_negatives",
+    "false_positives",
+    "holm",
+    "interpolated_precision",
+    "inversions",
+    "kendall_tau",
+    "lift_area",
+    "lift_curve",
+    "mean_lift_curve",
+    "measure",
+    "measures",
+    "minimum_detectable_difference",
+    "ndcg",
+    "normalised_lift_curve",
+    "normalised_recall_at_group_boundaries",
+    "permutation_test",
+    "precision",
+    "precision_at_n",
+    "precision_recall_curve",
+    "rank_biased_overlap",
+    "rbp",
+    "read_run",
+    "recall",
+    "reciprocal_rank",
+    "roc_curve",
+    "sensitivity",
+    "specificity",
+    "steps",
+    "success",
+    "tau_ap",
+    "tie_sensitivity",
+    "true_negatives",
+    "true_positives",
+]

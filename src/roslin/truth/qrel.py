@@ -1,0 +1,216 @@
+"""Truth files: grouped qrels, TREC qrels, JSON and tables, read to a `Truth` and written from one.
+
+  grouped qrel   list query document group      group 1 is the most similar; 0 = judged, not relevant
+  TREC qrels     query 0 document relevance     a larger relevance is better; 0 = not relevant; below 0 = not judged
+  JSON           see `write_truth`; also {query: [[id, ...], ...]} and {query: {id: relevance}}
+  CSV, Parquet   a header with query, document, and group or relevance
+
+A file that judges a document twice (the MIREX 2005 lists do) is read with the first judgement, and the truth's `notes`
+say so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from roslin.errors import ArgumentError, Problem, UnknownNameError
+from roslin.truth.model import Truth, check_groups
+from roslin.truth.tables import (
+    Row,
+    column_rows,
+    frame_rows,
+    number,
+    read_json,
+    refuse,
+    table_rows,
+    to_word,
+    whole_number,
+)
+
+__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "write_truth"]
+
+_JSON_FORMAT = "roslin-truth"
+_ITERATIONS = ({"0"}, {"Q0"})
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str | None = None) -> Truth:
+    """A truth from a file, a mapping or a data frame. `format` is one of `FORMATS`, where the file does not tell."""
+    if isinstance(source, Truth):
+        return source
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    if hasattr(source, "columns"):
+        return _from_table(frame_rows(source, ["query", "document", "group|relevance"]), "", "")
+    if not isinstance(source, (str, Path)):
+        raise ArgumentError(f"a truth must be a path, a mapping or a data frame; got {type(source).__name__}")
+    path = Path(source)
+    if format is None:
+        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(path.suffix, "qrel")
+    if format not in FORMATS:
+        raise UnknownNameError("format of a truth", format, sorted(FORMATS))
+    return FORMATS[format](path)
+
+
+def _read_columns(path: Path) -> Truth:
+    """Grouped or TREC: the second column of TREC qrels is 0 (or Q0) on every line, that of a grouped qrel a query."""
+    rows = list(column_rows(path, ("list", "query", "document", "group")))
+    if {row.cells[1] for row in rows} in _ITERATIONS:
+        return _from_trec(rows, path)
+    return _from_grouped(rows, path)
+
+
+def _read_grouped(path: Path) -> Truth:
+    return _from_grouped(list(column_rows(path, ("list", "query", "document", "group"))), path)
+
+
+def _read_trec(path: Path) -> Truth:
+    return _from_trec(list(column_rows(path, ("query", "iteration", "document", "relevance"))), path)
+
+
+def _read_table(path: Path) -> Truth:
+    return _from_table(table_rows(path, ["query", "document", "group|relevance"]), path.stem, str(path))
+
+
+def _read_json(path: Path) -> Truth:
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise refuse("not a truth", expected="an object {query: groups}", found=type(value).__name__, file=str(path))
+    try:
+        return _from_mapping(value, path.stem)
+    except (ArgumentError, TypeError, ValueError) as error:
+        raise refuse(str(error), file=str(path)) from None
+
+
+FORMATS = {
+    "qrel": _read_columns,
+    "grouped": _read_grouped,
+    "trec": _read_trec,
+    "json": _read_json,
+    "csv": _read_table,
+}
+
+
+def _from_grouped(rows: Sequence[Row], path: Path) -> Truth:
+    name = rows[0].cells[0] if rows else path.stem
+    judgements = []
+    for row in rows:
+        if row.cells[0] != name:
+            raise refuse(
+                "a second list in one file (for TREC qrels say format='trec')",
+                expected=name,
+                found=row.cells[0],
+                file=row.file,
+                line=row.line,
+            )
+        group = whole_number(row.cells[3], "group", file=row.file, line=row.line)
+        judgements.append((row.cells[1], row.cells[2], group, row.line))
+    return _grouped(judgements, name, str(path))
+
+
+def _from_trec(rows: Sequence[Row], path: Path) -> Truth:
+    judgements = []
+    for row in rows:
+        gain = number(row.cells[3], "relevance", file=row.file, line=row.line)
+        judgements.append((row.cells[0], row.cells[2], gain, row.line))
+    return _graded(judgements, path.stem, str(path))
+
+
+def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Truth:
+    grouped, graded = [], []
+    for cells, line in rows:
+        query, document = str(cells["query"]), str(cells["document"])
+        if "group" in cells:
+            grouped.append((query, document, whole_number(cells["group"], "group", file=file, line=line), line))
+        else:
+            graded.append((query, document, number(cells["relevance"], "relevance", file=file, line=line), line))
+    return _grouped(grouped, name, file) if grouped else _graded(graded, name, file)
+
+
+def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: str) -> Truth:
+    """Group numbers give the order; a number that is left out is no empty group."""
+    by_query: dict[str, dict[int, list[str]]] = {}
+    notes: list[str] = []
+    for query, document, group, line in _once(judgements, file, notes):
+        if group < 0:
+            raise refuse("bad group", expected="0 or more", found=str(group), file=file, line=line)
+        by_query.setdefault(query, defaultdict(list))[group].append(document)
+    groups = {query: [each[k] for k in sorted(each) if k > 0] for query, each in by_query.items()}
+    nonrelevant = {query: each[0] for query, each in by_query.items() if 0 in each}
+    return Truth(groups, nonrelevant=nonrelevant, name=name, notes=notes)
+
+
+def _graded(judgements: Iterable[tuple[str, str, float, int]], name: str, file: str) -> Truth:
+    relevance: dict[str, dict[str, float]] = {}
+    notes: list[str] = []
+    for query, document, gain, _ in _once(judgements, file, notes):
+        relevance.setdefault(query, {})[document] = gain
+    return Truth.from_relevance(relevance, name=name, notes=notes)
+
+
+def _once(
+    judgements: Iterable[tuple[str, str, Any, int]], file: str, notes: list[str]
+) -> Iterator[tuple[str, str, Any, int]]:
+    """Each judgement of a document once, the first; a later one becomes a note."""
+    first: dict[tuple[str, str], int] = {}
+    for query, document, value, line in judgements:
+        before = first.setdefault((query, document), line)
+        if before == line:
+            yield query, document, value, line
+        else:
+            notes.append(
+                str(
+                    Problem(f"{document} is judged again for query {query}; line {before} counts", line=line, file=file)
+                )
+            )
+
+
+def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
+    if source.get("format") == _JSON_FORMAT:
+        queries = source["queries"]
+        return Truth(
+            {query: each["groups"] for query, each in queries.items()},
+            gains={query: each["gains"] for query, each in queries.items() if "gains" in each},
+            nonrelevant={query: each["nonrelevant"] for query, each in queries.items() if "nonrelevant" in each},
+            name=source.get("name", name),
+        )
+    if source and all(isinstance(each, Mapping) for each in source.values()):
+        return Truth.from_relevance(source, name=name)
+    return Truth(source, name=name)
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_truth(truth: Truth, path: str | Path) -> None:
+    """Write a truth as JSON (`.json`: everything), or as a grouped qrel (any other name: no gains)."""
+    path = Path(path)
+    text = _to_json(truth) if path.suffix == ".json" else _to_grouped(truth)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _to_json(truth: Truth) -> str:
+    queries = {}
+    for query, groups in truth.items():
+        each: dict[str, Any] = {"groups": groups, "gains": truth.gains(query)}
+        if truth.nonrelevant(query) is not None:
+            each["nonrelevant"] = truth.nonrelevant(query)
+        queries[query] = each
+    value = {"format": _JSON_FORMAT, "version": 1, "name": truth.name, "queries": queries}
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _to_grouped(truth: Truth) -> str:
+    lines = []
+    for query, groups in truth.items():
+        numbered = [*enumerate(groups, start=1), (0, truth.nonrelevant(query) or ())]
+        for number_of_group, group in numbered:
+            words = (to_word(truth.name), to_word(query))
+            lines += ["\t".join((*words, to_word(id), str(number_of_group))) + "\n" for id in group]
+    return "".join(lines)

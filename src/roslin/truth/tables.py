@@ -1,0 +1,211 @@
+"""Rows from files, each with its place: columns separated by tabs or spaces, CSV with a header, Parquet, data frames.
+
+Truths and runs share these readers, so that a broken line is reported in the same words everywhere:
+file, line, what was expected, what was found. Lines may end with LF or CRLF.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from roslin.errors import FormatError, Problem
+
+__all__ = [
+    "COLUMN_NAMES",
+    "Row",
+    "column_rows",
+    "frame_rows",
+    "number",
+    "read_json",
+    "read_text",
+    "refuse",
+    "table_rows",
+    "to_word",
+    "whole_number",
+]
+
+# What a column may be called: Roslin's own name first, then those of ir_measures, ranx and trec tools.
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "q_id", "qid", "topic"),
+    "document": ("document", "doc_id", "docid", "docno", "doc"),
+    "group": ("group",),
+    "relevance": ("relevance", "rel", "label"),
+    "score": ("score", "sim"),
+    "distance": ("distance",),
+    "rank": ("rank",),
+}
+
+_NOT_IN_A_WORD = re.compile(r"[\s%]")
+_WRITTEN = re.compile(r"(?:%[0-9A-F]{2})+")
+
+
+class Row(NamedTuple):
+    """The cells of one line and where it stands; `line` counts from 1."""
+
+    cells: tuple[str, ...]
+    file: str
+    line: int
+
+
+def refuse(reason: str, *, expected: str = "", found: str = "", file: str = "", line: int = 0) -> FormatError:
+    """The error for a file that cannot be read, in the words of every other one."""
+    return FormatError(str(Problem(reason, expected, found, 0, line, file)))
+
+
+def to_word(text: str) -> str:
+    """One word, as columns need it: white space and % are written as in web addresses (as `Run.to_trec` does)."""
+    return _NOT_IN_A_WORD.sub(lambda match: quote(match[0]), text) or "-"
+
+
+def _from_word(text: str) -> str:
+    return _WRITTEN.sub(_decode, text) if "%" in text else text
+
+
+def _decode(match: re.Match[str]) -> str:
+    """Only what `to_word` writes; any other %XX is part of somebody's id."""
+    decoded = unquote(match[0])
+    return decoded if all(sign == "%" or sign.isspace() for sign in decoded) else match[0]
+
+
+def _lines(path: Path) -> list[str]:
+    """Lines that end with LF, CRLF or CR; nothing else ends one (str.splitlines knows eight more)."""
+    return read_text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def read_text(path: Path) -> str:
+    """A text file, whatever its line ends; a byte that is no UTF-8 is refused with its line."""
+    raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise refuse("the file is not text", expected="UTF-8", file=str(path), line=line) from None
+
+
+def column_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """Lines with these columns, split at tabs where a line has any, else at white space. Empty lines are skipped."""
+    file, count = str(path), len(columns)
+    for line, text in enumerate(_lines(path), start=1):
+        if "\t" in text or "%" in text:
+            cells = [cell.strip() for cell in text.split("\t")] if "\t" in text else text.split()
+            cells = [_from_word(cell) for cell in cells]
+        else:
+            cells = text.split()
+        if len(cells) != count or not all(cells):
+            if not any(cells):
+                continue
+            expected = f"{count} columns ({' '.join(columns)})"
+            raise refuse("broken line", expected=expected, found=_count(cells), file=file, line=line)
+        yield Row(tuple(cells), file, line)
+
+
+def _count(cells: Sequence[str]) -> str:
+    if not all(cells):
+        return f"an empty column {next(k for k, cell in enumerate(cells, start=1) if not cell)}"
+    return f"{len(cells)} column{'' if len(cells) == 1 else 's'}"
+
+
+def table_rows(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> Iterator[tuple[dict[str, Any], int]]:
+    """Rows of a CSV (or TSV) file with a header, or of a Parquet file, as (column -> value, line)."""
+    if path.suffix == ".parquet":
+        yield from frame_rows(_read_parquet(path), needed, optional, file=str(path))
+        return
+    lines = _lines(path)
+    delimiter = "\t" if lines and "\t" in lines[0] else ","
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, [])
+        names = _columns(header, needed, optional, str(path))
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                expected = f"{len(header)} columns"
+                raise refuse(
+                    "broken line", expected=expected, found=str(len(cells)), file=str(path), line=reader.line_num
+                )
+            yield {name: cells[position] for name, position in names.items()}, reader.line_num
+    except csv.Error as error:
+        raise refuse(f"broken line ({error})", expected="CSV", file=str(path), line=reader.line_num) from None
+
+
+def frame_rows(
+    frame: Any, needed: Sequence[str], optional: Sequence[str] = (), *, file: str = ""
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """Rows of a data frame (pandas, or an Arrow table), as (column -> value, row number from 1)."""
+    if hasattr(frame, "column_names"):  # an Arrow table
+        columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
+    else:
+        columns = {str(name): frame[name].tolist() for name in frame.columns}
+    header = list(columns)
+    chosen = {name: columns[header[k]] for name, k in _columns(header, needed, optional, file).items()}
+    for line, cells in enumerate(zip(*chosen.values(), strict=True), start=1):
+        yield dict(zip(chosen, cells, strict=True)), line
+
+
+def _columns(header: Sequence[str], needed: Sequence[str], optional: Sequence[str], file: str) -> dict[str, int]:
+    """Where each column stands. `needed` may name alternatives with a bar: "group|relevance"."""
+    place = {name.strip().lower(): k for k, name in reversed(list(enumerate(header)))}
+    found = {}
+    for wanted in [*needed, *optional]:
+        hits = [(name, place[alias]) for name in wanted.split("|") for alias in COLUMN_NAMES[name] if alias in place]
+        if hits:
+            found[hits[0][0]] = hits[0][1]
+        elif wanted in needed:
+            names = wanted.replace("|", " or ")
+            raise refuse(f"no column {names}", expected=f"a header with {names}", found=", ".join(header), file=file)
+    return found
+
+
+def _read_parquet(path: Path) -> Any:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise FormatError(f"{path}: reading Parquet needs pyarrow; pip install 'roslin[parquet]'") from None
+    from pyarrow.lib import ArrowException
+
+    try:
+        return parquet.read_table(path)
+    except ArrowException as error:
+        raise refuse(f"not a Parquet file ({str(error).splitlines()[0]})", file=str(path)) from None
+
+
+def read_json(path: Path) -> Any:
+    """A JSON value; a fault is reported with its line."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise refuse("broken JSON", expected=error.msg, file=str(path), line=error.lineno) from None
+    except RecursionError:
+        raise refuse("broken JSON", expected="a value that is not so deep", file=str(path)) from None
+
+
+def whole_number(value: Any, what: str, *, file: str = "", line: int = 0) -> int:
+    """A whole number from a cell."""
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    try:
+        exact = float(value)
+        if exact == int(exact):
+            return int(exact)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise refuse(f"bad {what}", expected="a whole number", found=repr(value), file=file, line=line)
+
+
+def number(value: Any, what: str, *, file: str = "", line: int = 0) -> float:
+    """A number from a cell; NaN is none."""
+    try:
+        exact = float(value)
+    except (TypeError, ValueError):
+        exact = math.nan
+    if math.isnan(exact):
+        raise refuse(f"bad {what}", expected="a number", found=repr(value), file=file, line=line)
+    return exact
