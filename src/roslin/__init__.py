@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NotationError,
         RoslinError,
         SandboxError,
+        TimeLimitError,
         UnknownNameError,
     )
     from roslin.matchers import Matcher, matcher, matchers
@@ -43,6 +44,7 @@ __all__ = [
     "Run",
     "SandboxError",
     "Selection",
+    "TimeLimitError",
     "UnknownNameError",
     "load",
     "matcher",

@@ -9,6 +9,7 @@
     +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
     +-- FilterError             a filter that makes no sense
+    +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
 
 A `Problem` is the same information as a value: readers collect problems when they are asked to recover what they
@@ -31,6 +32,7 @@ __all__ = [
     "Problem",
     "RoslinError",
     "SandboxError",
+    "TimeLimitError",
     "UnknownNameError",
 ]
 
@@ -103,6 +105,10 @@ class ArgumentError(RoslinError, ValueError):
 
 class FilterError(RoslinError):
     """A filter that makes no sense."""
+
+
+class TimeLimitError(RoslinError):
+    """A search that took longer than it was allowed to."""
 
 
 class UnknownNameError(RoslinError):

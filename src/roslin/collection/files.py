@@ -5,6 +5,7 @@
     offsets-TOKEN.npy     where each melody starts in `notes` (one more entry than melodies)
     barlines-TOKEN.npy    all bar lines, in ticks
     bar_offsets-TOKEN.npy where each melody starts in `barlines`
+    index-TOKEN.bin       what searching needs of each melody; made from the others when it is first asked for
     rejects.tsv           what the last build or add refused: file, line, record, column, reason, expected, found
     writer.lock           held while somebody writes
 
@@ -40,10 +41,12 @@ __all__ = [
     "array_header",
     "array_path",
     "holds_other_files",
+    "index_path",
     "new_token",
     "open_array",
     "publish",
     "remove_leftovers",
+    "scratch_path",
     "sync",
     "workspace",
     "writing",
@@ -56,13 +59,25 @@ ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
 _LOCK = "writer.lock"
 _NEW = ".new"
 # Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
-_PREPARED = re.compile(rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|\{_NEW}-[0-9a-f]{{8}}")
+_PREPARED = re.compile(
+    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|index-[0-9a-f]{{8}}\.bin|\{_NEW}-[0-9a-f]{{8}}"
+)
 _FIXED = re.compile(rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(_LOCK)}(?:-journal)?")
 
 
 def array_path(folder: Path, name: str, token: str) -> Path:
     """Where an array of one state is kept."""
     return folder / f"{name}-{token}.npy"
+
+
+def index_path(folder: Path, token: str) -> Path:
+    """Where the index of one state is kept."""
+    return folder / f"index-{token}.bin"
+
+
+def scratch_path(folder: Path) -> Path:
+    """A name for a file in preparation; the next writer removes it if nobody else does."""
+    return folder / f"{_NEW}-{new_token()}"
 
 
 def array_dtype(name: str) -> np.dtype[Any]:
@@ -145,7 +160,7 @@ def sync(path: Path) -> None:
 
 def remove_leftovers(folder: Path, token: str | None) -> None:
     """Remove arrays of other states than `token`, and whatever a killed writer left behind."""
-    keep = {array_path(folder, name, token) for name in ARRAY_NAMES if token}
+    keep = {*(array_path(folder, name, token) for name in ARRAY_NAMES), index_path(folder, token)} if token else set()
     for path in folder.iterdir():
         if _PREPARED.fullmatch(path.name) and path not in keep:
             with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again
@@ -159,6 +174,6 @@ def holds_other_files(folder: Path) -> bool:
 
 def workspace(folder: Path) -> Path:
     """A fresh folder for files in preparation, on the same disk as the collection."""
-    path = folder / f"{_NEW}-{new_token()}"
+    path = scratch_path(folder)
     path.mkdir()
     return path

@@ -32,12 +32,24 @@ class Packed:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def part(self, start: int, stop: int) -> Packed:
+        """Melodies `start` to `stop`, without copying them."""
+        return Packed(
+            *_between(self.notes, self.offsets, start, stop),
+            *_between(self.barlines, self.bar_offsets, start, stop),
+        )
+
     def take(self, numbers: Numbers) -> Packed:
         """Only these melodies, in this order, copied together."""
         return Packed(
             *_taken(self.notes, self.offsets, numbers),
             *_taken(self.barlines, self.bar_offsets, numbers),
         )
+
+
+def _between(values: npt.NDArray[Any], offsets: Numbers, start: int, stop: int) -> tuple[npt.NDArray[Any], Numbers]:
+    rows = offsets[start : stop + 1]
+    return values[rows[0] : rows[-1]], rows - rows[0]
 
 
 def _taken(values: npt.NDArray[Any], offsets: Numbers, numbers: Numbers) -> tuple[npt.NDArray[Any], Numbers]:

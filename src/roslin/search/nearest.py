@@ -1,0 +1,197 @@
+"""Exact search with the Earth Mover's Distance: the same list as comparing everything, without comparing everything.
+
+Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is not above the
+k-th best distance found so far are compared, in the order of their bounds. The first limit comes from a sample that is
+compared completely; a larger sample, filtered and refined, gives the second; then the whole collection is scanned once.
+Nothing is lost on the way: a melody is left out only when its bound is above a distance that k others are known to reach.
+
+Work is cut into pieces that threads share. What is found does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.matchers.transport import rounded
+from roslin.represent.packed import Packed
+from roslin.represent.points import point_sets
+from roslin.search.index import Index
+from roslin.search.work import Work
+from roslin.transport.align import Query, Setting, ground_code, missing_cost
+
+__all__ = ["Neighbours", "nearest", "possible_within"]
+
+Flags = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float64]
+
+# Melodies scanned, and compared, in one piece of work.
+PIECE = 4096
+COMPARED_AT_ONCE = 16
+# So many are compared completely for the first limit; then one melody in 16 is filtered and refined.
+FIRST_SAMPLE = 128
+SECOND_SAMPLE = 16
+# Bounds and distances are computed in different orders; this is more than rounding can make of it.
+_SLACK = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Numbers of melodies and their distances, complete up to the largest; `compared` is how many got an EMD."""
+
+    numbers: Numbers
+    distances: Distances
+    compared: int
+
+
+def nearest(
+    query: Query,
+    setting: Setting,
+    packed: Packed,
+    index: Index,
+    k: int,
+    allowed: Flags,
+    work: Work,
+    radius: float = np.inf,
+) -> Neighbours:
+    """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
+    found = _Found(k, radius)
+    refining = _Refining(query, setting, packed, found, work)
+    candidates = np.flatnonzero(allowed & (np.diff(index.offsets) > 0))
+    if len(candidates) <= FIRST_SAMPLE + 2 * k:
+        refining.compare(candidates, np.zeros(len(candidates)))
+        return found.neighbours(refining.compared)
+    pieces = [(start, min(start + PIECE, len(index))) for start in range(0, len(index), PIECE)]
+    if radius == np.inf:
+        sample = candidates[:: len(candidates) // (FIRST_SAMPLE + 2 * k)]
+        refining.compare(sample, np.zeros(len(sample)))
+        if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
+            refining.compare(candidates, np.zeros(len(candidates)))
+            return found.neighbours(refining.compared)
+        begins = [(start, min(start + PIECE // SECOND_SAMPLE, stop)) for start, stop in pieces]
+        refining.compare(*_scan(query, setting, index, allowed, begins, found.limit, work, (0.0, 0.1)))
+    refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (0.1, 1.0)))
+    return found.neighbours(refining.compared)
+
+
+def possible_within(
+    query: Query, setting: Setting, index: Index, allowed: Flags, radius: float, work: Work
+) -> Flags:
+    """Which melodies may have an alignment within the radius: all that do, and few others."""
+    possible = np.zeros(len(index), dtype=bool)
+    pieces = [(start, min(start + PIECE, len(index))) for start in range(0, len(index), PIECE)]
+    numbers, _ = _scan(query, setting, index, allowed, pieces, radius, work, (0.0, 1.0))
+    possible[numbers] = True
+    return possible
+
+
+def _scan(
+    query: Query,
+    setting: Setting,
+    index: Index,
+    allowed: Flags,
+    pieces: list[tuple[int, int]],
+    limit: float,
+    work: Work,
+    share: tuple[float, float],
+) -> tuple[Numbers, Distances]:
+    """Numbers and bounds of the melodies in these pieces whose bound is not above the limit, the nearest first."""
+    from roslin.transport._scan_kernels import scan_block
+    from roslin.transport.bounds import scan_arguments
+
+    arguments = scan_arguments(query, setting, limit * (1 + _SLACK) + _SLACK)
+    totals = index.durations if setting.weight == "duration" else index.counts
+
+    def bounds_of(piece: tuple[int, int]) -> Distances:
+        start, stop = piece
+        bounds = np.empty(stop - start)
+        scan_block(
+            index.words[start:stop], index.lows[start:stop], index.spans[start:stop], index.grids[start:stop],
+            totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, allowed[start:stop],
+            *arguments, bounds,
+        )  # fmt: skip
+        return bounds
+
+    numbers, bounds = [np.empty(0, np.int64)], [np.empty(0)]
+    for done, (piece, bound) in enumerate(zip(pieces, work.map(bounds_of, pieces), strict=True), start=1):
+        kept = np.flatnonzero(np.isfinite(bound))
+        numbers.append(piece[0] + kept)
+        bounds.append(bound[kept])
+        work.report(share[0] + (share[1] - share[0]) * done / len(pieces), "searching")
+    all_numbers, all_bounds = np.concatenate(numbers), np.concatenate(bounds)
+    order = np.lexsort((all_numbers, all_bounds))
+    return all_numbers[order], all_bounds[order]
+
+
+class _Found:
+    """The best so far. `limit` is the distance that k melodies are known to reach."""
+
+    def __init__(self, k: int, radius: float):
+        self.k, self.radius = k, radius
+        self.distances: dict[int, float] = {}
+
+    @property
+    def limit(self) -> float:
+        if len(self.distances) < self.k:
+            return self.radius
+        return min(self.radius, sorted(self.distances.values())[self.k - 1])
+
+    def add(self, numbers: Numbers, distances: Distances) -> None:
+        limit = self.limit
+        kept = np.flatnonzero(distances <= limit)
+        self.distances.update(zip(numbers[kept].tolist(), distances[kept].tolist(), strict=True))
+        limit = self.limit
+        self.distances = {number: distance for number, distance in self.distances.items() if distance <= limit}
+
+    def neighbours(self, compared: int) -> Neighbours:
+        ranked = sorted((distance, number) for number, distance in self.distances.items())
+        return Neighbours(
+            np.array([number for _, number in ranked], dtype=np.int64),
+            np.array([distance for distance, _ in ranked], dtype=np.float64),
+            compared,
+        )
+
+
+class _Refining:
+    """Compares melodies exactly, the most promising first, until none can be among the best."""
+
+    def __init__(self, query: Query, setting: Setting, packed: Packed, found: _Found, work: Work):
+        self.query, self.setting, self.packed, self.found, self.work = query, setting, packed, found, work
+        self.seen: set[int] = set()
+
+    @property
+    def compared(self) -> int:
+        return len(self.seen)
+
+    def compare(self, numbers: Numbers, bounds: Distances) -> None:
+        """Compare these melodies, given in order of their bounds, as far as that can change anything."""
+        at_once = COMPARED_AT_ONCE * self.work.threads
+        place = 0
+        while place < len(numbers):
+            limit = self.found.limit
+            if bounds[place] > limit * (1 + _SLACK) + _SLACK:
+                return
+            batch = np.array([n for n in numbers[place : place + at_once].tolist() if n not in self.seen], np.int64)
+            place += at_once
+            self.seen.update(batch.tolist())
+            shares = [share for share in np.array_split(batch, self.work.threads) if len(share)]
+            results = self.work.map(partial(self._distances, limit=limit), shares)
+            for share, distances in zip(shares, results, strict=True):
+                self.found.add(share, distances)
+
+    def _distances(self, numbers: Numbers, limit: float) -> Distances:
+        from roslin.transport._align_kernels import align_documents
+
+        points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
+        query, setting = self.query, self.setting
+        found = align_documents(
+            query.x, query.y, query.weight, query.order, points.time, points.pitch, points.weight, points.offsets,
+            np.arange(len(numbers)), query.time_unit, query.pitch_unit, np.array(setting.tempos, dtype=np.float64),
+            setting.scales_weights, missing_cost(setting), ground_code(setting), limit + _SLACK,
+            np.zeros(1, np.int64),
+        )  # fmt: skip
+        return rounded(found[:, 0])

@@ -1,0 +1,61 @@
+"""How a search works: threads, a limit of time, and somebody who wants to know how far it is.
+
+    with Work(threads=2, seconds=10) as work:
+        for result in work.map(function, pieces): ...
+
+Results come in the order of the pieces, so that nothing depends on the number of threads. A search that takes too long
+raises `TimeLimitError`; an interrupt from the keyboard ends it after the pieces that are being worked on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self, TypeVar
+
+from roslin.errors import ArgumentError, TimeLimitError
+
+__all__ = ["Progress", "Work"]
+
+# (share of the work done, 0 to 1, and what is being done)
+Progress = Callable[[float, str], None]
+
+_Piece = TypeVar("_Piece")
+_Result = TypeVar("_Result")
+
+
+class Work:
+    """Threads, a limit of time in seconds (None for no limit), and a function to tell about progress."""
+
+    def __init__(self, threads: int = 1, seconds: float | None = None, progress: Progress | None = None):
+        if not isinstance(threads, int) or threads < 1:
+            raise ArgumentError(f"threads must be a whole number, at least 1; got {threads!r}")
+        if seconds is not None and not seconds > 0:
+            raise ArgumentError(f"the limit of time must be above 0 seconds; got {seconds!r}")
+        self.threads, self.seconds, self.progress = threads, seconds, progress
+        self._began = time.monotonic()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        if self.threads > 1:
+            self._pool = ThreadPoolExecutor(self.threads)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def map(self, function: Callable[[_Piece], _Result], pieces: Sequence[_Piece]) -> Iterator[_Result]:
+        """The function of each piece, in order."""
+        return self._pool.map(function, pieces) if self._pool is not None else map(function, pieces)
+
+    def report(self, done: float, what: str) -> None:
+        """Tell how far the work is, and stop when the time is over."""
+        if self.progress is not None:
+            self.progress(done, what)
+        if self.seconds is not None and time.monotonic() - self._began > self.seconds:
+            raise TimeLimitError(
+                f"the search was stopped after {self.seconds:g} seconds, {100 * done:.0f} % done; "
+                "allow more time, filter the collection first, or choose a faster matcher"
+            )

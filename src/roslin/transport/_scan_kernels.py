@@ -1,0 +1,417 @@
+"""Numba kernels of the search: cheap lower bounds for every document of a collection, block by block.
+
+All stages bound from below the distance that `align_document` would find, so that nothing is lost.
+
+1. Only pitches (`_pitch_scan`). A document is one word, a bit for each semitone that occurs in it, counted from its
+   lowest. Shifting that word by a query pitch lines up bit t with transposition t, so one operation tests 64
+   transpositions. Query weight that has no document pitch within 0, 1, 2 semitones costs at least 1, 2, 3 semitones.
+2. Pitch and time (`_field_scan`). Time is cut into cells. A table of small numbers, a row for each pitch, a column for
+   each cell, says how far it is at least from there to the nearest note of the document: every note stamps its
+   surroundings on it. The table lies in one line, so that a transposition and a shift in time together are one shift
+   along that line; for each query note the whole line, multiplied with its weight, is added to a line of sums. A sum
+   that stays below the limit is an alignment that must be looked at.
+3. Note by note (`_note_bound`): for the alignments left, the sum over query notes, the heaviest first, of weight x
+   distance to the nearest document note.
+
+The compiler turns the loops of 1 and 2 into vector instructions; that is why they run over plain lines of unsigned
+numbers.
+
+A document lighter than the query leaves weight W - U of the query without a partner. Whatever that weight was counted
+for in a sum (at most `reach` each) is given back: the limit of such a document is higher.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from roslin.transport._align_kernels import nearest
+
+__all__ = ["BLOCK", "FAR", "PITCH_LEVELS", "PITCH_STEPS", "STRIDES", "UNBOUNDED", "WEIGHTS", "scan_block"]
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Line = npt.NDArray[np.uint16]
+Words = npt.NDArray[np.uint64]
+
+BLOCK = 512
+PITCH_LEVELS = 3
+PITCH_STEPS = 63
+# Distances in the table: FAR is `reach` or more. Weights of a query add up to WEIGHTS at most: no sum overflows.
+FAR = 63
+WEIGHTS = 1023
+# Lengths of a row of the table for which there is a stamp in one line; longer rows are stamped one by one.
+STRIDES = (32, 48, 64, 80, 96, 112, 128)
+# The longest document that is tabled, in cells.
+LONGEST = 4096
+# The span of a document that cannot be bounded: its times do not fit into the index.
+UNBOUNDED = 255
+# A place on the grid may come out a little below itself.
+EPSILON = 1e-6
+
+_U0, _U1, _U2, _U3, _U4, _U5 = (np.uint64(k) for k in range(6))
+_B = np.uint64(BLOCK)
+_K0, _K1, _K2, _K3, _K4, _K5 = (np.uint64((PITCH_LEVELS + k) * BLOCK) for k in range(6))
+
+
+@nb.njit(cache=True, nogil=True)
+def _pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive: Words) -> None:
+    """Which transpositions of BLOCK documents are within the budget: bits of `alive`.
+
+    For query pitch g: `shifts[g]`, how far its word goes to the left; `steps[g, level]`, what missing a level costs,
+    in parts of the budget (PITCH_STEPS + 1 are the whole). Bit `span of query + t` is the transposition that puts the query's
+    lowest pitch t semitones above the document's lowest.
+    """
+    for q in range(BLOCK):
+        p = np.uint64(q)
+        word = words[p] << _U2  # two spare bits, for what lies below the lowest
+        within = word | (word << _U1) | (word >> _U1)
+        work[p] = word
+        work[_B + p] = within
+        work[_U2 * _B + p] = within | (within << _U1) | (within >> _U1)
+        work[_K0 + p] = _U0
+        work[_K1 + p] = _U0
+        work[_K2 + p] = _U0
+        work[_K3 + p] = _U0
+        work[_K4 + p] = _U0
+        work[_K5 + p] = _U0
+        alive[p] = _U0  # for the time being: what is too dear
+    for g in range(len(shifts)):
+        shift = shifts[g]
+        for level in range(PITCH_LEVELS):
+            value = np.uint64(steps[g, level])
+            if value == _U0:
+                continue
+            k0, k1, k2 = _U0 - (value & _U1), _U0 - ((value >> _U1) & _U1), _U0 - ((value >> _U2) & _U1)
+            k3, k4, k5 = _U0 - ((value >> _U3) & _U1), _U0 - ((value >> _U4) & _U1), _U0 - ((value >> _U5) & _U1)
+            base = np.uint64(level) * _B
+            for q in range(BLOCK):
+                p = np.uint64(q)
+                missed = ~(work[base + p] << shift)
+                a = missed & k0
+                c = work[_K0 + p]
+                work[_K0 + p] = c ^ a
+                carry = c & a
+                a = missed & k1
+                c = work[_K1 + p]
+                t = c ^ a
+                work[_K1 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k2
+                c = work[_K2 + p]
+                t = c ^ a
+                work[_K2 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k3
+                c = work[_K3 + p]
+                t = c ^ a
+                work[_K3 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k4
+                c = work[_K4 + p]
+                t = c ^ a
+                work[_K4 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k5
+                c = work[_K5 + p]
+                t = c ^ a
+                work[_K5 + p] = t ^ carry
+                alive[p] |= (c & a) | (carry & t)
+    for q in range(BLOCK):
+        work[_K0 + np.uint64(q)] = _U0
+    for g in range(len(shifts)):
+        shift = shifts[g]
+        for q in range(BLOCK):
+            p = np.uint64(q)
+            work[_K0 + p] |= work[p] << shift
+    for q in range(BLOCK):
+        p = np.uint64(q)
+        # At least one query pitch must lie on a document pitch, as in every alignment that is tried.
+        alive[p] = (~alive[p] & work[_K0 + p]) >> _U2
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill(line: Line, count: int, value: np.uint16) -> None:
+    for q in range(count):
+        line[np.uint64(q)] = value
+
+
+@nb.njit(cache=True, nogil=True)
+def _stamp(table: Line, start: int, stamp: Line, first: int, count: int) -> None:
+    """The smaller of both, from `start` of the table and `first` of the stamp on."""
+    to, of = np.uint64(start), np.uint64(first)
+    for q in range(count):
+        p = np.uint64(q)
+        old, new = table[to + p], stamp[of + p]
+        table[to + p] = new if new < old else old
+
+
+@nb.njit(cache=True, nogil=True)
+def _add_four(sums: Line, table: Line, count: int, offsets: Integers, weights: Line, first: int) -> None:
+    """Add the table four times, from four places and with four weights."""
+    a, b = np.uint64(offsets[first]), np.uint64(offsets[first + 1])
+    c, d = np.uint64(offsets[first + 2]), np.uint64(offsets[first + 3])
+    u, v, w, x = weights[first], weights[first + 1], weights[first + 2], weights[first + 3]
+    for q in range(count):
+        p = np.uint64(q)
+        sums[p] += u * table[a + p] + v * table[b + p] + w * table[c + p] + x * table[d + p]
+
+
+@nb.njit(cache=True, nogil=True)
+def _least(sums: Line, count: int) -> np.uint16:
+    least = np.uint16(65535)
+    for q in range(count):
+        value = sums[np.uint64(q)]
+        least = value if value < least else least
+    return least
+
+
+@nb.njit(cache=True, nogil=True)
+def _note_bound(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    order: Integers,
+    document_x: Array,
+    document_y: Array,
+    m: int,
+    i: int,
+    j: int,
+    cap: float,
+    limit: float,
+    ground: int,
+) -> float:
+    """Sum of weight x distance to the nearest note, at most `cap`, with query note i on document note j."""
+    shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
+    total = 0.0
+    for r in range(len(query_x)):
+        k = order[r]
+        if k != i:
+            total += query_w[k] * nearest(
+                query_x[k] + shift_x, query_y[k] + shift_y, document_x, document_y, m, k + j - i, cap, ground
+            )
+            if total > limit:
+                break
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _terms(
+    total_query: float, total: float, tempo: float, scales_weights: bool, reach: float, missing: float
+) -> tuple[float, float, float, float]:
+    """(weight without a partner, base, cap, spare) of a document at a tempo.
+
+    With notes no farther than `cap`, (sum - spare) / base is a lower bound on the distance.
+    """
+    weight = (
+        total * (1.0 - 1e-6) / (tempo if scales_weights else 1.0)
+    )  # a little less than rounding may have made of it
+    without = max(total_query - weight, 0.0)
+    if without <= 0.0:
+        return 0.0, total_query, np.inf, 0.0
+    if missing < 0.0:
+        return without, weight, reach, without * reach
+    return without, total_query, missing, 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def _by_notes_only(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    order: Integers,
+    times: npt.NDArray[np.int32],
+    pitches: npt.NDArray[np.int8],
+    total: float,
+    document_x: Array,
+    document_y: Array,
+    pitch_unit: float,
+    tempos: Array,
+    scales_weights: bool,
+    tempo_cells: Array,
+    cell: float,
+    reach: float,
+    missing: float,
+    limit: float,
+    ground: int,
+) -> float:
+    """The bound of a document that is too wide or too long for a table; infinite above the limit."""
+    best = np.inf
+    for k in range(len(tempos)):
+        _, base, cap, spare = _terms(query_w.sum(), total, tempos[k], scales_weights, reach, missing)
+        for j in range(len(times)):
+            document_x[j] = times[j] * tempo_cells[k] * cell
+            document_y[j] = pitches[j] * pitch_unit
+        for j in range(len(times)):
+            for i in range(len(query_x)):
+                found = _note_bound(
+                    query_x, query_y, query_w, order, document_x, document_y, len(times), i, j, cap,
+                    min(limit, best) * base + spare, ground,
+                )  # fmt: skip
+                best = min(best, max(found - spare, 0.0) / base)
+    return best if best <= limit else np.inf
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_block(
+    words: Words,
+    lows: npt.NDArray[np.int8],
+    spans: npt.NDArray[np.uint8],
+    grids: npt.NDArray[np.int32],
+    totals: npt.NDArray[np.float32],
+    offsets: Integers,
+    times: npt.NDArray[np.int32],
+    pitches: npt.NDArray[np.int8],
+    allowed: npt.NDArray[np.bool_],
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    query_pitch: Integers,
+    order: Integers,
+    span: int,
+    pitch_shifts: Words,
+    pitch_steps: Integers,
+    pitch_unit: float,
+    tempos: Array,
+    scales_weights: bool,
+    tempo_cells: Array,
+    tempo_grids: Integers,
+    cell: float,
+    overhang: int,
+    query_cells: Integers,
+    line_weights: Line,
+    stamps: Line,
+    stamp_starts: Integers,
+    stamp_rows: int,
+    stamp_cells: int,
+    reach: float,
+    missing: float,
+    limit: float,
+    ground: int,
+    bounds: Array,
+) -> None:
+    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be bounded.
+
+    `query_pitch` counts from the query's lowest. `tempo_cells[k]`: cells in a tick at tempo k; `tempo_grids[k]`: ticks
+    in a cell, 0 if not whole. `query_cells` and `line_weights` are in `order`, filled up to a multiple of four with
+    weights of 0. `stamps`: for documents on the grid and off it, a stamp for each of STRIDES and one for single rows,
+    from `stamp_starts` on; it covers `stamp_rows` semitones and `stamp_cells` cells on either side.
+    """
+    count, n = len(bounds), len(query_x)
+    total_query = query_w.sum()
+    alive = np.empty(((count + BLOCK - 1) // BLOCK) * BLOCK, np.uint64)
+    padded, work = np.zeros(BLOCK, np.uint64), np.empty((PITCH_LEVELS + 6) * BLOCK, np.uint64)
+    for block in range(0, count, BLOCK):
+        inside = words[block : block + BLOCK]
+        if len(inside) < BLOCK:
+            padded[: len(inside)] = inside
+            inside = padded
+        _pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
+    most = 1
+    for d in range(count):
+        most = max(most, offsets[d + 1] - offsets[d])
+    document_x, document_y, cells = np.empty(most), np.empty(most), np.empty(most, np.int64)
+    table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
+    places = np.zeros(len(line_weights), np.int64)
+    widest_query = query_cells.max()
+    wide = 2 * stamp_cells + 1
+    for d in range(count):
+        bounds[d] = np.inf
+        start, end = offsets[d], offsets[d + 1]
+        m = end - start
+        if not allowed[d] or m == 0:
+            continue
+        top = np.int64(spans[d])
+        if top == UNBOUNDED:
+            bounds[d] = 0.0
+            continue
+        if top + span > 59 or times[end - 1] * tempo_cells.max() > LONGEST:
+            bounds[d] = _by_notes_only(
+                query_x, query_y, query_w, order, times[start:end], pitches[start:end], totals[d], document_x, document_y,
+                pitch_unit, tempos, scales_weights, tempo_cells, cell, reach, missing, limit, ground,
+            )  # fmt: skip
+            continue
+        if missing < 0.0 and totals[d] < total_query * 1.000001 * (tempos.max() if scales_weights else 1.0):
+            alive[d] = (_U1 << np.uint64(top + span + 1)) - _U1  # the pitch scan does not know the higher limit
+        if alive[d] == _U0:
+            continue
+        low_bit, high_bit = 0, 63
+        while (alive[d] >> np.uint64(low_bit)) & _U1 == _U0:
+            low_bit += 1
+        while (alive[d] >> np.uint64(high_bit)) & _U1 == _U0:
+            high_bit -= 1
+        for k in range(len(tempos)):
+            without, base, cap, spare = _terms(total_query, totals[d], tempos[k], scales_weights, reach, missing)
+            # The table knows no cap: weight without a partner may have been counted for `reach`.
+            given_back = without * max(reach - max(missing, 0.0), 0.0)
+            worst = min(limit, bounds[d]) * base + given_back
+            scale = WEIGHTS / (total_query * reach / FAR)
+            most_sum = np.int64(min(worst * scale, 65535.0))
+            out = overhang if without <= 0.0 else widest_query
+            length = np.int64(times[end - 1] * tempo_cells[k] + EPSILON)
+            shifts = length - widest_query + 2 * out + 1
+            if shifts <= 0:
+                continue
+            stride, form = length + 2 * out + 1, len(STRIDES)
+            for f in range(len(STRIDES)):
+                if STRIDES[f] >= stride:
+                    stride, form = STRIDES[f], f
+                    break
+            is_on_grid = tempo_grids[k] > 0 and grids[d] % max(tempo_grids[k], 1) == 0
+            if not is_on_grid:
+                form += len(STRIDES) + 1
+            # The table: rows for the query at all transpositions left, and a stamp's height above and below.
+            rows = high_bit - low_bit + 1 + span + 2 * stamp_rows
+            size = rows * stride + 2 * wide
+            if len(table) < size:
+                table, sums = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
+            _fill(table, size, np.uint16(FAR))
+            for j in range(m):
+                at = np.int64(times[start + j] * tempo_cells[k] + EPSILON)
+                cells[j] = at
+                row = np.int64(pitches[start + j]) - lows[d] - (low_bit - span)
+                if -stamp_rows <= row < rows - stamp_rows:
+                    # One stamp height of rows lies before the first; what would stick out of the table is cut off.
+                    first = max(stamp_rows - (row + stamp_rows), 0)
+                    last = min(2 * stamp_rows, rows - 1 - row)
+                    place = (row + first) * stride + at + out - stamp_cells + wide
+                    if form % (len(STRIDES) + 1) < len(STRIDES):
+                        _stamp(
+                            table, place, stamps, stamp_starts[form] + first * stride, (last - first) * stride + wide
+                        )
+                    else:
+                        for r in range(first, last + 1):
+                            _stamp(table, place + (r - first) * stride, stamps, stamp_starts[form] + r * wide, wide)
+            length_sums = (high_bit - low_bit) * stride + shifts
+            _fill(sums, length_sums, np.uint16(0))
+            for r in range(len(places)):
+                q = order[min(r, n - 1)]
+                places[r] = (query_pitch[q] + stamp_rows) * stride + query_cells[r] + wide
+            is_dead = False
+            for r in range(0, len(places), 4):
+                _add_four(sums, table, length_sums, places, line_weights, r)
+                if r >= 4 or r + 4 >= len(places):
+                    is_dead = _least(sums, length_sums) > most_sum
+                    if is_dead:
+                        break
+            if is_dead:
+                continue
+            for j in range(m):
+                document_x[j] = times[start + j] * tempo_cells[k] * cell
+                document_y[j] = pitches[start + j] * pitch_unit
+            for j in range(m):
+                for i in range(n):
+                    bit = np.int64(pitches[start + j]) - lows[d] - query_pitch[i] + span
+                    if (alive[d] >> np.uint64(bit)) & _U1 == _U0:
+                        continue
+                    shift = np.int64(np.floor((document_x[j] - query_x[i]) / cell + EPSILON)) + out
+                    if shift < 0 or shift >= shifts or sums[(bit - low_bit) * stride + shift] > most_sum:
+                        continue
+                    total = _note_bound(
+                        query_x, query_y, query_w, order, document_x, document_y, m, i, j, cap,
+                        min(limit, bounds[d]) * base + spare, ground,
+                    )  # fmt: skip
+                    bounds[d] = min(bounds[d], max(total - spare, 0.0) / base)
+        if bounds[d] > limit:
+            bounds[d] = np.inf
