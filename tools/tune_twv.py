@@ -18,8 +18,8 @@ from collections import defaultdict
 
 import numpy as np
 import numpy.typing as npt
-from real_data import DATA, INCIPITS
 
+from real_data import DATA, INCIPITS
 from roslin import Melody, matcher
 from roslin.notation import records
 from roslin.represent.packed import Packed, pack
@@ -65,7 +65,9 @@ def main() -> None:
     parser.add_argument("matchers", nargs="+")
     parser.add_argument("--half", choices=["tune", "report"], required=True)
     parser.add_argument("--queries", type=int, default=40)
-    parser.add_argument("--documents", type=int, help="only so many documents beside the relevant ones, for a quick look")
+    parser.add_argument(
+        "--documents", type=int, help="only so many documents beside the relevant ones, for a quick look"
+    )
     options = parser.parse_args()
     melodies: dict[str, Melody] = {}
     for record in records(INCIPITS, strict=False):

@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._align_kernels import aligned_cost, rows_bound
+from roslin.transport._align_kernels import aligned_cost, nearest
 from roslin.transport._kernels import SLACK, TABLE
 
 __all__ = [
@@ -35,6 +35,55 @@ COLUMNS = 6
 # Places and transpositions nearer than this are the same.
 SAME = 1e-9
 _ROUNDING = 1e12
+
+
+@nb.njit(cache=True, nogil=True)
+def _may_cost_at_most(
+    budget: float,
+    rows_x: Array,
+    rows_y: Array,
+    rows_w: Array,
+    order: Numbers,
+    n: int,
+    columns_x: Array,
+    columns_y: Array,
+    m: int,
+    shift_x: float,
+    shift_y: float,
+    lead: int,
+    ground: int,
+) -> bool:
+    """False where the rows, moved, each to its nearest column, cost more than the budget: no flow can cost less.
+
+    As `rows_bound`, but a row is searched no further than what is left of the budget reaches.
+    """
+    for k in range(n):
+        i = order[k]
+        if rows_w[i] > 0.0:
+            reach = budget / rows_w[i]
+            apart = nearest(rows_x[i] + shift_x, rows_y[i] + shift_y, columns_x, columns_y, m, i + lead, reach, ground)
+            if apart >= reach:
+                return False
+            budget -= rows_w[i] * apart
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def _mark_pitches(
+    query_y: Array, query_w: Array, order: Numbers, n: int, levels: Array, budget: float, is_in_reach: Flags
+) -> None:
+    """Whether the pitches alone, without regard to time, allow an alignment of query note i with a document's pitch."""
+    for i in range(n):
+        for u in range(len(levels)):
+            shift, left = levels[u] - query_y[i], budget
+            for k in range(n):
+                at, least = query_y[order[k]] + shift, np.inf
+                for v in range(len(levels)):
+                    least = min(least, abs(levels[v] - at))
+                left -= query_w[order[k]] * least
+                if left < 0.0:
+                    break
+            is_in_reach[i, u] = left >= 0.0
 
 
 @nb.njit(cache=True, nogil=True)
@@ -90,6 +139,10 @@ def matches(
         longest = max(longest, end[s] - first[s])
     lines, indices = np.empty((8, max(longest, m))), np.empty((5, max(longest, m)), np.int64)
     costs, flows = np.empty(longest * m), np.empty(longest * m)
+    # The different pitches of the document, and which one each note has.
+    levels = np.unique(pitch) * semitone
+    level = np.searchsorted(levels, pitch * semitone)
+    is_in_reach = np.empty((longest, len(levels)), np.bool_)
     for s in range(len(first)):
         if not possible[s] or m == 0:
             continue
@@ -122,22 +175,28 @@ def matches(
             budget = allowed + SLACK * (1.0 + allowed)
             shape = (m, n) if is_light else (n, m)
             cost, flow = costs[: n * m].reshape(shape), flows[: n * m].reshape(shape)
+            if ground != TABLE and not is_light:
+                _mark_pitches(query_y, query_w, query_order, n, levels, budget, is_in_reach)
+            else:
+                is_in_reach[:] = True
             for j in range(m):
                 for i in range(n):
+                    if not is_in_reach[i, level[j]]:
+                        continue
                     shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
                     if ground == TABLE:
-                        bound = 0.0
+                        is_near = True
                     elif is_light:
-                        bound = rows_bound(
-                            document_x, document_y, document_w, document_order, m,
-                            query_x, query_y, n, -shift_x, -shift_y, i - j, np.inf, budget, ground,
+                        is_near = _may_cost_at_most(
+                            budget, document_x, document_y, document_w, document_order, m,
+                            query_x, query_y, n, -shift_x, -shift_y, i - j, ground,
                         )  # fmt: skip
                     else:
-                        bound = rows_bound(
-                            query_x, query_y, query_w, query_order, n,
-                            document_x, document_y, m, shift_x, shift_y, j - i, np.inf, budget, ground,
+                        is_near = _may_cost_at_most(
+                            budget, query_x, query_y, query_w, query_order, n,
+                            document_x, document_y, m, shift_x, shift_y, j - i, ground,
                         )  # fmt: skip
-                    if bound > budget:
+                    if not is_near:
                         continue
                     if _is_seen(query_x, query_y, i, document_x, document_y, m, shift_x, shift_y):
                         continue

@@ -18,11 +18,13 @@ one distance of the matches:
   Where there is no match above 0 anywhere, the penalty is the radius.
 
 All segments are measured in one unit of time, that of the whole query. The minimum over combinations is exact (dynamic
-programming over matches and lengths of chains). Two options go beyond the paper:
+programming over matches and lengths of chains). Three options go beyond the paper:
 
+    score = "mean" the sum divided by the expected number of segments: a short document, of which few are expected, is
+                   no longer near to everything
     agree = True   all matches of a combination have the same transposition and the same tempo
-    both = True    the mean of two directions, query in document and document in query, each divided by its expected
-                   number of segments, so that they can be compared; the document then is cut, in its own unit of time
+    both = True    the mean of two directions, query in document and document in query, each with the score "mean", so
+                   that they can be compared; the other way round the document is cut, in its own unit of time
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from roslin.transport.ground import find_key, tonal_table
 __all__ = ["TWV", "Chain"]
 
 _PENALTIES = ("largest", "radius")
+_SCORES = ("mean", "sum")
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -83,6 +86,7 @@ class TWV(Transport):
     tolerance: float = 1.0
     apart: float = 6.0
     penalty: str = "largest"
+    score: str = "sum"
     agree: bool = False
     both: bool = False
 
@@ -99,8 +103,9 @@ class TWV(Transport):
                 raise ArgumentError(
                     f"{name} must be a number, {'above' if name == 'radius' else 'at least'} 0; got {value!r}"
                 )
-        if self.penalty not in _PENALTIES:
-            raise UnknownNameError("penalty", str(self.penalty), sorted(_PENALTIES))
+        for name, known in (("penalty", _PENALTIES), ("score", _SCORES)):
+            if getattr(self, name) not in known:
+                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
 
     @property
     def is_independent(self) -> bool:
@@ -124,12 +129,11 @@ class TWV(Transport):
         the documents; the other direction, with `both`, is looked for everywhere.
         """
         asked, stored = self.query_points([query]), self.points(packed)
-        there = self._one_way(asked, stored, possible)
+        there, expected = self._one_way(asked, stored, possible)
         if not self.both:
-            return rounded(there[0])
-        back = self._one_way(stored, asked, None)
-        shares = [distance / np.maximum(expected, 1) for distance, expected in (there, back)]
-        return rounded((shares[0] + shares[1]) / 2)
+            return rounded(there if self.score == "sum" else there / expected)
+        back, expected_back = self._one_way(stored, asked, None)
+        return rounded((there / expected + back / expected_back) / 2)
 
     def best_chain(self, query: Melody, candidate: Melody, penalty: float) -> Chain:
         """The combination that makes the distance from a query to one candidate, with this penalty."""
