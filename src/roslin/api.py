@@ -19,6 +19,7 @@ from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.search import Run, search
 from roslin.search.engine import DEFAULT_MATCHER
+from roslin.search.work import Progress
 
 __all__ = ["Collection", "Selection"]
 
@@ -56,10 +57,17 @@ class Collection(Store):
         *,
         within: Selection | npt.NDArray[np.int64] | None = None,
         exclude: Container[str] = (),
+        radius: float | None = None,
+        threads: int = 1,
+        seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> Run:
-        """The k melodies most similar to the query."""
+        """The k melodies most similar to the query, none beyond the radius; `roslin.search` says the rest."""
         numbers = within.numbers if isinstance(within, Selection) else within
-        return search(query, self, matcher, k, within=numbers, exclude=exclude)
+        return search(
+            query, self, matcher, k, within=numbers, exclude=exclude, radius=radius, threads=threads, seconds=seconds,
+            progress=progress,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

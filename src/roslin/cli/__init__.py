@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from roslin.cli import collection, data, demo, evaluate, filter, load, matchers, search, show
+from roslin.cli import collection, data, demo, evaluate, explain, filter, load, matchers, search, show
 
 __all__ = ["app", "main"]
 
@@ -28,6 +28,7 @@ app.command("demo")(demo.demo)
 app.add_typer(collection.app, name="collection")
 app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
+app.command("explain")(explain.explain_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("matchers")(matchers.matchers_command)
 app.add_typer(data.app, name="data")

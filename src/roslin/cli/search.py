@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roslin.notation import Options
     from roslin.search import Run
 
-__all__ = ["print_run", "search_command", "write_page"]
+__all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
 
 @with_reading_options
@@ -39,21 +39,10 @@ def search_command(
 
     Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5
     """
-    if (pae is not None) + (file is not None or id is not None) != 1:
-        raise typer.BadParameter("give the query with exactly one of --pae, --file and --id (--file may have an --id)")
-    if file is None:
-        refuse_options(options)
-        if number is not None:
-            raise typer.BadParameter("--number is for a melody of a --file; there is none")
     from roslin.api import Collection
 
     with Collection(collection) as opened:
-        if file is not None:
-            query = melody_from_file(file, id, number, options, strict=not lenient)
-        elif id is not None:
-            query = opened[id]
-        else:
-            query = _query_from_text(pae or "", strict=not lenient)
+        query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
         with progress_bar("Searching") as progress:
             progress(0, str(matcher))
             run = opened.search(query, matcher, k, exclude=() if id is None or file is not None else (id,))
@@ -63,6 +52,27 @@ def search_command(
             remark(f"page written to {html}")
     if run_file is not None:
         run_file.write_text(run.to_trec(), encoding="utf-8")
+
+
+def chosen_query(
+    collection: Collection,
+    pae: str | None,
+    file: Path | None,
+    id: str | None,
+    number: int | None,
+    options: Options,
+    *,
+    strict: bool,
+) -> Melody:
+    """The query that the options of a command name, exactly one."""
+    if (pae is not None) + (file is not None or id is not None) != 1:
+        raise typer.BadParameter("give the query with exactly one of --pae, --file and --id (--file may have an --id)")
+    if file is not None:
+        return melody_from_file(file, id, number, options, strict=strict)
+    refuse_options(options)
+    if number is not None:
+        raise typer.BadParameter("--number is for a melody of a --file; there is none")
+    return collection[id] if id is not None else _query_from_text(pae or "", strict=strict)
 
 
 def print_run(collection: Collection, run: Run, format: Format) -> None:

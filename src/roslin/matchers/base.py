@@ -39,6 +39,11 @@ class Matcher(ABC):
             raise MelodyError("the query has no notes; expected at least one that is not a grace note")
         return self._distances(query, pack(candidates))
 
+    @property
+    def is_independent(self) -> bool:
+        """Whether a candidate's distance is the same whatever the other candidates are."""
+        return True
+
     @abstractmethod
     def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
 

@@ -12,7 +12,7 @@ from roslin.melody import Melody
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
 from roslin.search.run import Run
 
-__all__ = ["results_page"]
+__all__ = ["page", "results_page"]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6570; --line: #d9dee3; --paper: #fdfdfb; --card: #ffffff;
@@ -45,6 +45,21 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
     """A ranked list as a page. `melodies` are those of the run, in its order; `note` says how it was made."""
     heading = f"Melodies like {query.title or query.id or 'the query'}"
     cards = "\n".join(_card(hit.rank, hit.distance, melody) for hit, melody in zip(run.hits, melodies, strict=True))
+    about = f"{len(run)} results, most similar first. Matcher: {run.matcher}; a smaller distance is more similar."
+    body = f"""<p>{escape(about)}</p>
+<section class="query" aria-label="Query">
+<h2>The query</h2>
+{melody_figure(query, "the query", "query-")}
+</section>
+<ol>
+{cards}
+</ol>
+<footer><p>{escape(note)}</p></footer>"""
+    return page(heading, body)
+
+
+def page(heading: str, body: str) -> str:
+    """A whole page: its heading, and under it a body with figures of melodies."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -57,15 +72,7 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
 <body>
 <main>
 <h1>{escape(heading)}</h1>
-<p>{len(run)} results, most similar first. Matcher: {escape(run.matcher)}; a smaller distance is more similar.</p>
-<section class="query" aria-label="Query">
-<h2>The query</h2>
-{melody_figure(query, "the query", "query-")}
-</section>
-<ol>
-{cards}
-</ol>
-<footer><p>{escape(note)}</p></footer>
+{body}
 </main>
 {player_script()}
 </body>

@@ -1,25 +1,37 @@
-"""Search: score a collection with a matcher, keep the best.
+"""Search: the melodies of a collection that a matcher finds nearest to a query.
 
-Every candidate gets its distance from the matcher's batched kernel; the k best are picked without sorting the rest.
-Ties are broken by id, so the same collection and query give the same list everywhere.
+Every matcher can compare the query with everything, a piece of the collection at a time. Some can do with less, and
+give the same list: they have an entry in `SHORTCUTS`. Ties are broken by id, so the same collection and query give the
+same list everywhere, with any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection as Container
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
-from roslin.matchers import Matcher, matcher
+from roslin.matchers import EMD, TWV, Matcher, matcher
 from roslin.melody import Melody
+from roslin.search.index import open_index
 from roslin.search.run import Hit, Run
+from roslin.search.work import Progress, Work
+from roslin.transport.align import Query
 
 __all__ = ["DEFAULT_MATCHER", "search"]
 
-DEFAULT_MATCHER = "dp"
+DEFAULT_MATCHER = "twv"
+
+Numbers = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float64]
+Found = tuple[Numbers, Distances]
+
+_COMPARED_AT_ONCE = 4096
 
 
 def search(
@@ -28,22 +40,141 @@ def search(
     matcher_name: str | Matcher = DEFAULT_MATCHER,
     k: int = 10,
     *,
-    within: npt.NDArray[np.int64] | None = None,
+    within: Numbers | None = None,
     exclude: Container[str] = (),
+    radius: float | None = None,
+    threads: int = 1,
+    seconds: float | None = None,
+    progress: Progress | None = None,
 ) -> Run:
-    """The k melodies most similar to the query, among the numbers `within` (all by default) and without `exclude`."""
+    """The k melodies most similar to the query, none beyond the radius.
+
+    Only those with the numbers `within` (all by default) and without the ids `exclude`. `threads` work at once; after
+    `seconds` the search gives up (`TimeLimitError`); `progress` is told the share that is done.
+    """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
+    if radius is not None and not radius >= 0:
+        raise ArgumentError(f"radius must be a number, at least 0; got {radius!r}")
     chosen = matcher(matcher_name)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
-    packed = collection.packed()
-    distances = chosen.distances(query, packed if within is None else packed.take(numbers))
-    enough = min(k + len(exclude), len(distances))
-    if not enough:
-        return Run(query.id or "query", repr(chosen), ())
+    with Work(threads, seconds, progress) as work:
+        wanted = _Wanted(
+            query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, work
+        )
+        found, distances = SHORTCUTS.get(chosen.name, _compare_all)(wanted)
     # Everything up to the distance of the last place: with ties, more than asked for, so that ids can decide.
-    best = np.flatnonzero(distances <= np.partition(distances, enough - 1)[enough - 1])
-    ranked = sorted(zip(distances[best].tolist(), collection.ids(numbers[best]), strict=True))
+    near = distances <= wanted.radius
+    if near.sum() > wanted.k:
+        near &= distances <= np.partition(distances, wanted.k - 1)[wanted.k - 1]
+    ranked = sorted(zip(distances[near].tolist(), collection.ids(found[near]), strict=True))
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
     hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
     return Run(query.id or "query", repr(chosen), hits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A search in the form that every way of searching takes."""
+
+    query: Melody
+    matcher: Matcher
+    collection: Store
+    numbers: Numbers
+    k: int
+    radius: float
+    work: Work
+
+    @property
+    def allowed(self) -> npt.NDArray[np.bool_]:
+        """For each melody of the collection, whether it is asked for."""
+        allowed = np.zeros(len(self.collection), dtype=bool)
+        allowed[self.numbers] = True
+        return allowed
+
+
+def _compare_all(wanted: _Wanted) -> Found:
+    """Every melody that is asked for gets its distance."""
+    packed, numbers = wanted.collection.packed(), wanted.numbers
+    if not len(numbers):
+        return numbers, np.empty(0)
+    if not wanted.matcher.is_independent:
+        return numbers, wanted.matcher.distances(wanted.query, packed.take(numbers))
+    pieces = np.array_split(numbers, -(-len(numbers) // _COMPARED_AT_ONCE))
+
+    def compare(piece: Numbers) -> Distances:
+        is_run = piece[-1] - piece[0] == len(piece) - 1
+        part = packed.part(int(piece[0]), int(piece[-1]) + 1) if is_run else packed.take(piece)
+        return wanted.matcher.distances(wanted.query, part)
+
+    distances = []
+    for done, piece in enumerate(wanted.work.map(compare, pieces), start=1):
+        distances.append(piece)
+        wanted.work.report(done / len(pieces), "comparing")
+    return numbers, np.concatenate(distances)
+
+
+def _nearest(wanted: _Wanted) -> Found:
+    """For `emd`: lower bounds first, then only what can be among the best."""
+    chosen = wanted.matcher
+    assert isinstance(chosen, EMD)
+    query = Query.of(chosen.query_points([wanted.query]), chosen.setting)
+    if wanted.k >= len(wanted.numbers) or not _can_be_bounded(query, chosen):
+        return _compare_all(wanted)
+    from roslin.search.nearest import nearest
+
+    index = open_index(wanted.collection, wanted.work.progress)
+    found = nearest(
+        query, chosen.setting, wanted.collection.packed(), index, wanted.k, wanted.allowed, wanted.work, wanted.radius
+    )
+    if len(found.numbers) < wanted.k and wanted.radius == np.inf:
+        return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
+    return found.numbers, found.distances
+
+
+def _by_segments(wanted: _Wanted) -> Found:
+    """For `twv`: segments are matched only where bounds leave room for a match."""
+    chosen = wanted.matcher
+    assert isinstance(chosen, TWV)
+    segments = chosen.segments(wanted.query)
+    if not len(wanted.numbers) or not all(_can_be_bounded(segment, chosen) for segment in segments):
+        return _compare_all(wanted)
+    from roslin.search.nearest import possible_within
+
+    index, allowed = open_index(wanted.collection, wanted.work.progress), wanted.allowed
+    possible = np.array(
+        [
+            possible_within(
+                segment,
+                chosen.setting,
+                index,
+                allowed,
+                chosen.radius,
+                wanted.work,
+                (k / len(segments), (k + 1) / len(segments)),
+            )
+            for k, segment in enumerate(segments)
+        ]
+    )[:, wanted.numbers]
+    packed = wanted.collection.packed()
+    if chosen.both:
+        return wanted.numbers, chosen.distances_where(wanted.query, packed.take(wanted.numbers), possible)
+    # All melodies without any match are at the same distance: one of them stands for the others.
+    is_possible = possible.any(axis=0)
+    looked_at = np.flatnonzero(is_possible)
+    others = np.flatnonzero(~is_possible)
+    chosen_ones = np.concatenate([looked_at, others[:1]])
+    near = chosen.distances_where(wanted.query, packed.take(wanted.numbers[chosen_ones]), possible[:, chosen_ones])
+    distances = np.empty(len(wanted.numbers))
+    distances[looked_at] = near[: len(looked_at)]
+    distances[others] = near[len(looked_at) :].max(initial=0.0)
+    return wanted.numbers, distances
+
+
+def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
+    from roslin.transport.bounds import can_be_bounded
+
+    return can_be_bounded(query, chosen.setting)
+
+
+SHORTCUTS: dict[str, Callable[[_Wanted], Found]] = {"emd": _nearest, "twv": _by_segments}

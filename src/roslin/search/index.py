@@ -1,7 +1,7 @@
 """The index of a collection: what the lower bounds of `roslin.transport` read of every melody, in few bytes.
 
-For each melody: the set of its pitches as one word, its lowest pitch, its span, its grid (the greatest common divisor of
-its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, and pitch.
+For each melody: the set of its pitches as one word, its lowest pitch, its span, its grid (the greatest common divisor
+of its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, and pitch.
 Grace notes are left out, as everywhere in `roslin.transport`.
 
 It lies in the collection's folder as one file, mapped into memory: a line that names its version, then the arrays. Its
@@ -114,7 +114,7 @@ def _entries(packed: Packed) -> Index:
     melody = np.repeat(np.arange(len(lengths)), lengths)
 
     def reduced(function: np.ufunc, values: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
-        whole = np.zeros(len(lengths), dtype=dtype)
+        whole: npt.NDArray[Any] = np.zeros(len(lengths), dtype=dtype)
         if len(firsts):
             whole[has_notes] = function.reduceat(values, firsts)
         return whole

@@ -3,13 +3,15 @@
 Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is not above the
 k-th best distance found so far are compared, in the order of their bounds. The first limit comes from a sample that is
 compared completely; a larger sample, filtered and refined, gives the second; then the whole collection is scanned once.
-Nothing is lost on the way: a melody is left out only when its bound is above a distance that k others are known to reach.
+Nothing is lost on the way: a melody is left out only when its bound is above a distance that k others are known to
+reach.
 
 Work is cut into pieces that threads share. What is found does not depend on how many there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -79,12 +81,21 @@ def nearest(
 
 
 def possible_within(
-    query: Query, setting: Setting, index: Index, allowed: Flags, radius: float, work: Work
+    query: Query,
+    setting: Setting,
+    index: Index,
+    allowed: Flags,
+    radius: float,
+    work: Work,
+    share: tuple[float, float] = (0.0, 1.0),
 ) -> Flags:
-    """Which melodies may have an alignment within the radius: all that do, and few others."""
+    """Which melodies may have an alignment within the radius: all that do, and few others.
+
+    `share` is where this lies in the work that progress is told of.
+    """
     possible = np.zeros(len(index), dtype=bool)
     pieces = [(start, min(start + PIECE, len(index))) for start in range(0, len(index), PIECE)]
-    numbers, _ = _scan(query, setting, index, allowed, pieces, radius, work, (0.0, 1.0))
+    numbers, _ = _scan(query, setting, index, allowed, pieces, radius, work, share)
     possible[numbers] = True
     return possible
 
@@ -109,7 +120,8 @@ def _scan(
     def bounds_of(piece: tuple[int, int]) -> Distances:
         start, stop = piece
         bounds = np.empty(stop - start)
-        scan_block(
+        scan: Callable[..., None] = scan_block
+        scan(
             index.words[start:stop], index.lows[start:stop], index.spans[start:stop], index.grids[start:stop],
             totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, allowed[start:stop],
             *arguments, bounds,

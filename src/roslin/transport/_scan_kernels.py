@@ -60,8 +60,8 @@ def _pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive
     """Which transpositions of BLOCK documents are within the budget: bits of `alive`.
 
     For query pitch g: `shifts[g]`, how far its word goes to the left; `steps[g, level]`, what missing a level costs,
-    in parts of the budget (PITCH_STEPS + 1 are the whole). Bit `span of query + t` is the transposition that puts the query's
-    lowest pitch t semitones above the document's lowest.
+    in parts of the budget (PITCH_STEPS + 1 are the whole). Bit `span of query + t` is the transposition that puts the
+    query's lowest pitch t semitones above the document's lowest.
     """
     for q in range(BLOCK):
         p = np.uint64(q)
@@ -314,7 +314,7 @@ def scan_block(
     document_x, document_y, cells = np.empty(most), np.empty(most), np.empty(most, np.int64)
     table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
     places = np.zeros(len(line_weights), np.int64)
-    widest_query = query_cells.max()
+    widest_query = int(query_cells.max())
     wide = 2 * stamp_cells + 1
     for d in range(count):
         bounds[d] = np.inf
@@ -328,8 +328,8 @@ def scan_block(
             continue
         if top + span > 59 or times[end - 1] * tempo_cells.max() > LONGEST:
             bounds[d] = _by_notes_only(
-                query_x, query_y, query_w, order, times[start:end], pitches[start:end], totals[d], document_x, document_y,
-                pitch_unit, tempos, scales_weights, tempo_cells, cell, reach, missing, limit, ground,
+                query_x, query_y, query_w, order, times[start:end], pitches[start:end], totals[d], document_x,
+                document_y, pitch_unit, tempos, scales_weights, tempo_cells, cell, reach, missing, limit, ground,
             )  # fmt: skip
             continue
         if missing < 0.0 and totals[d] < total_query * 1.000001 * (tempos.max() if scales_weights else 1.0):
@@ -349,7 +349,7 @@ def scan_block(
             scale = WEIGHTS / (total_query * reach / FAR)
             most_sum = np.int64(min(worst * scale, 65535.0))
             out = overhang if without <= 0.0 else widest_query
-            length = np.int64(times[end - 1] * tempo_cells[k] + EPSILON)
+            length = int(times[end - 1] * tempo_cells[k] + EPSILON)
             shifts = length - widest_query + 2 * out + 1
             if shifts <= 0:
                 continue
@@ -392,7 +392,7 @@ def scan_block(
             for r in range(0, len(places), 4):
                 _add_four(sums, table, length_sums, places, line_weights, r)
                 if r >= 4 or r + 4 >= len(places):
-                    is_dead = _least(sums, length_sums) > most_sum
+                    is_dead = bool(_least(sums, length_sums) > most_sum)
                     if is_dead:
                         break
             if is_dead:

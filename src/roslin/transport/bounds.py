@@ -14,6 +14,7 @@ overhang   How far the query may stick out before or after a document before tha
 from __future__ import annotations
 
 from math import ceil, gcd, hypot
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,7 @@ def can_be_bounded(query: Query, setting: Setting) -> bool:
     )
 
 
-def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[object, ...]:
+def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, ...]:
     """What `scan_block` takes between the documents and the bounds."""
     semitone, missing = query.pitch_unit, missing_cost(setting)
     budget = max(limit * float(query.weight.sum()), 1e-9)

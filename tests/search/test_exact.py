@@ -1,0 +1,96 @@
+"""The fast search gives the list that comparing everything would give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from roslin import Melody
+from roslin.matchers import EMD
+from roslin.represent.packed import Packed, pack
+from roslin.search import nearest as nearest_module
+from roslin.search.index import Index, build_index
+from roslin.search.nearest import nearest, possible_within
+from roslin.search.work import Work
+from roslin.transport.align import Query
+from roslin.transport.bounds import can_be_bounded
+
+SETTINGS = [
+    EMD(),
+    EMD(tempos=(0.5, 2 / 3, 1.0, 1.5, 2.0)),
+    EMD(missing=None),
+    EMD(missing=None, tempos=(0.5, 1.0, 2.0)),
+    EMD(missing=0.5, unit="quarter"),
+    EMD(ground="cityblock", semitone=0.5),
+    EMD(weight="uniform", semitone=2.0),
+    EMD(weight="uniform", missing=None, tempos=(1.0, 2.0)),
+]
+
+
+def random_melody(random: np.random.Generator) -> Melody:
+    """Mostly on a grid, sometimes with triplets, chords, leaps, long rests, or hardly any notes."""
+    count = int(random.choice([1, 2, 4, 7, 10, 30], p=[0.03, 0.05, 0.3, 0.4, 0.2, 0.02]))
+    step = float(random.choice([0.25, 0.5, 1.0, 1 / 3, 0.2], p=[0.4, 0.3, 0.15, 0.1, 0.05]))
+    durations = step * random.choice([1, 1, 2, 3, 4], size=count)
+    onsets = np.concatenate([[0.0], np.cumsum(durations)[:-1]])
+    if random.random() < 0.1:
+        onsets = onsets + np.cumsum(random.choice([0, 0, 0, 8], size=count))
+    if random.random() < 0.1:
+        onsets = np.sort(random.choice(onsets, size=count))
+    leap = random.choice([2, 5, 12], p=[0.6, 0.35, 0.05])
+    pitches = np.clip(random.integers(50, 80) + np.cumsum(random.integers(-leap, leap + 1, size=count)), 0, 127)
+    return Melody.from_notes(onsets, durations, pitches)
+
+
+def varied(melody: Melody, random: np.random.Generator) -> Melody:
+    """A relative: transposed, later, faster or slower, a note changed."""
+    notes = melody.notes
+    factor = random.choice([0.5, 1.0, 1.0, 1.5, 2.0])
+    pitches = notes["pitch_midi"].astype(int) + random.integers(-7, 8)
+    pitches[random.integers(len(pitches))] += random.integers(-3, 4)
+    times, durations = notes["onset_ticks"] / 40320, notes["duration_ticks"] / 40320
+    return Melody.from_notes(factor * times + random.integers(0, 5), factor * durations, np.clip(pitches, 0, 127))
+
+
+@pytest.fixture(scope="module")
+def collection() -> tuple[Packed, Index]:
+    random = np.random.default_rng(4)
+    melodies = [random_melody(random) for _ in range(220)]
+    melodies += [varied(melodies[int(random.integers(220))], random) for _ in range(80)]
+    packed = pack(melodies)
+    return packed, build_index(packed)
+
+
+def brute_force(chosen: EMD, query: Melody, packed: Packed, k: int) -> list[tuple[float, int]]:
+    distances = chosen.distances(query, packed)
+    last = np.sort(distances)[k - 1]
+    return sorted((float(distances[number]), int(number)) for number in np.flatnonzero(distances <= last))
+
+
+@pytest.mark.parametrize("chosen", SETTINGS, ids=repr)
+def test_the_nearest_are_those_of_comparing_everything(
+    chosen: EMD, collection: tuple[Packed, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Small pieces and samples, so that all stages take part in a collection of this size.
+    monkeypatch.setattr(nearest_module, "PIECE", 64)
+    monkeypatch.setattr(nearest_module, "FIRST_SAMPLE", 12)
+    packed, index = collection
+    random = np.random.default_rng(len(repr(chosen)))
+    allowed = np.ones(len(packed), dtype=bool)
+    compared = 0
+    for _ in range(250):
+        query = random_melody(random)
+        if random.random() < 0.5:
+            number = int(random.integers(len(packed)))
+            rows = slice(packed.offsets[number], packed.offsets[number + 1])
+            query = varied(Melody(packed.notes[rows]), random)
+        moving = Query.of(chosen.query_points([query]), chosen.setting)
+        if not can_be_bounded(moving, chosen.setting):
+            continue
+        k = int(random.choice([1, 5, 10]))
+        with Work(threads=int(random.integers(1, 3))) as work:
+            found = nearest(moving, chosen.setting, packed, index, k, allowed, work)
+        expected = brute_force(chosen, query, packed, k)
+        assert list(zip(found.distances.tolist(), found.numbers.tolist(), strict=True)) == expected
+        compared += found.compared
+    assert compared < 250 * len(packed) * 0.8, "hardly anything is filtered out"
