@@ -94,3 +94,44 @@ def test_the_nearest_are_those_of_comparing_everything(
         assert list(zip(found.distances.tolist(), found.numbers.tolist(), strict=True)) == expected
         compared += found.compared
     assert compared < 250 * len(packed) * 0.8, "hardly anything is filtered out"
+
+
+@pytest.mark.parametrize("chosen", SETTINGS[:4], ids=repr)
+def test_within_a_radius_nothing_is_missed(chosen: EMD, collection: tuple[Packed, Index]) -> None:
+    packed, index = collection
+    random = np.random.default_rng(11)
+    allowed = random.random(len(packed)) < 0.7
+    filtered = 0
+    for _ in range(40):
+        query = random_melody(random)
+        moving = Query.of(chosen.query_points([query]), chosen.setting)
+        if not can_be_bounded(moving, chosen.setting):
+            continue
+        radius = float(random.choice([0.0, 0.2, 0.5, 1.0]))
+        distances = chosen.distances(query, packed)
+        inside = np.flatnonzero((distances <= radius) & allowed)
+        with Work() as work:
+            possible = possible_within(moving, chosen.setting, index, allowed, radius, work)
+            found = nearest(moving, chosen.setting, packed, index, len(packed), allowed, work, radius)
+        assert possible[inside].all()
+        assert not possible[~allowed].any()
+        assert sorted(found.numbers.tolist()) == inside.tolist()
+        filtered += int(allowed.sum() - possible.sum())
+    assert filtered > 0
+
+
+def test_documents_too_wide_or_too_long_for_a_table_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_module, "FIRST_SAMPLE", 4)
+    random = np.random.default_rng(5)
+    tune = [60, 62, 64, 65, 64, 62]
+    wide = Melody.from_notes(range(8), [1] * 8, [20, *tune, 120])
+    long = Melody.from_notes([*range(6), 9000], [1] * 7, [*tune, 60])
+    too_long = Melody.from_notes([*range(6), 10**6], [1] * 7, [*tune, 60])
+    packed = pack([random_melody(random) for _ in range(100)] + [wide, long, too_long])
+    query = Melody.from_notes(range(6), [1] * 6, [pitch + 3 for pitch in tune])
+    chosen = EMD()
+    moving = Query.of(chosen.query_points([query]), chosen.setting)
+    with Work() as work:
+        found = nearest(moving, chosen.setting, packed, build_index(packed), 3, np.ones(103, dtype=bool), work)
+    assert found.numbers.tolist() == [100, 101, 102]
+    assert found.distances.tolist() == [0.0, 0.0, 0.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -71,25 +71,31 @@ def remark(text: str) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, str], None]]:
-    """A function to call with (how many so far, what is being read). Shows a bar on a terminal, after a second."""
+def progress_bar(what: str, total: float | None = None) -> Iterator[Callable[[float, str], None]]:
+    """A function to call with (how far, what is being done). Shows a bar on a terminal, after a second.
+
+    Without a total, how far is a count.
+    """
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn())
+    so_far = TextColumn("{task.completed}" if total is None else "{task.percentage:>3.0f} %")
+    columns = (TextColumn("{task.description}"), BarColumn(), so_far, TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=None)
-    began = time.monotonic()
+    task = bar.add_task(what, total=total)
+    # By a clock of its own: a step that takes long calls nobody.
+    waiting = threading.Timer(_WAIT_SECONDS, bar.start)
+    waiting.daemon = True
+    waiting.start()
 
-    def advance(count: int, label: str) -> None:
-        if not bar.live.is_started and time.monotonic() - began > _WAIT_SECONDS:
-            bar.start()
-        bar.update(task, completed=count, description=f"{what}: {label}")
+    def advance(done: float, label: str) -> None:
+        bar.update(task, completed=done, description=f"{what}: {label}")
 
     try:
         yield advance
     finally:
+        waiting.cancel()
         bar.stop()

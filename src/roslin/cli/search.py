@@ -26,8 +26,11 @@ def search_command(
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "dp",
+    matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "twv",
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
+    radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
@@ -43,9 +46,11 @@ def search_command(
 
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
-        with progress_bar("Searching") as progress:
-            progress(0, str(matcher))
-            run = opened.search(query, matcher, k, exclude=() if id is None or file is not None else (id,))
+        itself = () if id is None or file is not None else (id,)
+        with progress_bar("Searching", total=1.0) as progress:
+            run = opened.search(
+                query, matcher, k, exclude=itself, radius=radius, threads=threads, seconds=seconds, progress=progress
+            )
         print_run(opened, run, format)
         if html is not None:
             write_page(opened, query, run, html)

@@ -62,6 +62,7 @@ def search(
         wanted = _Wanted(
             query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, work
         )
+        work.report(0.0, "getting ready (the first search after installation compiles for a while)")
         found, distances = SHORTCUTS.get(chosen.name, _compare_all)(wanted)
     # Everything up to the distance of the last place: with ties, more than asked for, so that ids can decide.
     near = distances <= wanted.radius

@@ -1,0 +1,224 @@
+"""Exact search with the Earth Mover's Distance over half a million melodies.
+
+    .venv/bin/python benchmarks/search.py                       all cases; half an hour
+    .venv/bin/python benchmarks/search.py --queries 15 --quick  fewer queries, without brute force, threads and growth
+
+Queries are melodies of the collection, always the same ones, each left out of its own result. For whole melodies and
+for segments of seven notes, at one tempo and at five, the 10 and the 50 nearest: CPU time of a search (median, p90,
+worst), as a multiple of the time to read the index once; share of melodies that get an EMD. Peers, in the same run:
+reading the index; a straightforward Numba brute force over all alignments of all melodies (timed on a sample of them,
+and scaled up); two threads; the first tenth of the melodies. On that sample the search must give the list of the brute
+force.
+
+Targets: 80 times reading the index; a median of 0.1 % for the 10 nearest; two threads 1.7 times one; 500 times the
+brute force at the median; under 1 GB of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+
+from real_data import FRAGMENTS
+from roslin.matchers import EMD
+from roslin.melody import NOTE_DTYPE, TICKS_PER_QUARTER
+from roslin.represent.packed import Packed
+from roslin.represent.points import PointSets, point_sets
+from roslin.search.index import Index, build_index
+from roslin.search.nearest import Neighbours, nearest
+from roslin.search.work import Work
+from roslin.transport._align_kernels import aligned_cost
+from roslin.transport.align import Query, Setting, missing_cost
+
+SEED = 4
+SEGMENT = 7
+FIVE = (0.5, 2 / 3, 1.0, 1.5, 2.0)
+BRUTE_SAMPLE = 400
+_NO_TABLE = np.empty((0, 0))
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is searched for."""
+
+    name: str
+    notes: slice
+    setting: Setting
+    k: int
+
+
+CASES = [
+    Case(f"{what}, {tempo}, top {k}", notes, EMD(tempos=tempos).setting, k)
+    for what, notes in (("whole", slice(None)), ("segment", slice(SEGMENT)))
+    for tempo, tempos in (("one tempo", (1.0,)), ("five tempos", FIVE))
+    for k in (10, 50)
+]
+
+
+def main() -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fragments", type=Path, nargs="?", default=FRAGMENTS)
+    parser.add_argument("--queries", type=int, default=50)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    packed = _packed(arguments.fragments)
+    began = time.process_time()
+    index = build_index(packed)
+    print(f"{len(index)} melodies, {len(index.times)} notes; index {index.size / 1e6:.0f} MB,", end=" ")
+    print(f"made in {time.process_time() - began:.1f} s of CPU")
+    reading = min(_reading(index) for _ in range(7))
+    print(f"reading the index once: {1e3 * reading:.1f} ms", flush=True)
+    numbers = np.sort(np.random.default_rng(SEED).choice(len(index), arguments.queries, replace=False))
+    for case in CASES:
+        _case(case, numbers, packed, index, reading, arguments.quick)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
+    return 0
+
+
+def _packed(path: Path) -> Packed:
+    """The fragments as a collection would hand them out."""
+    with np.load(path) as data:
+        offsets = data["offsets"].astype(np.int64)
+        notes = np.zeros(offsets[-1], dtype=NOTE_DTYPE)
+        notes["onset_ticks"] = data["onset_ticks"] * (TICKS_PER_QUARTER // 48)
+        notes["duration_ticks"] = data["duration_ticks"] * (TICKS_PER_QUARTER // 48)
+        notes["pitch_midi"] = data["pitch_midi"]
+    melody = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    notes = notes[np.lexsort((notes["onset_ticks"], melody))]
+    return Packed(notes, offsets, np.empty(0, np.int64), np.zeros(len(offsets), np.int64))
+
+
+def _reading(index: Index) -> float:
+    """CPU seconds to touch every byte of the index, eight at a time."""
+    arrays = [getattr(index, field.name) for field in fields(Index)]
+    words = [array.view(np.uint8)[: array.nbytes // 8 * 8].view(np.uint64) for array in arrays]
+    began = time.process_time()
+    for array in words:
+        array.sum()
+    return time.process_time() - began
+
+
+def _case(
+    case: Case, numbers: npt.NDArray[np.int64], packed: Packed, index: Index, reading: float, is_quick: bool
+) -> None:
+    moving = [Query.of(point_sets(packed.take(numbers[[k]])), case.setting, case.notes) for k in range(len(numbers))]
+    _search(moving[0], int(numbers[0]), case, packed, index, 1)  # compiled, and in memory
+    seconds, shares = [], []
+    for query, number in zip(moving, numbers.tolist(), strict=True):
+        began = time.process_time()
+        found = _search(query, number, case, packed, index, 1)
+        seconds.append(time.process_time() - began)
+        shares.append(found.compared / len(index))
+    ordered = sorted(seconds)
+    p90 = ordered[int(0.9 * len(ordered))]
+    median = statistics.median(seconds)
+    print(f"\n{case.name}: median {1e3 * median:.0f} ms, p90 {1e3 * p90:.0f} ms, worst {1e3 * ordered[-1]:.0f} ms")
+    print(f"  = {median / reading:.0f}, {p90 / reading:.0f}, {ordered[-1] / reading:.0f} times reading the index")
+    print(f"  melodies with an EMD: median {100 * statistics.median(shares):.3f} %, worst {100 * max(shares):.2f} %")
+    if is_quick:
+        return
+    few = list(zip(moving, numbers.tolist(), strict=True))[: max(len(moving) // 5, 1)]
+    print(f"  two threads: {_speedup(few, case, packed, index):.2f} times as fast (time on the clock)")
+    brute = [_brute_force(query, number, case, packed, index) for query, number in few]
+    print(f"  brute force: {statistics.median(brute) / median:.0f} times as long at the median")
+    if case is CASES[0]:
+        tenth = len(index) // 10
+        part, part_index = packed.part(0, tenth), build_index(packed.part(0, tenth))
+        began = time.process_time()
+        for query, _ in few:
+            _search(query, tenth, case, part, part_index, 1)
+        small = time.process_time() - began
+        whole = sum(seconds[: len(few)])
+        print(f"  ten times the melodies take {whole / small:.1f} times as long")
+
+
+def _search(query: Query, number: int, case: Case, packed: Packed, index: Index, threads: int) -> Neighbours:
+    allowed = np.ones(len(index), dtype=bool)
+    if number < len(index):
+        allowed[number] = False
+    with Work(threads) as work:
+        return nearest(query, case.setting, packed, index, case.k, allowed, work)
+
+
+def _speedup(few: list[tuple[Query, int]], case: Case, packed: Packed, index: Index) -> float:
+    clock = {}
+    for threads in (1, 2):
+        began = time.perf_counter()
+        for query, number in few:
+            _search(query, number, case, packed, index, threads)
+        clock[threads] = time.perf_counter() - began
+    return clock[1] / clock[2]
+
+
+def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: Index) -> float:
+    """CPU seconds to compare with everything, from a sample; the search must agree with it on that sample."""
+    chosen = np.sort(np.random.default_rng(SEED + number).choice(len(index), BRUTE_SAMPLE, replace=False))
+    points = point_sets(packed.take(chosen))
+    tempos = np.array(case.setting.tempos)
+    compare: Callable[..., Array] = _compare
+    compare(query.x, query.y, query.weight, *_arrays(points, 1), query.time_unit, tempos, missing_cost(case.setting))
+    began = time.process_time()
+    distances = compare(
+        query.x, query.y, query.weight, *_arrays(points, len(points)), query.time_unit, tempos,
+        missing_cost(case.setting),
+    )  # fmt: skip
+    seconds = time.process_time() - began
+    allowed = np.zeros(len(index), dtype=bool)
+    allowed[chosen] = True
+    with Work() as work:
+        found = nearest(query, case.setting, packed, index, case.k, allowed, work)
+    expected = np.sort(distances)[: case.k]
+    assert np.allclose(found.distances[: case.k], expected, atol=1e-9), "the search lost something"
+    return seconds * len(index) / BRUTE_SAMPLE
+
+
+def _arrays(points: PointSets, count: int) -> tuple[Any, ...]:
+    return points.time, points.pitch, points.weight, points.offsets[: count + 1]
+
+
+@nb.njit(cache=True)
+def _compare(
+    query_x: Array, query_y: Array, query_w: Array, time: Array, pitch: Array, weight: Array,
+    offsets: npt.NDArray[np.int64], time_unit: float, tempos: Array, missing: float,
+) -> Array:  # fmt: skip
+    """Every alignment of every document, one EMD each: what one would write first."""
+    n = len(query_x)
+    distances = np.full(len(offsets) - 1, np.inf)
+    for d in range(len(offsets) - 1):
+        start, end = offsets[d], offsets[d + 1]
+        m = end - start
+        most = max(n, m)
+        flow, lines, indices = np.empty((most, most)), np.empty((8, most)), np.empty((5, most), np.int64)
+        for tempo in tempos:
+            x, w = time[start:end] * time_unit / tempo, weight[start:end] / tempo
+            is_light = w.sum() < query_w.sum()
+            cost = np.empty((m, n) if is_light else (n, m))
+            charge = (query_w.sum() - w.sum()) * missing if is_light else 0.0
+            for j in range(m):
+                for i in range(n):
+                    value = aligned_cost(
+                        query_x, query_y, query_w, n, x, pitch[start:end], w, m, x[j] - query_x[i],
+                        pitch[start + j] - query_y[i], np.inf, 0, _NO_TABLE, is_light, cost, flow, lines, indices,
+                    )  # fmt: skip
+                    distances[d] = min(distances[d], (value + charge) / query_w.sum())
+    return distances
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Searching a collection: shortcuts, threads, radius, limits of time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection, Melody
+from roslin.errors import ArgumentError, TimeLimitError
+from roslin.search import engine
+from roslin.search.work import Work
+from roslin.starter import tunes_path
+
+MATCHERS = ["emd", "emd(tempos=(0.5,1.0,2.0))", "emd(missing=None)", "emd(ground='tonal')", "emd(pitch='fifths')"]
+SEGMENTED = ["twv", "twv(penalty='radius', radius=0.6)", "twv(both=True)", "twv(agree=True, score='mean')"]
+
+
+@pytest.fixture(scope="module")
+def tunes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("search") / "tunes.roslin"
+    silent = Melody.from_notes([0], [0], [60], id="silent", graces=[True])
+    Collection.build([tunes_path(), silent], path).close()
+    return path
+
+
+@pytest.mark.parametrize("name", MATCHERS + SEGMENTED)
+def test_the_same_list_as_comparing_everything(tunes: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collection(tunes) as collection:
+        queries = [collection[id] for id in collection.ids()[::61]]
+        within = np.arange(3, len(collection) - 5)
+        for query in queries:
+            for k, numbers in ((7, None), (20, within), (10**6, None)):
+                quick = collection.search(query, name, k, within=numbers)
+                two = collection.search(query, name, k, within=numbers, threads=2)
+                with monkeypatch.context() as patched:
+                    patched.setattr(engine, "SHORTCUTS", {})
+                    slow = collection.search(query, name, k, within=numbers)
+                assert quick == two == slow
+
+
+@pytest.mark.parametrize("name", ["dp", "emd", "twv(penalty='radius')"])
+def test_a_radius_cuts_the_list(tunes: Path, name: str) -> None:
+    with Collection(tunes) as collection:
+        query = next(iter(collection))
+        whole = collection.search(query, name, 10**6)
+        radius = whole.hits[20].distance
+        near = collection.search(query, name, 10**6, radius=radius)
+        assert near.hits == tuple(hit for hit in whole if hit.distance <= radius)
+        with pytest.raises(ArgumentError, match="radius must be a number, at least 0; got -1"):
+            collection.search(query, name, radius=-1)
+
+
+@pytest.mark.parametrize("name", ["dp", "emd", "twv"])
+def test_a_search_that_takes_too_long_gives_up(tunes: Path, name: str) -> None:
+    with Collection(tunes) as collection:
+        query = next(iter(collection))
+        with pytest.raises(TimeLimitError, match=r"stopped after 1e-09 seconds, [0-9]+ % done"):
+            collection.search(query, name, seconds=1e-9)
+        with pytest.raises(ArgumentError, match="above 0 seconds; got 0"):
+            collection.search(query, name, seconds=0)
+        with pytest.raises(ArgumentError, match="threads must be a whole number, at least 1; got 0"):
+            collection.search(query, name, threads=0)
+
+
+@pytest.mark.parametrize("name", ["dp", "emd", "twv"])
+def test_progress_grows_to_the_end(tunes: Path, name: str) -> None:
+    told: list[float] = []
+    with Collection(tunes) as collection:
+        collection.search(next(iter(collection)), name, progress=lambda share, what: told.append(share))
+    assert told[-1] == pytest.approx(1)
+
+
+def test_an_interrupt_ends_a_search_with_threads() -> None:
+    done = []
+
+    def slow(piece: int) -> int:
+        time.sleep(0.01)
+        done.append(piece)
+        return piece
+
+    def interrupted() -> None:
+        with Work(threads=2) as work:
+            for piece in work.map(slow, range(1000)):
+                if piece == 3:
+                    raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(done) < 20
+
+
+@pytest.mark.parametrize("name", ["emd", "twv"])
+def test_variants_of_roslin_castle_come_first(tunes: Path, name: str) -> None:
+    with Collection(tunes) as collection:
+        castle = [id for id in collection.ids() if id.startswith("roslin-castle")]
+        assert len(castle) == 7
+        run = collection.search(collection["roslin-castle"], name, k=len(castle))
+        assert set(run.ids) == set(castle)
+
+
+def test_the_answer_is_the_same_after_opening_again(tunes: Path) -> None:
+    with Collection(tunes) as collection:
+        query = collection["roslin-castle-3"]
+        first = [collection.search(query, name) for name in ("emd", "twv")]
+    with Collection(tunes) as collection:
+        assert [collection.search(query, name, threads=2) for name in ("emd", "twv")] == first
