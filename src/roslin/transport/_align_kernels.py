@@ -105,7 +105,10 @@ def aligned_cost(
     lines: Array,
     indices: npt.NDArray[np.int64],
 ) -> float:
-    """Least cost (not divided by weight) of moving the lighter set, with the query shifted; infinite above `limit`."""
+    """Least cost (not divided by weight) of moving the lighter set, with the query shifted; infinite above `limit`.
+
+    With a table, pitches are its indices, and stay within it.
+    """
     for i in range(n):
         x, y = query_x[i] + shift_x, query_y[i] + shift_y
         for j in range(m):
@@ -160,6 +163,8 @@ def align_document(
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
     document_order = np.arange(m)
     total_query = query_w.sum()
+    if not total_query > 0.0:
+        return best, best_x, best_y, best_tempo
     for tempo in tempos:
         for j in range(m):
             document_x[j] = time[j] * time_unit / tempo
@@ -178,10 +183,10 @@ def align_document(
             for i in range(n):
                 shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
                 allowed = min(best, limit) * base - charge
-                if allowed < 0.0:
+                if allowed < -SLACK * (1.0 + charge):
                     continue
                 if ground != TABLE and allowed < np.inf:
-                    budget = allowed + SLACK * (1.0 + allowed)
+                    budget = allowed + SLACK * (1.0 + charge + abs(allowed))
                     if is_light:
                         bound = rows_bound(
                             document_x, document_y, document_w, document_order, m,

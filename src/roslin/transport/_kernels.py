@@ -7,8 +7,10 @@ than its capacity.
     dual:    sum a_i u_i + sum b_j v_j   with   u_i + v_j <= c_ij,   v_j <= 0
 
 Method: each row first ships to its cheapest column as far as there is room; what is left over goes along shortest paths
-(Dijkstra over reduced costs), one row at a time. The value of the dual only grows on the way and never exceeds the
-optimum, so a caller who asks only for values up to a `limit` can be told early that there is none.
+(Dijkstra over reduced costs), one row at a time. One search serves several shipments: when a shipment fills its column
+and empties no path, the search goes on from that column instead of starting again. The value of the dual only grows on
+the way and never exceeds the optimum, so a caller who asks only for values up to a `limit` can be told early that there
+is none.
 """
 
 from __future__ import annotations
@@ -17,7 +19,17 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CITYBLOCK", "EUCLIDEAN", "GROUNDS", "TABLE", "emd_pairs", "ground_matrix", "partial_transport", "workspace"]
+__all__ = [
+    "CITYBLOCK",
+    "EUCLIDEAN",
+    "GROUNDS",
+    "SLACK",
+    "TABLE",
+    "emd_pairs",
+    "ground_matrix",
+    "partial_transport",
+    "workspace",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -26,11 +38,13 @@ GROUNDS = {"euclidean": EUCLIDEAN, "cityblock": CITYBLOCK}
 
 # A bound must exceed the limit by more than rounding can explain before anything is given up.
 SLACK = 1e-9
+# What is left of a weight, as a share of all weight, when only rounding is left of it.
+_CRUMB = 1e-15
 
 
 @nb.njit(cache=True, nogil=True)
 def workspace(rows: int, columns: int) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-    """Cost matrix, flow matrix, ten lines of numbers and five of indices, for problems up to this size."""
+    """Cost matrix, flow matrix, eight lines of numbers and five of indices, for problems up to this size."""
     longest = max(rows, columns)
     return (
         np.empty((rows, columns)),
@@ -38,6 +52,41 @@ def workspace(rows: int, columns: int) -> tuple[Array, Array, Array, npt.NDArray
         np.empty((8, longest)),
         np.empty((5, longest), np.int64),
     )
+
+
+@nb.njit(cache=True, nogil=True)
+def _relax(
+    m: int,
+    cost: Array,
+    row: int,
+    base: float,
+    price: Array,
+    distance: Array,
+    from_row: npt.NDArray[np.int64],
+) -> None:
+    """Shorten the way to every column over this row. Without branches, so that it is done several columns at a time."""
+    for j in range(m):
+        through = base + cost[row, j] - price[j]
+        old = distance[j]
+        is_shorter = through < old
+        distance[j] = through if is_shorter else old
+        from_row[j] = row if is_shorter else from_row[j]
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _closest(m: int, distance: Array) -> tuple[float, int]:
+    """(least distance, its column). Even and odd columns apart: one chain of comparisons would wait for itself."""
+    even, even_at, odd, odd_at = np.inf, 0, np.inf, 1
+    for half in range(m // 2):
+        first, second = distance[2 * half], distance[2 * half + 1]
+        is_even, is_odd = first < even, second < odd
+        even = first if is_even else even
+        even_at = 2 * half if is_even else even_at
+        odd = second if is_odd else odd
+        odd_at = 2 * half + 1 if is_odd else odd_at
+    if m % 2 == 1 and distance[m - 1] < even:
+        even, even_at = distance[m - 1], m - 1
+    return (odd, odd_at) if odd < even else (even, even_at)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -52,19 +101,19 @@ def partial_transport(
     lines: Array,
     indices: npt.NDArray[np.int64],
 ) -> tuple[float, bool]:
-    """(least total cost, True), or (a bound above `limit`, False). `flow[:n, :m]` is filled in.
+    """(least total cost, True), or (a bound above `limit`, False). Then `flow[:n, :m]` is filled in.
 
     The supplies of the n rows must not exceed the capacities of the m columns in sum (rounding aside: what finds no
     room any more is shipped nowhere).
     """
     u, v, left, room = lines[0], lines[1], lines[2], lines[3]
-    distance, row_distance = lines[4], lines[5]
-    from_row, is_done, via_column, visited, row_seen = indices[0], indices[1], indices[2], indices[3], indices[4]
+    distance, row_distance, price, done_distance = lines[4], lines[5], lines[6], lines[7]
+    from_row, done, via_column, seen, is_seen = indices[0], indices[1], indices[2], indices[3], indices[4]
     abandon = limit + SLACK * (1.0 + abs(limit))
     for j in range(m):
         v[j] = 0.0
         room[j] = capacity[j]
-    dual = 0.0
+    dual, crumb = 0.0, 0.0
     for i in range(n):
         best, least = 0, cost[i, 0]
         for j in range(1, m):
@@ -72,92 +121,101 @@ def partial_transport(
                 best, least = j, cost[i, j]
         u[i] = least
         left[i] = supply[i]
-        from_row[i] = best  # kept for a moment: where the row ships first
+        seen[i] = best  # kept for a moment: where the row ships first
         dual += supply[i] * least
+        crumb += supply[i]
     if dual > abandon:
         return dual, False
+    crumb *= _CRUMB
+    # holders[j, :held] are the rows that ship to column j; held is kept in the last place of the line.
+    holders = np.empty((m, n + 1), np.int64)
+    for j in range(m):
+        holders[j, n] = 0
     for i in range(n):
+        is_seen[i] = 0
         for j in range(m):
             flow[i, j] = 0.0
-        j = from_row[i]
+        j = seen[i]
         shipped = min(left[i], room[j])
-        if shipped > 0.0:
+        if shipped > crumb:
             flow[i, j] = shipped
             left[i] -= shipped
             room[j] -= shipped
+            holders[j, holders[j, n]] = i
+            holders[j, n] += 1
     for i in range(n):
-        while left[i] > 0.0:
-            # Dijkstra from row i to the nearest column with room. Reduced costs are never negative.
-            for r in range(n):
-                row_seen[r] = 0
-            row_seen[i] = 1
-            row_distance[i] = 0.0
-            visited[0] = i
-            seen = 1
+        while left[i] > crumb:
+            # Dijkstra from row i to the nearest columns with room. Reduced costs are never negative. A column that is
+            # done has an infinite distance and price, so that nothing shortens the way to it again.
             for j in range(m):
-                distance[j] = cost[i, j] - u[i] - v[j]
-                from_row[j] = i
-                is_done[j] = 0
-            target = -1
+                price[j] = v[j]
+                distance[j] = np.inf
+            seen[0], is_seen[i], row_distance[i] = i, 1, 0.0
+            rows_seen, columns_done = 1, 0
+            _relax(m, cost, i, -u[i], price, distance, from_row)
             reach = 0.0
             while True:
-                nearest, reach = -1, np.inf
-                for j in range(m):
-                    if is_done[j] == 0 and distance[j] < reach:
-                        nearest, reach = j, distance[j]
-                if nearest < 0:
+                closest, at = _closest(m, distance)
+                if closest == np.inf:
+                    left[i] = 0.0  # no room anywhere: only rounding is left of this row
                     break
-                if room[nearest] > 0.0:
-                    target = nearest
-                    break
-                is_done[nearest] = 1
-                for r in range(n):
-                    if row_seen[r] == 0 and flow[r, nearest] > 0.0:
-                        row_seen[r] = 1
-                        row_distance[r] = reach
-                        via_column[r] = nearest
-                        visited[seen] = r
-                        seen += 1
-                        base = reach - u[r]
-                        for j in range(m):
-                            if is_done[j] == 0:
-                                through = base + cost[r, j] - v[j]
-                                if through < distance[j]:
-                                    distance[j] = through
-                                    from_row[j] = r
-            if target < 0:
-                break  # no room anywhere: only rounding is left of this row
-            for k in range(seen):
-                r = visited[k]
+                reach = closest
+                if room[at] > crumb:
+                    shipped = min(left[i], room[at])
+                    r = from_row[at]
+                    while r != i:
+                        j = via_column[r]
+                        shipped = min(shipped, flow[r, j])
+                        r = from_row[j]
+                    left[i] -= shipped
+                    room[at] -= shipped
+                    is_cut = False
+                    j = at
+                    while True:
+                        r = from_row[j]
+                        if flow[r, j] == 0.0:
+                            holders[j, holders[j, n]] = r
+                            holders[j, n] += 1
+                        flow[r, j] += shipped
+                        if r == i:
+                            break
+                        j = via_column[r]
+                        flow[r, j] -= shipped
+                        if flow[r, j] <= crumb:
+                            flow[r, j] = 0.0
+                            is_cut = True
+                            held = holders[j, n] - 1
+                            holders[j, n] = held
+                            k = 0
+                            while holders[j, k] != r:
+                                k += 1
+                            holders[j, k] = holders[j, held]
+                    if is_cut or left[i] <= crumb or room[at] > crumb:
+                        break
+                done[columns_done], done_distance[columns_done] = at, reach
+                columns_done += 1
+                distance[at], price[at] = np.inf, -np.inf
+                for k in range(holders[at, n]):
+                    r = holders[at, k]
+                    if is_seen[r] == 0:
+                        seen[rows_seen], is_seen[r], row_distance[r], via_column[r] = r, 1, reach, at
+                        rows_seen += 1
+                        _relax(m, cost, r, reach - u[r], price, distance, from_row)
+            for k in range(rows_seen):
+                r = seen[k]
+                is_seen[r] = 0
                 u[r] += reach - row_distance[r]
                 dual += supply[r] * (reach - row_distance[r])
-            for j in range(m):
-                if is_done[j] == 1:
-                    v[j] -= reach - distance[j]
-                    dual -= capacity[j] * (reach - distance[j])
+            for k in range(columns_done):
+                j = done[k]
+                v[j] -= reach - done_distance[k]
+                dual -= capacity[j] * (reach - done_distance[k])
             if dual > abandon:
                 return dual, False
-            shipped = min(left[i], room[target])
-            j, r = target, from_row[target]
-            while r != i:
-                j = via_column[r]
-                shipped = min(shipped, flow[r, j])
-                r = from_row[j]
-            j = target
-            while True:
-                r = from_row[j]
-                flow[r, j] += shipped
-                if r == i:
-                    break
-                j = via_column[r]
-                flow[r, j] -= shipped
-            left[i] -= shipped
-            room[target] -= shipped
     total = 0.0
     for i in range(n):
         for j in range(m):
-            if flow[i, j] > 0.0:
-                total += flow[i, j] * cost[i, j]
+            total += flow[i, j] * cost[i, j]
     return total, True
 
 
