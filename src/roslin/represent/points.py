@@ -12,9 +12,9 @@ Time is the onset in quarter notes. Pitch and weight have named schemes:
               perceptual sqrt of length x (1 + stress + turn); ours, in the spirit of section 5
 
 Metrical stress is 1 on a bar line, 1/2 at halves and thirds of the bar, 1/4 at quarters and sixths, else 1/8; where
-a melody has no bar lines, four quarters count as a bar. The first bar, when shorter than the usual one, is a pick-up and
-counted from its end. A turn is worth 1 at the first and last note and wherever the melody changes direction: the notes
-that listeners keep. Of repeated notes the last one turns; of a chord only the highest note can.
+a melody has no bar lines, four quarters count as a bar. A first bar shorter than the usual one is a pick-up, counted
+from its end. A turn is worth 1 at the first and last note and wherever the melody changes direction: the notes that
+listeners keep. Of repeated notes the last one turns; of a chord only the highest note can.
 
 Every note of a chord is a point. Grace notes are left out: they stand at the onset of the note that they lead to and
 take no time from it. Rests are gaps, ties are merged already.

@@ -151,14 +151,13 @@ def best_coincidences(pair: Pair, tempo: float, keep: int, counts: npt.NDArray[n
 @nb.njit(cache=True, nogil=True)
 def _middle(values: Array, weights: Array) -> float:
     """The weighted median."""
-    order = np.argsort(values)
     half = weights.sum() / 2
-    passed = 0.0
-    for k in order:
+    passed, middle = 0.0, 0.0
+    for k in np.argsort(values):
+        if passed < half:
+            middle = values[k]
         passed += weights[k]
-        if passed >= half:
-            return values[k]
-    return values[order[-1]]
+    return middle
 
 
 @nb.njit(cache=True, nogil=True)
