@@ -159,7 +159,7 @@ def align_document(
     if n == 0 or m == 0:
         return best, best_x, best_y, best_tempo
     costs, flows = np.empty(n * m), np.empty(n * m)
-    lines, indices = np.empty((8, max(n, m))), np.empty((5, max(n, m)), np.int64)
+    lines, indices = np.empty((6, max(n, m))), np.empty((4, max(n, m)), np.int64)
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
     document_order = np.arange(m)
     total_query = query_w.sum()
