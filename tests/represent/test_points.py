@@ -13,7 +13,7 @@ from roslin.represent.points import point_sets
 
 
 def weights(melody: Melody, scheme: str) -> list[float]:
-    return point_sets([melody], weight=scheme).weight.tolist()
+    return [float(weight) for weight in point_sets([melody], weight=scheme).weight]
 
 
 def quarters(pitches: list[int], **more: Any) -> Melody:

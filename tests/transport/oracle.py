@@ -12,15 +12,16 @@ Set = tuple[Array, Array]
 def random_set(rng: np.random.Generator, size: int) -> Set:
     """Points on a grid (ties, doubles) or off it, with weights of one of seven kinds."""
     points = rng.uniform(-5, 5, (size, 2)) if rng.random() < 0.5 else rng.integers(0, 4, (size, 2)).astype(np.float64)
-    weights = [
-        lambda: np.ones(size),
-        lambda: rng.integers(1, 5, size).astype(np.float64),
-        lambda: rng.choice([0.25, 0.5, 1.0, 1.5, 2.0], size),
-        lambda: rng.uniform(0.01, 3, size),
-        lambda: rng.uniform(0, 1, size) ** 6 + 1e-9,
-        lambda: np.where(rng.random(size) < 0.4, 0.0, rng.uniform(0.1, 1, size)),
-        lambda: np.full(size, 1 / 3),
-    ][rng.integers(7)]()
+    kinds = (
+        np.ones(size),
+        rng.integers(1, 5, size).astype(np.float64),
+        rng.choice([0.25, 0.5, 1.0, 1.5, 2.0], size),
+        rng.uniform(0.01, 3, size),
+        rng.uniform(0, 1, size) ** 6 + 1e-9,
+        np.where(rng.random(size) < 0.4, 0.0, rng.uniform(0.1, 1, size)),
+        np.full(size, 1 / 3),
+    )
+    weights: Array = kinds[rng.integers(len(kinds))]
     if not weights.sum() > 0:
         weights[0] = 1.0
     return points, weights

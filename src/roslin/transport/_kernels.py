@@ -236,12 +236,29 @@ def partial_transport(
 
 
 @nb.njit(cache=True, nogil=True)
-def ground_matrix(time_a: Array, pitch_a: Array, time_b: Array, pitch_b: Array, ground: int, out: Array) -> None:
-    """Distances between all points of A (rows) and of B (columns)."""
-    for i in range(len(time_a)):
-        for j in range(len(time_b)):
-            dx, dy = abs(time_a[i] - time_b[j]), abs(pitch_a[i] - pitch_b[j])
-            out[i, j] = dx + dy if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
+def ground_matrix(
+    n: int, m: int, time_a: Array, pitch_a: Array, time_b: Array, pitch_b: Array, ground: int, out: Array
+) -> None:
+    """Distances between the first n points of A (rows) and the first m of B (columns)."""
+    for i in range(n):
+        time, pitch = time_a[i], pitch_a[i]
+        if ground == CITYBLOCK:
+            for j in range(m):
+                out[i, j] = abs(time - time_b[j]) + abs(pitch - pitch_b[j])
+        else:
+            for j in range(m):
+                dx, dy = time - time_b[j], pitch - pitch_b[j]
+                out[i, j] = np.sqrt(dx * dx + dy * dy)
+
+
+@nb.njit(cache=True, nogil=True)
+def _gather(points: Array, weights: Array, start: int, end: int, out: Array) -> float:
+    """Fill in the lines time, pitch and weight of one set; its weight."""
+    total = 0.0
+    for i in range(start, end):
+        out[0, i - start], out[1, i - start], out[2, i - start] = points[i, 0], points[i, 1], weights[i]
+        total += weights[i]
+    return total
 
 
 @nb.njit(cache=True, nogil=True)
@@ -261,22 +278,23 @@ def emd_pairs(
     for k in range(count):
         most = max(most, offsets_a[k + 1] - offsets_a[k], offsets_b[k + 1] - offsets_b[k])
     cost, flow, lines, indices = workspace(most, most)
-    supply, capacity = np.empty(most), np.empty(most)
+    # Time, pitch and weight of the lighter set and of the other, each in one piece of memory.
+    rows, columns = np.empty((3, most)), np.empty((3, most))
     distances = np.empty(count)
     for k in range(count):
-        a, b = slice(offsets_a[k], offsets_a[k + 1]), slice(offsets_b[k], offsets_b[k + 1])
-        total_a, total_b = weights_a[a].sum(), weights_b[b].sum()
-        if total_a <= total_b:
-            rows, row_weights, columns, column_weights = points_a[a], weights_a[a], points_b[b], weights_b[b]
-        else:
-            rows, row_weights, columns, column_weights = points_b[b], weights_b[b], points_a[a], weights_a[a]
-        n, m = len(rows), len(columns)
-        least, most_weight = min(total_a, total_b), max(total_a, total_b)
-        for i in range(n):
-            supply[i] = row_weights[i] / least if proportional else row_weights[i]
-        for j in range(m):
-            capacity[j] = column_weights[j] / most_weight if proportional else column_weights[j]
-        ground_matrix(rows[:, 0], rows[:, 1], columns[:, 0], columns[:, 1], ground, cost)
-        value, _ = partial_transport(n, m, cost, supply, capacity, np.inf, flow, lines, indices)
-        distances[k] = value if proportional else value / least
+        total_a = _gather(points_a, weights_a, offsets_a[k], offsets_a[k + 1], rows)
+        total_b = _gather(points_b, weights_b, offsets_b[k], offsets_b[k + 1], columns)
+        n, m = offsets_a[k + 1] - offsets_a[k], offsets_b[k + 1] - offsets_b[k]
+        lighter, other, least, largest = rows, columns, total_a, total_b
+        if total_b < total_a:
+            lighter, other, least, largest, n, m = columns, rows, total_b, total_a, m, n
+        if proportional:
+            for i in range(n):
+                lighter[2, i] /= least
+            for j in range(m):
+                other[2, j] /= largest
+            least = 1.0
+        ground_matrix(n, m, lighter[0], lighter[1], other[0], other[1], ground, cost)
+        value, _ = partial_transport(n, m, cost, lighter[2], other[2], np.inf, flow, lines, indices)
+        distances[k] = value / least
     return distances
