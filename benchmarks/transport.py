@@ -283,7 +283,7 @@ def _alignments(count: int) -> list[str]:
             sys.stdout.write(
                 f"{name:28s} {gap.mean():8.2%} {(gap <= 0.01).mean():7.0%} {counts[name]:8.0f} {share:8.3f}\n"
             )
-        for name in ("coincidence" if len(tempos) == 1 else "coincidence, 17 tempos", "refined"):
+        for name in methods.keys() & {"coincidence", "coincidence, 17 tempos", "refined"}:
             if gaps[name].mean() > gaps["evolution 30x60"].mean():
                 missed.append(f"{title}: the gap of {name} is larger than that of evolution")
             if seconds[name] > seconds["evolution 30x60"] / 3:
