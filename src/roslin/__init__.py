@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
     from roslin.search import Run
+    from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
 
 __all__ = [
     "TICKS_PER_QUARTER",
@@ -46,9 +47,15 @@ __all__ = [
     "Selection",
     "TimeLimitError",
     "UnknownNameError",
+    "align",
+    "emd",
+    "emd_flow",
+    "emd_many",
     "load",
     "matcher",
     "matchers",
+    "ptd",
+    "ptd_flow",
     "records",
 ]
 
@@ -59,6 +66,7 @@ _HOME = {
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     "Run": "roslin.search",
+    **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
 }
 
 

@@ -12,11 +12,12 @@ Time is the onset in quarter notes. Pitch and weight have named schemes:
               perceptual sqrt of length x (1 + stress + turn); ours, in the spirit of section 5
 
 Metrical stress is 1 on a bar line, 1/2 at halves and thirds of the bar, 1/4 at quarters and sixths, else 1/8; where
-a melody has no bar lines, four quarters count as a bar. A turn is worth 1 at the first and last note and wherever the
-melody changes direction: the notes that listeners keep.
+a melody has no bar lines, four quarters count as a bar. A first bar shorter than the usual one is a pick-up, counted
+from its end. A turn is worth 1 at the first and last note and wherever the melody changes direction: the notes that
+listeners keep. Of repeated notes the last one turns; of a chord only the highest note can.
 
 Every note of a chord is a point. Grace notes are left out: they stand at the onset of the note that they lead to and
-take no time from it. Rests are gaps, ties are merged already. A note without length has no weight where length counts.
+take no time from it. Rests are gaps, ties are merged already.
 """
 
 from __future__ import annotations
@@ -115,16 +116,18 @@ def _stress(table: _Table) -> Array:
     for k in range(len(table.offsets) - 1):
         span = slice(table.offsets[k], table.offsets[k + 1])
         onsets = table.onset_ticks[span]
-        lines = np.concatenate([[0], bars[bar_offsets[k] : bar_offsets[k + 1]]])
-        lines = np.unique(lines)
+        lines = np.unique(np.concatenate([[0], bars[bar_offsets[k] : bar_offsets[k + 1]]]))
         number = np.searchsorted(lines, onsets, side="right") - 1
         into[span] = onsets - lines[number]
         if len(lines) > 1:
             lengths = np.diff(lines)
-            # The last bar is as long as the one before; a pick-up is counted from the end of a bar of that length.
-            usual = lengths[-1] if len(lengths) == 1 else lengths[1]
+            if len(lengths) == 1:  # one line: the bar before it or what follows, whichever is longer
+                usual = max(lengths[0], (onsets + table.duration_ticks[span]).max(initial=0) - lines[1])
+            else:
+                known, times = np.unique(lengths[1:], return_counts=True)
+                usual = known[times == times.max()].max()
             lengths = np.append(lengths, usual)
-            into[span] += np.where((number == 0) & (lengths[0] < usual), usual - lengths[0], 0)
+            into[span] += np.where(number == 0, max(usual - lengths[0], 0), 0)
             lengths[0] = max(lengths[0], usual)
             length[span] = lengths[number]
     stress = np.full(len(into), _WEAKEST)
@@ -135,13 +138,19 @@ def _stress(table: _Table) -> Array:
 
 def _turns(table: _Table) -> Array:
     """1 at the first and last note of a melody and where it changes direction, else 0."""
-    steps = np.sign(np.diff(table.pitch_midi.astype(np.int64)))
     turns = np.zeros(len(table.pitch_midi))
-    if len(turns) > 2:
-        turns[1:-1] = steps[1:] != steps[:-1]
-    lengths = np.diff(table.offsets)
-    turns[table.offsets[:-1][lengths > 0]] = 1
-    turns[table.offsets[1:][lengths > 0] - 1] = 1
+    for start, end in zip(table.offsets[:-1], table.offsets[1:], strict=True):
+        pitches = table.pitch_midi[start:end].astype(np.int64)
+        _, chords = np.unique(table.onset_ticks[start:end], return_inverse=True)
+        # Sorted by onset, then from high to low: the first of each onset is the line that is heard.
+        order = np.lexsort((-pitches, chords))
+        line = order[np.diff(chords[order], prepend=-1) > 0]
+        steps = np.sign(np.diff(pitches[line]))
+        moves = np.flatnonzero(steps)  # a repeated note has no direction of its own
+        turning = moves[1:][steps[moves[1:]] != steps[moves[:-1]]]
+        turns[start + line[turning]] = 1
+        turns[start + line[:1]] = 1
+        turns[start + line[-1:]] = 1
     return turns
 
 

@@ -32,7 +32,7 @@ Progress = Callable[[float, str], None]
 
 _MELODIES_AT_ONCE = 50_000
 _HIGHEST_TICK = 2**31 - 1
-_UNBOUNDED = 255  # as a span: its times do not fit
+_UNBOUNDED = 255  # as a span, wider than any that can be tabled: its times do not fit
 _HEADER_BYTES = 128
 
 

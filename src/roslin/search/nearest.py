@@ -2,7 +2,7 @@
 
 Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is not above the
 k-th best distance found so far are compared, in the order of their bounds. The first limit comes from a sample that is
-compared completely; a larger sample, filtered and refined, gives the second; then the whole collection is scanned once.
+compared completely; the most promising of a larger sample give the second; then the whole collection is scanned once.
 Nothing is lost on the way: a melody is left out only when its bound is above a distance that k others are known to
 reach.
 
@@ -34,7 +34,7 @@ Distances = npt.NDArray[np.float64]
 # Melodies scanned, and compared, in one piece of work.
 PIECE = 4096
 COMPARED_AT_ONCE = 16
-# So many are compared completely for the first limit; then one melody in 16 is filtered and refined.
+# So many are compared for the first limit; and again the most promising of one melody in 16 for the second.
 FIRST_SAMPLE = 128
 SECOND_SAMPLE = 16
 # Bounds and distances are computed in different orders; this is more than rounding can make of it.
@@ -75,7 +75,8 @@ def nearest(
             refining.compare(candidates, np.zeros(len(candidates)))
             return found.neighbours(refining.compared)
         begins = [(start, min(start + PIECE // SECOND_SAMPLE, stop)) for start, stop in pieces]
-        refining.compare(*_scan(query, setting, index, allowed, begins, found.limit, work, (0.0, 0.1)))
+        numbers, bounds = _scan(query, setting, index, allowed, begins, found.limit, work, (0.0, 0.1))
+        refining.compare(numbers[: FIRST_SAMPLE + 2 * k], bounds[: FIRST_SAMPLE + 2 * k])
     refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (0.1, 1.0)))
     return found.neighbours(refining.compared)
 
@@ -174,10 +175,7 @@ class _Refining:
     def __init__(self, query: Query, setting: Setting, packed: Packed, found: _Found, work: Work):
         self.query, self.setting, self.packed, self.found, self.work = query, setting, packed, found, work
         self.seen: set[int] = set()
-
-    @property
-    def compared(self) -> int:
-        return len(self.seen)
+        self.compared = 0
 
     def compare(self, numbers: Numbers, bounds: Distances) -> None:
         """Compare these melodies, given in order of their bounds, as far as that can change anything."""
@@ -192,10 +190,11 @@ class _Refining:
             self.seen.update(batch.tolist())
             shares = [share for share in np.array_split(batch, self.work.threads) if len(share)]
             results = self.work.map(partial(self._distances, limit=limit), shares)
-            for share, distances in zip(shares, results, strict=True):
+            for share, (distances, emds) in zip(shares, results, strict=True):
                 self.found.add(share, distances)
+                self.compared += int(np.count_nonzero(emds))
 
-    def _distances(self, numbers: Numbers, limit: float) -> Distances:
+    def _distances(self, numbers: Numbers, limit: float) -> tuple[Distances, Distances]:
         from roslin.transport._align_kernels import align_documents
 
         points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
@@ -206,4 +205,4 @@ class _Refining:
             setting.scales_weights, missing_cost(setting), ground_code(setting), limit + _SLACK,
             np.zeros(1, np.int64),
         )  # fmt: skip
-        return rounded(found[:, 0])
+        return rounded(found[:, 0]), found[:, 4]

@@ -52,6 +52,39 @@ def nearest(
 
 
 @nb.njit(cache=True, nogil=True)
+def _shipping(
+    x: float, y: float, w: float, columns_x: Array, columns_y: Array, columns_w: Array, m: int, guess: int, ground: int
+) -> float:
+    """The least cost of weight w at (x, y): to the nearest column as far as that has room, the rest to the second."""
+    k = min(max(guess, 0), m - 1)
+    while k < m - 1 and columns_x[k + 1] <= x:
+        k += 1
+    while k >= 0 and columns_x[k] > x:
+        k -= 1
+    first, second, room = np.inf, np.inf, 0.0
+    before, after = k, k + 1
+    while before >= 0 or after < m:
+        back = x - columns_x[before] if before >= 0 else np.inf
+        ahead = columns_x[after] - x if after < m else np.inf
+        if min(back, ahead) >= (first if room >= w else second):
+            break
+        if back <= ahead:
+            column, dx = before, back
+            before -= 1
+        else:
+            column, dx = after, ahead
+            after += 1
+        apart = _apart(dx, y - columns_y[column], ground)
+        if apart < first:
+            first, second, room = apart, first, columns_w[column]
+        elif apart < second:
+            second = apart
+    if room >= w or second == np.inf:
+        return w * first
+    return room * first + (w - room) * second
+
+
+@nb.njit(cache=True, nogil=True)
 def rows_bound(
     rows_x: Array,
     rows_y: Array,
@@ -60,15 +93,15 @@ def rows_bound(
     n: int,
     columns_x: Array,
     columns_y: Array,
+    columns_w: Array,
     m: int,
     shift_x: float,
     shift_y: float,
     lead: int,
-    cap: float,
     budget: float,
     ground: int,
 ) -> float:
-    """Sum of weight x distance to the nearest column, over rows moved by the shift: no flow can cost less.
+    """What all rows cost, moved by the shift, if each had the columns for itself: no flow can cost less.
 
     Rows are taken in `order`; stops when the sum exceeds the budget. `lead` is how far the index of a column is ahead
     of that of the row it lies near.
@@ -76,8 +109,8 @@ def rows_bound(
     total = 0.0
     for k in range(n):
         i = order[k]
-        total += rows_w[i] * nearest(
-            rows_x[i] + shift_x, rows_y[i] + shift_y, columns_x, columns_y, m, i + lead, cap, ground
+        total += _shipping(
+            rows_x[i] + shift_x, rows_y[i] + shift_y, rows_w[i], columns_x, columns_y, columns_w, m, i + lead, ground
         )
         if total > budget:
             break
@@ -105,7 +138,10 @@ def aligned_cost(
     lines: Array,
     indices: npt.NDArray[np.int64],
 ) -> float:
-    """Least cost (not divided by weight) of moving the lighter set, with the query shifted; infinite above `limit`."""
+    """Least cost (not divided by weight) of moving the lighter set, with the query shifted; infinite above `limit`.
+
+    With a table, pitches are its indices, and stay within it.
+    """
     for i in range(n):
         x, y = query_x[i] + shift_x, query_y[i] + shift_y
         for j in range(m):
@@ -156,10 +192,12 @@ def align_document(
     if n == 0 or m == 0:
         return best, best_x, best_y, best_tempo
     costs, flows = np.empty(n * m), np.empty(n * m)
-    lines, indices = np.empty((8, max(n, m))), np.empty((5, max(n, m)), np.int64)
+    lines, indices = np.empty((6, max(n, m))), np.empty((4, max(n, m)), np.int64)
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
     document_order = np.arange(m)
     total_query = query_w.sum()
+    if not total_query > 0.0:
+        return best, best_x, best_y, best_tempo
     for tempo in tempos:
         for j in range(m):
             document_x[j] = time[j] * time_unit / tempo
@@ -178,19 +216,19 @@ def align_document(
             for i in range(n):
                 shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
                 allowed = min(best, limit) * base - charge
-                if allowed < 0.0:
+                if allowed < -SLACK * (1.0 + charge):
                     continue
                 if ground != TABLE and allowed < np.inf:
-                    budget = allowed + SLACK * (1.0 + allowed)
+                    budget = allowed + SLACK * (1.0 + charge + abs(allowed))
                     if is_light:
                         bound = rows_bound(
                             document_x, document_y, document_w, document_order, m,
-                            query_x, query_y, n, -shift_x, -shift_y, i - j, np.inf, budget, ground,
+                            query_x, query_y, query_w, n, -shift_x, -shift_y, i - j, budget, ground,
                         )  # fmt: skip
                     else:
                         bound = rows_bound(
                             query_x, query_y, query_w, query_order, n,
-                            document_x, document_y, m, shift_x, shift_y, j - i, np.inf, budget, ground,
+                            document_x, document_y, document_w, m, shift_x, shift_y, j - i, budget, ground,
                         )  # fmt: skip
                     if bound > budget:
                         continue
@@ -225,14 +263,16 @@ def align_documents(
     limit: float,
     counts: npt.NDArray[np.int64],
 ) -> Array:
-    """(number of documents, 4): what `align_document` gives for each of `numbers`."""
-    found = np.empty((len(numbers), 4))
+    """(number of documents, 5): what `align_document` gives for each of `numbers`, and how many EMDs that took."""
+    found = np.empty((len(numbers), 5))
     no_table = np.empty((0, 0))
     for k in range(len(numbers)):
         start, end = offsets[numbers[k]], offsets[numbers[k] + 1]
+        before = counts[0]
         distance, x, y, tempo = align_document(
             query_x, query_y, query_w, query_order, time[start:end], pitch[start:end], weight[start:end],
             time_unit, pitch_unit, tempos, scales_weights, missing, ground, no_table, limit, counts,
         )  # fmt: skip
         found[k, 0], found[k, 1], found[k, 2], found[k, 3] = distance, x, y, tempo
+        found[k, 4] = counts[0] - before
     return found

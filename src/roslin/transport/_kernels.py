@@ -7,8 +7,10 @@ than its capacity.
     dual:    sum a_i u_i + sum b_j v_j   with   u_i + v_j <= c_ij,   v_j <= 0
 
 Method: each row first ships to its cheapest column as far as there is room; what is left over goes along shortest paths
-(Dijkstra over reduced costs), one row at a time. The value of the dual only grows on the way and never exceeds the
-optimum, so a caller who asks only for values up to a `limit` can be told early that there is none.
+(Dijkstra over reduced costs), one row at a time. One search serves several shipments: when a shipment fills its column
+and empties no path, the search goes on from that column instead of starting again. The value of the dual only grows on
+the way and never exceeds the optimum, so a caller who asks only for values up to a `limit` can be told early that there
+is none.
 """
 
 from __future__ import annotations
@@ -17,7 +19,17 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CITYBLOCK", "EUCLIDEAN", "GROUNDS", "TABLE", "emd_pairs", "ground_matrix", "partial_transport", "workspace"]
+__all__ = [
+    "CITYBLOCK",
+    "EUCLIDEAN",
+    "GROUNDS",
+    "SLACK",
+    "TABLE",
+    "emd_pairs",
+    "ground_matrix",
+    "partial_transport",
+    "workspace",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -26,18 +38,61 @@ GROUNDS = {"euclidean": EUCLIDEAN, "cityblock": CITYBLOCK}
 
 # A bound must exceed the limit by more than rounding can explain before anything is given up.
 SLACK = 1e-9
+# Columns are padded to a multiple of this: what a loop over them does at a time with the widest registers.
+_BLOCK = 32
+# What is left of a weight, as a share of all weight, when only rounding is left of it.
+_CRUMB = 1e-15
 
 
 @nb.njit(cache=True, nogil=True)
 def workspace(rows: int, columns: int) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-    """Cost matrix, flow matrix, ten lines of numbers and five of indices, for problems up to this size."""
+    """Cost matrix, flow matrix, six lines of numbers and four of indices, for problems up to this size."""
     longest = max(rows, columns)
     return (
         np.empty((rows, columns)),
         np.empty((rows, columns)),
-        np.empty((8, longest)),
-        np.empty((5, longest), np.int64),
+        np.empty((6, longest)),
+        np.empty((4, longest), np.int64),
     )
+
+
+@nb.njit(cache=True, nogil=True)
+def _relax(
+    m: int,
+    cost: Array,
+    row: int,
+    base: float,
+    price: Array,
+    distance: Array,
+    from_row: npt.NDArray[np.int64],
+) -> None:
+    """Shorten the way to every column over this row. Without branches, so that it is done several columns at a time."""
+    for j in range(m):
+        through = base + cost[row, j] - price[j]
+        old = distance[j]
+        is_shorter = through < old
+        distance[j] = through if is_shorter else old
+        from_row[j] = row if is_shorter else from_row[j]
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _closest(m: int, distance: Array) -> tuple[float, int]:
+    """(least distance, its column). Four columns at a time: one chain of comparisons would wait for itself."""
+    least_0, least_1, least_2, least_3 = np.inf, np.inf, np.inf, np.inf
+    at_0, at_1, at_2, at_3 = 0, 0, 0, 0
+    for k in range((m + 3) // 4):
+        one, two, three, four = distance[4 * k], distance[4 * k + 1], distance[4 * k + 2], distance[4 * k + 3]
+        at_0 = k if one < least_0 else at_0
+        least_0 = one if one < least_0 else least_0
+        at_1 = k if two < least_1 else at_1
+        least_1 = two if two < least_1 else least_1
+        at_2 = k if three < least_2 else at_2
+        least_2 = three if three < least_2 else least_2
+        at_3 = k if four < least_3 else at_3
+        least_3 = four if four < least_3 else least_3
+    low, low_at = (least_1, 4 * at_1 + 1) if least_1 < least_0 else (least_0, 4 * at_0)
+    high, high_at = (least_3, 4 * at_3 + 3) if least_3 < least_2 else (least_2, 4 * at_2 + 2)
+    return (high, high_at) if high < low else (low, low_at)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -52,19 +107,19 @@ def partial_transport(
     lines: Array,
     indices: npt.NDArray[np.int64],
 ) -> tuple[float, bool]:
-    """(least total cost, True), or (a bound above `limit`, False). `flow[:n, :m]` is filled in.
+    """(least total cost, True), or (a bound above `limit`, False). Then `flow[:n, :m]` is filled in.
 
     The supplies of the n rows must not exceed the capacities of the m columns in sum (rounding aside: what finds no
     room any more is shipped nowhere).
     """
     u, v, left, room = lines[0], lines[1], lines[2], lines[3]
-    distance, row_distance = lines[4], lines[5]
-    from_row, is_done, via_column, visited, row_seen = indices[0], indices[1], indices[2], indices[3], indices[4]
+    row_distance, done_distance = lines[4], lines[5]
+    done, via_column, seen, is_seen = indices[0], indices[1], indices[2], indices[3]
     abandon = limit + SLACK * (1.0 + abs(limit))
     for j in range(m):
         v[j] = 0.0
         room[j] = capacity[j]
-    dual = 0.0
+    dual, crumb = 0.0, 0.0
     for i in range(n):
         best, least = 0, cost[i, 0]
         for j in range(1, m):
@@ -72,102 +127,138 @@ def partial_transport(
                 best, least = j, cost[i, j]
         u[i] = least
         left[i] = supply[i]
-        from_row[i] = best  # kept for a moment: where the row ships first
+        seen[i] = best  # kept for a moment: where the row ships first
         dual += supply[i] * least
+        crumb += supply[i]
     if dual > abandon:
         return dual, False
+    crumb *= _CRUMB
+    # Lines of the search, padded by columns that are never reached.
+    width = (m + _BLOCK - 1) // _BLOCK * _BLOCK
+    padded = np.empty((n + 2, width))
+    distance, price = padded[n], padded[n + 1]
+    for j in range(m, width):
+        distance[j], price[j] = np.inf, 0.0
+    # holders[j, :held] are the rows that ship to column j; held is kept at n. The last line: who reached a column.
+    holders = np.empty((m + 1, max(n + 1, width)), np.int64)
+    from_row = holders[m]
+    for j in range(m):
+        holders[j, n] = 0
     for i in range(n):
+        is_seen[i] = 0
         for j in range(m):
             flow[i, j] = 0.0
-        j = from_row[i]
+            padded[i, j] = cost[i, j]
+        for j in range(m, width):
+            padded[i, j] = np.inf
+        j = seen[i]
         shipped = min(left[i], room[j])
-        if shipped > 0.0:
+        if shipped > crumb:
             flow[i, j] = shipped
             left[i] -= shipped
             room[j] -= shipped
+            holders[j, holders[j, n]] = i
+            holders[j, n] += 1
     for i in range(n):
-        while left[i] > 0.0:
-            # Dijkstra from row i to the nearest column with room. Reduced costs are never negative.
-            for r in range(n):
-                row_seen[r] = 0
-            row_seen[i] = 1
-            row_distance[i] = 0.0
-            visited[0] = i
-            seen = 1
+        while left[i] > crumb:
+            # Dijkstra from row i to the nearest columns with room. Reduced costs are never negative. A column that is
+            # done has an infinite distance and price, so that nothing shortens the way to it again.
             for j in range(m):
+                price[j] = v[j]
                 distance[j] = cost[i, j] - u[i] - v[j]
                 from_row[j] = i
-                is_done[j] = 0
-            target = -1
+            seen[0], is_seen[i], row_distance[i] = i, 1, 0.0
+            rows_seen, columns_done = 1, 0
             reach = 0.0
             while True:
-                nearest, reach = -1, np.inf
-                for j in range(m):
-                    if is_done[j] == 0 and distance[j] < reach:
-                        nearest, reach = j, distance[j]
-                if nearest < 0:
+                closest, at = _closest(m, distance)
+                if closest == np.inf:
+                    left[i] = 0.0  # no room anywhere: only rounding is left of this row
                     break
-                if room[nearest] > 0.0:
-                    target = nearest
-                    break
-                is_done[nearest] = 1
-                for r in range(n):
-                    if row_seen[r] == 0 and flow[r, nearest] > 0.0:
-                        row_seen[r] = 1
-                        row_distance[r] = reach
-                        via_column[r] = nearest
-                        visited[seen] = r
-                        seen += 1
-                        base = reach - u[r]
-                        for j in range(m):
-                            if is_done[j] == 0:
-                                through = base + cost[r, j] - v[j]
-                                if through < distance[j]:
-                                    distance[j] = through
-                                    from_row[j] = r
-            if target < 0:
-                break  # no room anywhere: only rounding is left of this row
-            for k in range(seen):
-                r = visited[k]
+                reach = closest
+                if room[at] > crumb:
+                    shipped = min(left[i], room[at])
+                    r = from_row[at]
+                    while r != i:
+                        j = via_column[r]
+                        shipped = min(shipped, flow[r, j])
+                        r = from_row[j]
+                    left[i] -= shipped
+                    room[at] -= shipped
+                    is_cut = False
+                    j = at
+                    while True:
+                        r = from_row[j]
+                        if flow[r, j] == 0.0:
+                            holders[j, holders[j, n]] = r
+                            holders[j, n] += 1
+                        flow[r, j] += shipped
+                        if r == i:
+                            break
+                        j = via_column[r]
+                        flow[r, j] -= shipped
+                        if flow[r, j] <= crumb:
+                            flow[r, j] = 0.0
+                            is_cut = True
+                            held = holders[j, n] - 1
+                            holders[j, n] = held
+                            k = 0
+                            while holders[j, k] != r:
+                                k += 1
+                            holders[j, k] = holders[j, held]
+                    if is_cut or left[i] <= crumb or room[at] > crumb:
+                        break
+                done[columns_done], done_distance[columns_done] = at, reach
+                columns_done += 1
+                distance[at], price[at] = np.inf, -np.inf
+                for k in range(holders[at, n]):
+                    r = holders[at, k]
+                    if is_seen[r] == 0:
+                        seen[rows_seen], is_seen[r], row_distance[r], via_column[r] = r, 1, reach, at
+                        rows_seen += 1
+                        _relax(width, padded, r, reach - u[r], price, distance, from_row)
+            for k in range(rows_seen):
+                r = seen[k]
+                is_seen[r] = 0
                 u[r] += reach - row_distance[r]
                 dual += supply[r] * (reach - row_distance[r])
-            for j in range(m):
-                if is_done[j] == 1:
-                    v[j] -= reach - distance[j]
-                    dual -= capacity[j] * (reach - distance[j])
+            for k in range(columns_done):
+                j = done[k]
+                v[j] -= reach - done_distance[k]
+                dual -= capacity[j] * (reach - done_distance[k])
             if dual > abandon:
                 return dual, False
-            shipped = min(left[i], room[target])
-            j, r = target, from_row[target]
-            while r != i:
-                j = via_column[r]
-                shipped = min(shipped, flow[r, j])
-                r = from_row[j]
-            j = target
-            while True:
-                r = from_row[j]
-                flow[r, j] += shipped
-                if r == i:
-                    break
-                j = via_column[r]
-                flow[r, j] -= shipped
-            left[i] -= shipped
-            room[target] -= shipped
     total = 0.0
     for i in range(n):
         for j in range(m):
-            if flow[i, j] > 0.0:
-                total += flow[i, j] * cost[i, j]
+            total += flow[i, j] * cost[i, j]
     return total, True
 
 
 @nb.njit(cache=True, nogil=True)
-def ground_matrix(time_a: Array, pitch_a: Array, time_b: Array, pitch_b: Array, ground: int, out: Array) -> None:
-    """Distances between all points of A (rows) and of B (columns)."""
-    for i in range(len(time_a)):
-        for j in range(len(time_b)):
-            dx, dy = abs(time_a[i] - time_b[j]), abs(pitch_a[i] - pitch_b[j])
-            out[i, j] = dx + dy if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
+def ground_matrix(
+    n: int, m: int, time_a: Array, pitch_a: Array, time_b: Array, pitch_b: Array, ground: int, out: Array
+) -> None:
+    """Distances between the first n points of A (rows) and the first m of B (columns)."""
+    for i in range(n):
+        time, pitch = time_a[i], pitch_a[i]
+        if ground == CITYBLOCK:
+            for j in range(m):
+                out[i, j] = abs(time - time_b[j]) + abs(pitch - pitch_b[j])
+        else:
+            for j in range(m):
+                dx, dy = time - time_b[j], pitch - pitch_b[j]
+                out[i, j] = np.sqrt(dx * dx + dy * dy)
+
+
+@nb.njit(cache=True, nogil=True)
+def _gather(points: Array, weights: Array, start: int, end: int, out: Array) -> float:
+    """Fill in the lines time, pitch and weight of one set; its weight."""
+    total = 0.0
+    for i in range(start, end):
+        out[0, i - start], out[1, i - start], out[2, i - start] = points[i, 0], points[i, 1], weights[i]
+        total += weights[i]
+    return total
 
 
 @nb.njit(cache=True, nogil=True)
@@ -187,22 +278,23 @@ def emd_pairs(
     for k in range(count):
         most = max(most, offsets_a[k + 1] - offsets_a[k], offsets_b[k + 1] - offsets_b[k])
     cost, flow, lines, indices = workspace(most, most)
-    supply, capacity = np.empty(most), np.empty(most)
+    # Time, pitch and weight of the lighter set and of the other, each in one piece of memory.
+    rows, columns = np.empty((3, most)), np.empty((3, most))
     distances = np.empty(count)
     for k in range(count):
-        a, b = slice(offsets_a[k], offsets_a[k + 1]), slice(offsets_b[k], offsets_b[k + 1])
-        total_a, total_b = weights_a[a].sum(), weights_b[b].sum()
-        if total_a <= total_b:
-            rows, row_weights, columns, column_weights = points_a[a], weights_a[a], points_b[b], weights_b[b]
-        else:
-            rows, row_weights, columns, column_weights = points_b[b], weights_b[b], points_a[a], weights_a[a]
-        n, m = len(rows), len(columns)
-        least, most_weight = min(total_a, total_b), max(total_a, total_b)
-        for i in range(n):
-            supply[i] = row_weights[i] / least if proportional else row_weights[i]
-        for j in range(m):
-            capacity[j] = column_weights[j] / most_weight if proportional else column_weights[j]
-        ground_matrix(rows[:, 0], rows[:, 1], columns[:, 0], columns[:, 1], ground, cost)
-        value, _ = partial_transport(n, m, cost, supply, capacity, np.inf, flow, lines, indices)
-        distances[k] = value if proportional else value / least
+        total_a = _gather(points_a, weights_a, offsets_a[k], offsets_a[k + 1], rows)
+        total_b = _gather(points_b, weights_b, offsets_b[k], offsets_b[k + 1], columns)
+        n, m = offsets_a[k + 1] - offsets_a[k], offsets_b[k + 1] - offsets_b[k]
+        lighter, other, least, largest = rows, columns, total_a, total_b
+        if total_b < total_a:
+            lighter, other, least, largest, n, m = columns, rows, total_b, total_a, m, n
+        if proportional:
+            for i in range(n):
+                lighter[2, i] /= least
+            for j in range(m):
+                other[2, j] /= largest
+            least = 1.0
+        ground_matrix(n, m, lighter[0], lighter[1], other[0], other[1], ground, cost)
+        value, _ = partial_transport(n, m, cost, lighter[2], other[2], np.inf, flow, lines, indices)
+        distances[k] = value / least
     return distances

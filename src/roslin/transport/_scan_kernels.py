@@ -1,23 +1,20 @@
-"""Numba kernels of the search: cheap lower bounds for every document of a collection, block by block.
+"""Numba kernels of the search: a cheap lower bound for every document of a collection.
 
-All stages bound from below the distance that `align_document` would find, so that nothing is lost.
+Both stages bound from below the distance that `align_document` would find, so that nothing is lost.
 
 1. Only pitches (`_pitch_scan`). A document is one word, a bit for each semitone that occurs in it, counted from its
    lowest. Shifting that word by a query pitch lines up bit t with transposition t, so one operation tests 64
    transpositions. Query weight that has no document pitch within 0, 1, 2 semitones costs at least 1, 2, 3 semitones.
-2. Pitch and time (`_field_scan`). Time is cut into cells. A table of small numbers, a row for each pitch, a column for
+2. Pitch and time (`scan_block`). Time is cut into cells. A table of small numbers, a row for each pitch, a column for
    each cell, says how far it is at least from there to the nearest note of the document: every note stamps its
    surroundings on it. The table lies in one line, so that a transposition and a shift in time together are one shift
-   along that line; for each query note the whole line, multiplied with its weight, is added to a line of sums. A sum
-   that stays below the limit is an alignment that must be looked at.
-3. Note by note (`_note_bound`): for the alignments left, the sum over query notes, the heaviest first, of weight x
-   distance to the nearest document note.
+   along that line; for each query note the whole line, multiplied with its weight, is added to a line of sums. The
+   least of the sums is the bound.
 
-The compiler turns the loops of 1 and 2 into vector instructions; that is why they run over plain lines of unsigned
-numbers.
+The compiler turns these loops into vector instructions; that is why they run over plain lines of unsigned numbers.
 
 A document lighter than the query leaves weight W - U of the query without a partner. Whatever that weight was counted
-for in a sum (at most `reach` each) is given back: the limit of such a document is higher.
+for in a sum (at most `reach` each) is given back.
 """
 
 from __future__ import annotations
@@ -26,9 +23,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._align_kernels import nearest
-
-__all__ = ["BLOCK", "FAR", "PITCH_LEVELS", "PITCH_STEPS", "STRIDES", "UNBOUNDED", "WEIGHTS", "scan_block"]
+__all__ = ["BLOCK", "FAR", "PITCH_LEVELS", "PITCH_STEPS", "STRIDES", "WEIGHTS", "scan_block"]
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -45,8 +40,8 @@ WEIGHTS = 1023
 STRIDES = (32, 48, 64, 80, 96, 112, 128)
 # The longest document that is tabled, in cells.
 LONGEST = 4096
-# The span of a document that cannot be bounded: its times do not fit into the index.
-UNBOUNDED = 255
+# The widest spans of query and document together: transpositions must fit into a word.
+WIDEST = 59
 # A place on the grid may come out a little below itself.
 EPSILON = 1e-6
 
@@ -168,92 +163,6 @@ def _least(sums: Line, count: int) -> np.uint16:
 
 
 @nb.njit(cache=True, nogil=True)
-def _note_bound(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    order: Integers,
-    document_x: Array,
-    document_y: Array,
-    m: int,
-    i: int,
-    j: int,
-    cap: float,
-    limit: float,
-    ground: int,
-) -> float:
-    """Sum of weight x distance to the nearest note, at most `cap`, with query note i on document note j."""
-    shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
-    total = 0.0
-    for r in range(len(query_x)):
-        k = order[r]
-        if k != i:
-            total += query_w[k] * nearest(
-                query_x[k] + shift_x, query_y[k] + shift_y, document_x, document_y, m, k + j - i, cap, ground
-            )
-            if total > limit:
-                break
-    return total
-
-
-@nb.njit(cache=True, nogil=True)
-def _terms(
-    total_query: float, total: float, tempo: float, scales_weights: bool, reach: float, missing: float
-) -> tuple[float, float, float, float]:
-    """(weight without a partner, base, cap, spare) of a document at a tempo.
-
-    With notes no farther than `cap`, (sum - spare) / base is a lower bound on the distance.
-    """
-    weight = (
-        total * (1.0 - 1e-6) / (tempo if scales_weights else 1.0)
-    )  # a little less than rounding may have made of it
-    without = max(total_query - weight, 0.0)
-    if without <= 0.0:
-        return 0.0, total_query, np.inf, 0.0
-    if missing < 0.0:
-        return without, weight, reach, without * reach
-    return without, total_query, missing, 0.0
-
-
-@nb.njit(cache=True, nogil=True)
-def _by_notes_only(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    order: Integers,
-    times: npt.NDArray[np.int32],
-    pitches: npt.NDArray[np.int8],
-    total: float,
-    document_x: Array,
-    document_y: Array,
-    pitch_unit: float,
-    tempos: Array,
-    scales_weights: bool,
-    tempo_cells: Array,
-    cell: float,
-    reach: float,
-    missing: float,
-    limit: float,
-    ground: int,
-) -> float:
-    """The bound of a document that is too wide or too long for a table; infinite above the limit."""
-    best = np.inf
-    for k in range(len(tempos)):
-        _, base, cap, spare = _terms(query_w.sum(), total, tempos[k], scales_weights, reach, missing)
-        for j in range(len(times)):
-            document_x[j] = times[j] * tempo_cells[k] * cell
-            document_y[j] = pitches[j] * pitch_unit
-        for j in range(len(times)):
-            for i in range(len(query_x)):
-                found = _note_bound(
-                    query_x, query_y, query_w, order, document_x, document_y, len(times), i, j, cap,
-                    min(limit, best) * base + spare, ground,
-                )  # fmt: skip
-                best = min(best, max(found - spare, 0.0) / base)
-    return best if best <= limit else np.inf
-
-
-@nb.njit(cache=True, nogil=True)
 def scan_block(
     words: Words,
     lows: npt.NDArray[np.int8],
@@ -264,20 +173,15 @@ def scan_block(
     times: npt.NDArray[np.int32],
     pitches: npt.NDArray[np.int8],
     allowed: npt.NDArray[np.bool_],
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
     query_pitch: Integers,
-    order: Integers,
+    total_query: float,
     span: int,
     pitch_shifts: Words,
     pitch_steps: Integers,
-    pitch_unit: float,
     tempos: Array,
     scales_weights: bool,
     tempo_cells: Array,
     tempo_grids: Integers,
-    cell: float,
     overhang: int,
     query_cells: Integers,
     line_weights: Line,
@@ -288,18 +192,17 @@ def scan_block(
     reach: float,
     missing: float,
     limit: float,
-    ground: int,
     bounds: Array,
 ) -> None:
-    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be bounded.
+    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled.
 
     `query_pitch` counts from the query's lowest. `tempo_cells[k]`: cells in a tick at tempo k; `tempo_grids[k]`: ticks
-    in a cell, 0 if not whole. `query_cells` and `line_weights` are in `order`, filled up to a multiple of four with
-    weights of 0. `stamps`: for documents on the grid and off it, a stamp for each of STRIDES and one for single rows,
-    from `stamp_starts` on; it covers `stamp_rows` semitones and `stamp_cells` cells on either side.
+    in a cell, 0 if not whole. `query_pitch`, `query_cells` and `line_weights` are in the order of weight, filled up to
+    a multiple of four with weights of 0. `stamps`: for documents on the grid and off it, a stamp for each of STRIDES
+    and one for single rows, from `stamp_starts` on; it covers `stamp_rows` semitones and `stamp_cells` cells on either
+    side.
     """
-    count, n = len(bounds), len(query_x)
-    total_query = query_w.sum()
+    count = len(bounds)
     alive = np.empty(((count + BLOCK - 1) // BLOCK) * BLOCK, np.uint64)
     padded, work = np.zeros(BLOCK, np.uint64), np.empty((PITCH_LEVELS + 6) * BLOCK, np.uint64)
     for block in range(0, count, BLOCK):
@@ -308,29 +211,19 @@ def scan_block(
             padded[: len(inside)] = inside
             inside = padded
         _pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
-    most = 1
-    for d in range(count):
-        most = max(most, offsets[d + 1] - offsets[d])
-    document_x, document_y, cells = np.empty(most), np.empty(most), np.empty(most, np.int64)
     table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
     places = np.zeros(len(line_weights), np.int64)
     widest_query = int(query_cells.max())
     wide = 2 * stamp_cells + 1
+    scale = WEIGHTS * FAR / (total_query * reach)
     for d in range(count):
         bounds[d] = np.inf
         start, end = offsets[d], offsets[d + 1]
-        m = end - start
-        if not allowed[d] or m == 0:
+        if not allowed[d] or start == end:
             continue
         top = np.int64(spans[d])
-        if top == UNBOUNDED:
+        if top + span > WIDEST or times[end - 1] * tempo_cells.max() > LONGEST:
             bounds[d] = 0.0
-            continue
-        if top + span > 59 or times[end - 1] * tempo_cells.max() > LONGEST:
-            bounds[d] = _by_notes_only(
-                query_x, query_y, query_w, order, times[start:end], pitches[start:end], totals[d], document_x,
-                document_y, pitch_unit, tempos, scales_weights, tempo_cells, cell, reach, missing, limit, ground,
-            )  # fmt: skip
             continue
         if missing < 0.0 and totals[d] < total_query * 1.000001 * (tempos.max() if scales_weights else 1.0):
             alive[d] = (_U1 << np.uint64(top + span + 1)) - _U1  # the pitch scan does not know the higher limit
@@ -342,12 +235,12 @@ def scan_block(
         while (alive[d] >> np.uint64(high_bit)) & _U1 == _U0:
             high_bit -= 1
         for k in range(len(tempos)):
-            without, base, cap, spare = _terms(total_query, totals[d], tempos[k], scales_weights, reach, missing)
-            # The table knows no cap: weight without a partner may have been counted for `reach`.
+            # (sum - given back) / base is the bound; the total is rounded, so a little less of it counts.
+            weight = totals[d] * (1.0 - 1e-6) / (tempos[k] if scales_weights else 1.0)
+            without = max(total_query - weight, 0.0)
+            base = weight if without > 0.0 and missing < 0.0 else total_query
             given_back = without * max(reach - max(missing, 0.0), 0.0)
-            worst = min(limit, bounds[d]) * base + given_back
-            scale = WEIGHTS / (total_query * reach / FAR)
-            most_sum = np.int64(min(worst * scale, 65535.0))
+            most_sum = np.int64(min((min(limit, bounds[d]) * base + given_back) * scale, 65535.0))
             out = overhang if without <= 0.0 else widest_query
             length = int(times[end - 1] * tempo_cells[k] + EPSILON)
             shifts = length - widest_query + 2 * out + 1
@@ -358,6 +251,7 @@ def scan_block(
                 if STRIDES[f] >= stride:
                     stride, form = STRIDES[f], f
                     break
+            is_row_by_row = form == len(STRIDES)
             is_on_grid = tempo_grids[k] > 0 and grids[d] % max(tempo_grids[k], 1) == 0
             if not is_on_grid:
                 form += len(STRIDES) + 1
@@ -367,51 +261,29 @@ def scan_block(
             if len(table) < size:
                 table, sums = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
             _fill(table, size, np.uint16(FAR))
-            for j in range(m):
-                at = np.int64(times[start + j] * tempo_cells[k] + EPSILON)
-                cells[j] = at
-                row = np.int64(pitches[start + j]) - lows[d] - (low_bit - span)
+            for j in range(start, end):
+                row = np.int64(pitches[j]) - lows[d] - (low_bit - span)
                 if -stamp_rows <= row < rows - stamp_rows:
-                    # One stamp height of rows lies before the first; what would stick out of the table is cut off.
-                    first = max(stamp_rows - (row + stamp_rows), 0)
-                    last = min(2 * stamp_rows, rows - 1 - row)
-                    place = (row + first) * stride + at + out - stamp_cells + wide
-                    if form % (len(STRIDES) + 1) < len(STRIDES):
+                    # What would stick out of the table is cut off.
+                    first, last = max(-row, 0), min(2 * stamp_rows, rows - 1 - row)
+                    place = (row + first) * stride + int(times[j] * tempo_cells[k] + EPSILON) + out - stamp_cells + wide
+                    if is_row_by_row:
+                        for r in range(first, last + 1):
+                            _stamp(table, place + (r - first) * stride, stamps, stamp_starts[form] + r * wide, wide)
+                    else:
                         _stamp(
                             table, place, stamps, stamp_starts[form] + first * stride, (last - first) * stride + wide
                         )
-                    else:
-                        for r in range(first, last + 1):
-                            _stamp(table, place + (r - first) * stride, stamps, stamp_starts[form] + r * wide, wide)
             length_sums = (high_bit - low_bit) * stride + shifts
             _fill(sums, length_sums, np.uint16(0))
             for r in range(len(places)):
-                q = order[min(r, n - 1)]
-                places[r] = (query_pitch[q] + stamp_rows) * stride + query_cells[r] + wide
-            is_dead = False
+                places[r] = (query_pitch[r] + stamp_rows) * stride + query_cells[r] + wide
+            least = np.uint16(0)
             for r in range(0, len(places), 4):
                 _add_four(sums, table, length_sums, places, line_weights, r)
                 if r >= 4 or r + 4 >= len(places):
-                    is_dead = bool(_least(sums, length_sums) > most_sum)
-                    if is_dead:
+                    least = _least(sums, length_sums)
+                    if least > most_sum:
                         break
-            if is_dead:
-                continue
-            for j in range(m):
-                document_x[j] = times[start + j] * tempo_cells[k] * cell
-                document_y[j] = pitches[start + j] * pitch_unit
-            for j in range(m):
-                for i in range(n):
-                    bit = np.int64(pitches[start + j]) - lows[d] - query_pitch[i] + span
-                    if (alive[d] >> np.uint64(bit)) & _U1 == _U0:
-                        continue
-                    shift = np.int64(np.floor((document_x[j] - query_x[i]) / cell + EPSILON)) + out
-                    if shift < 0 or shift >= shifts or sums[(bit - low_bit) * stride + shift] > most_sum:
-                        continue
-                    total = _note_bound(
-                        query_x, query_y, query_w, order, document_x, document_y, m, i, j, cap,
-                        min(limit, bounds[d]) * base + spare, ground,
-                    )  # fmt: skip
-                    bounds[d] = min(bounds[d], max(total - spare, 0.0) / base)
-        if bounds[d] > limit:
-            bounds[d] = np.inf
+            if least <= most_sum:
+                bounds[d] = min(bounds[d], max(least / scale - given_back, 0.0) / base)

@@ -10,6 +10,7 @@ so they are made here on purpose; the paper's behaviour is always one of the opt
 frame     Distances are measured in the query's frame: a document at tempo 2 is first played at double speed. In the
           document's frame a shrunken query always looks cheaper.
 weights   Weights that are lengths shrink with the time, so that a copy at half speed inside a longer piece is at 0.
+          The schemes "uniform", "sqrt" and "perceptual" are taken as they are at every tempo.
 unit      Time is counted in mean note lengths of the query ("note"), so that fast and slow queries are alike; or in
           quarters ("quarter"). `semitone` is what a semitone is worth in that unit.
 missing   When the document is lighter than the query, the rest of the query has no partner. `missing=None`, the
@@ -19,10 +20,11 @@ missing   When the document is lighter than the query, the rest of the query has
 Methods (`alignment`):
 
 coincidence   some query note lies exactly on some document note, at one of `tempos`: a finite set, searched completely
-refined       from the best of these on to a local optimum over shift and transposition (both continuous)
-evolution     differential evolution over shift, transposition and tempo, as the paper did with its own optimiser; for
-              comparison: it is slow, and may miss the optimum. Fixed random state.
-none          the first notes are put on each other in time, nothing is transposed
+refined       from the best of these on to a local optimum over shift and transposition (both continuous), and over
+              tempo between the smallest and the largest of `tempos`
+evolution     differential evolution over shift, transposition and the same range of tempo, as the paper did with its
+              own optimiser; for comparison: it is slow, and may miss the optimum. Fixed random state.
+none          the first notes are put on each other in time, nothing is transposed, at the best of `tempos`
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ from roslin.errors import ArgumentError, MelodyError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
 from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
+from roslin.transport.methods import evolved, refined, unaligned
 
 if TYPE_CHECKING:
     from roslin.transport._kernels import Array
+    from roslin.transport._refine_kernels import Pair
 
 __all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align"]
 
@@ -115,10 +119,9 @@ class Query:
         length = unit or unit_of(points, setting)
         order = np.argsort(-weight, kind="stable").astype(np.int64)
         start = float(time[0])
-        return cls(
-            (time - start) / length, points.pitch[rows] * setting.semitone, weight, order,
-            1.0 / length, setting.semitone, start,
-        )  # fmt: skip
+        # Pitches look up a tonal table as they are; the scale is in the table.
+        scale = 1.0 if setting.ground == "tonal" else setting.semitone
+        return cls((time - start) / length, points.pitch[rows] * scale, weight, order, 1.0 / length, scale, start)
 
 
 def unit_of(points: PointSets, setting: Setting) -> float:
@@ -140,7 +143,10 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One candidate: points in quarters and pitches, and the table of a tonal ground distance (else empty)."""
+    """One candidate: points in quarters and pitches, and the table of a tonal ground distance (else empty).
+
+    The key is that of the whole document, in which the moved query is heard.
+    """
 
     time: Array
     pitch: Array
@@ -153,7 +159,8 @@ class Document:
         span = slice(points.offsets[number], points.offsets[number + 1])
         time, pitch, weight = points.time[span], points.pitch[span], points.weight[span]
         is_tonal = setting.ground == "tonal" and len(time) > 0
-        return cls(time, pitch, weight, tonal_table(find_key(pitch, weight)) if is_tonal else _NO_TABLE)
+        table = tonal_table(find_key(pitch, weight)) * setting.semitone if is_tonal else _NO_TABLE
+        return cls(time, pitch, weight, table)
 
 
 _NO_TABLE = np.empty((0, 0))
@@ -184,7 +191,26 @@ def missing_cost(setting: Setting) -> float:
     return -1.0 if setting.missing is None else float(setting.missing)
 
 
-ALIGNMENTS: dict[str, Method] = {"coincidence": _coincidence}
+def _pair(query: Query, document: Document, setting: Setting) -> Pair:
+    from roslin.transport._refine_kernels import Pair
+
+    return Pair(
+        query.x, query.y, query.weight, query.order, document.time, document.pitch, document.weight,
+        query.time_unit, query.pitch_unit, setting.scales_weights, missing_cost(setting), ground_code(setting),
+        document.table,
+    )  # fmt: skip
+
+
+def _by(method: Callable[[Pair, Array], tuple[float, float, float, float]]) -> Method:
+    return lambda query, document, setting: method(_pair(query, document, setting), np.array(setting.tempos))
+
+
+ALIGNMENTS: dict[str, Method] = {
+    "coincidence": _coincidence,
+    "refined": _by(refined),
+    "evolution": _by(evolved),
+    "none": _by(unaligned),
+}
 
 
 def align(query: Melody, document: Melody, setting: Setting | None = None) -> Alignment:
@@ -196,8 +222,9 @@ def align(query: Melody, document: Melody, setting: Setting | None = None) -> Al
     """
     chosen = setting or Setting()
     points = point_sets([query, document], pitch=chosen.pitch, weight=chosen.weight)
-    if points.offsets[1] == 0 or points.offsets[2] == points.offsets[1]:
-        raise MelodyError("there is nothing to align: one of the melodies has no notes")
+    for name, start, end in zip(("query", "document"), points.offsets[:-1], points.offsets[1:], strict=True):
+        if not points.weight[start:end].sum() > 0:
+            raise MelodyError(f"there is nothing to align: the {name} has no notes, or none with a weight")
     moving = Query.of(points, chosen)
     distance, x, y, tempo = ALIGNMENTS[chosen.alignment](moving, Document.of(points, 1, chosen), chosen)
     return in_quarters(moving, distance, x, y, tempo)

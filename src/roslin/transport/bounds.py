@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.transport._scan_kernels import EPSILON, FAR, PITCH_LEVELS, PITCH_STEPS, STRIDES, WEIGHTS
-from roslin.transport.align import Query, Setting, ground_code, missing_cost
+from roslin.transport.align import Query, Setting, missing_cost
 
 __all__ = ["can_be_bounded", "scan_arguments"]
 
@@ -69,20 +69,15 @@ def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, .
     ticks = cell / query.time_unit * TICKS_PER_QUARTER * np.array(setting.tempos, dtype=np.float64)
     whole = np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64)
     return (
-        query.x,
-        query.y,
-        query.weight,
-        pitch,
-        query.order,
+        np.concatenate([pitch[query.order], np.zeros(fill, np.int64)]),
+        float(query.weight.sum()),
         span,
         (span - distinct).astype(np.uint64),
         _steps(heavy, pitch_reach, budget),
-        semitone,
         np.array(setting.tempos, dtype=np.float64),
         setting.scales_weights,
         1.0 / ticks,
         whole,
-        cell,
         _overhang(query, cell, budget),
         np.concatenate([cells[query.order], np.zeros(fill, np.int64)]),
         np.concatenate([weights[query.order], np.zeros(fill, np.uint16)]),
@@ -93,7 +88,6 @@ def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, .
         reach,
         missing,
         limit,
-        ground_code(setting),
     )
 
 

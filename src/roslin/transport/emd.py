@@ -172,8 +172,9 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
     if ground != "tonal":
         from roslin.transport._kernels import GROUNDS, ground_matrix
 
-        distances = np.empty((len(a[1]), len(b[1])))
-        ground_matrix(a[0][:, 0], a[0][:, 1], b[0][:, 0], b[0][:, 1], GROUNDS[ground], distances)
+        (time_a, pitch_a), (time_b, pitch_b) = np.ascontiguousarray(a[0].T), np.ascontiguousarray(b[0].T)
+        distances = np.empty((len(time_a), len(time_b)))
+        ground_matrix(len(time_a), len(time_b), time_a, pitch_a, time_b, pitch_b, GROUNDS[ground], distances)
         return distances
     pitch_a, pitch_b = np.rint(a[0][:, 1]).astype(np.int64), np.rint(b[0][:, 1]).astype(np.int64)
     if min(pitch_a.min(), pitch_b.min()) < 0 or max(pitch_a.max(), pitch_b.max()) > 127:

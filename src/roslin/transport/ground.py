@@ -50,7 +50,10 @@ def _all_profiles() -> npt.NDArray[np.float64]:
 
 
 def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
-    """The key whose ratings agree best with how long each pitch class sounds. Of equals, the first.
+    """The key whose ratings agree best with how long each pitch class sounds, of the notes given (one at least).
+
+    Of equals, major before minor, then the tonic that comes next above the first note: so the key of a transposed
+    melody is the transposed key.
 
     >>> str(find_key([60, 62, 64, 65, 67, 64, 60], [1, 1, 1, 1, 2, 1, 2]))
     'C major'
@@ -60,8 +63,9 @@ def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
     profiles = _all_profiles()
     centred = profiles - profiles.mean(axis=1, keepdims=True)
     agreement = centred @ (sounding - sounding.mean()) / np.linalg.norm(centred, axis=1)
-    best = int(np.argmax(np.round(agreement, 12)))
-    return Key(best % 12, best >= 12)
+    best = np.flatnonzero(agreement >= agreement.max() - 1e-9 * (1 + sounding.sum()))
+    first = min(best.tolist(), key=lambda k: (k >= 12, (k - classes[0]) % 12))
+    return Key(first % 12, first >= 12)
 
 
 def tonal_table(key: Key, stability: float = STABILITY) -> npt.NDArray[np.float64]:

@@ -1,0 +1,104 @@
+"""The methods that go beyond coincidences: on to the continuous optimum, or by chance (paper 002, section 2.4).
+
+`refined` starts from the best coincidences of each tempo and goes downhill. Its result is never above that of
+`coincidence` and is a local optimum; nothing certifies that it is the global one.
+
+`evolution` is what the paper did, with scipy's differential evolution in place of its own optimiser: individuals are
+(shift, transposition, tempo), mutated and selected by their distance. The random state is fixed, so that the same pair
+always gives the same answer. It is here for comparison: slower than `refined`, and it may miss the optimum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from roslin.transport._refine_kernels import Pair
+
+__all__ = ["evolved", "refined", "unaligned"]
+
+Found = tuple[float, float, float, float]
+Tempos = npt.NDArray[np.float64]
+
+# Coincidences of each tempo to start from, and of all optima those whose tempo is refined.
+STARTS = 8
+TEMPO_STARTS = 3
+
+# Differential evolution as an optimiser of the paper's time would have run it: 30 individuals, 60 generations.
+INDIVIDUALS = 30
+GENERATIONS = 60
+SEED = 2004
+
+
+def unaligned(pair: Pair, tempos: Tempos) -> Found:
+    """First note on first note in time, nothing transposed, at the best of the tempos."""
+    from roslin.transport._refine_kernels import distances_at
+
+    shifts = pair.time[0] * pair.time_unit / tempos
+    distances = distances_at(pair, tempos, shifts, np.zeros(len(tempos)))
+    best = int(np.argmin(distances))
+    return float(distances[best]), float(shifts[best]), 0.0, float(tempos[best])
+
+
+def refined(pair: Pair, tempos: Tempos, counts: npt.NDArray[np.int64] | None = None) -> Found:
+    """The best local optimum over shift and transposition, and over tempo when there are several."""
+    from roslin.transport._refine_kernels import refine
+
+    return refine(pair, tempos, STARTS, TEMPO_STARTS, np.zeros(1, np.int64) if counts is None else counts)
+
+
+def evolved(
+    pair: Pair,
+    tempos: Tempos,
+    individuals: int = INDIVIDUALS,
+    generations: int = GENERATIONS,
+    polish: bool = False,
+    counts: npt.NDArray[np.int64] | None = None,
+) -> Found:
+    """The best individual of differential evolution, between the smallest and the largest tempo.
+
+    Shifts are sought wherever the query touches the document. With a tonal ground distance transpositions are rounded
+    to semitones. `polish` ends with Nelder and Mead's simplex from the best individual.
+    """
+    from scipy.optimize import differential_evolution, minimize
+
+    from roslin.transport._kernels import TABLE
+    from roslin.transport._refine_kernels import distances_at
+
+    tally = np.zeros(1, np.int64) if counts is None else counts
+    pitches = pair.pitch * pair.pitch_unit
+    # Where in the document the query's first note lies, in quarters: so that it means the same at every tempo.
+    starts = (float(pair.time[0] - pair.query_x[-1] / pair.time_unit * tempos.max()), float(pair.time[-1]))
+    heights = (float(pitches.min() - pair.query_y.max()), float(pitches.max() - pair.query_y.min()))
+    bounds = [starts, heights, (float(np.log(tempos.min())), float(np.log(tempos.max())))]
+    free = [low < high for low, high in bounds]
+    fixed = np.array([low for low, _ in bounds])
+
+    def alignments(values: npt.NDArray[np.float64]) -> tuple[Tempos, Tempos, Tempos]:
+        whole = np.repeat(fixed[:, None], values.shape[1], axis=1)
+        whole[free] = values
+        speeds = np.exp(whole[2])
+        return speeds, whole[0] * pair.time_unit / speeds, np.rint(whole[1]) if pair.ground == TABLE else whole[1]
+
+    def measure(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        columns = values.reshape(sum(free), -1)
+        tally[0] += columns.shape[1]
+        return distances_at(pair, *alignments(columns))
+
+    ranges = np.array(bounds)[free]
+    best = np.empty(0)
+    if any(free):
+        # scipy would make the population a multiple of the number of dimensions; ours has a size of its own.
+        first = np.random.default_rng(SEED).uniform(ranges[:, 0], ranges[:, 1], (individuals, len(ranges)))
+        best = differential_evolution(
+            measure, ranges, init=first, maxiter=generations, tol=0.0, polish=False, vectorized=True,
+            updating="deferred", seed=SEED,
+        ).x  # fmt: skip
+    if any(free) and polish:
+        best = minimize(lambda values: float(measure(values)[0]), best, method="Nelder-Mead").x
+    speeds, shifts_x, shifts_y = alignments(best.reshape(-1, 1))
+    distance = distances_at(pair, speeds, shifts_x, shifts_y)[0]
+    return float(distance), float(shifts_x[0]), float(shifts_y[0]), float(speeds[0])
