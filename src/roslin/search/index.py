@@ -1,7 +1,7 @@
 """The index of a collection: what the lower bounds of `roslin.transport` read of every melody, in few bytes.
 
 For each melody: the set of its pitches as one word, its lowest pitch, its span, its grid (the greatest common divisor
-of its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, and pitch.
+of its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, length and pitch.
 Grace notes are left out, as everywhere in `roslin.transport`.
 
 It lies in the collection's folder as one file, mapped into memory: a line that names its version, then the arrays. Its
@@ -38,7 +38,7 @@ _HEADER_BYTES = 128
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One entry for each melody; `offsets` says where its notes are in `times` and `pitches`."""
+    """One entry for each melody; `offsets` says where its notes are in `times`, `weights` and `pitches`."""
 
     words: npt.NDArray[np.uint64]
     offsets: npt.NDArray[np.int64]
@@ -46,6 +46,7 @@ class Index:
     counts: npt.NDArray[np.float32]
     grids: npt.NDArray[np.int32]
     times: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
     lows: npt.NDArray[np.int8]
     spans: npt.NDArray[np.uint8]
     pitches: npt.NDArray[np.int8]
@@ -67,11 +68,12 @@ _DTYPES = {
     "counts": np.float32,
     "grids": np.int32,
     "times": np.int32,
+    "weights": np.float32,
     "lows": np.int8,
     "spans": np.uint8,
     "pitches": np.int8,
 }
-_OF_NOTES = ("times", "pitches")
+_OF_NOTES = ("times", "weights", "pitches")
 
 
 def open_index(store: Store, progress: Progress | None = None) -> Index:
@@ -132,6 +134,7 @@ def _entries(packed: Packed) -> Index:
         lengths.astype(np.float32),
         np.minimum(reduced(np.gcd, ticks, np.int64), _HIGHEST_TICK).astype(np.int32),
         np.minimum(ticks, _HIGHEST_TICK).astype(np.int32),
+        (notes["duration_ticks"] / TICKS_PER_QUARTER).astype(np.float32),
         lows.astype(np.int8),
         spans.astype(np.uint8),
         pitch.astype(np.int8),

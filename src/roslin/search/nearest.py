@@ -116,7 +116,15 @@ def _scan(
     from roslin.transport.bounds import scan_arguments
 
     arguments = scan_arguments(query, setting, limit * (1 + _SLACK) + _SLACK)
-    totals = index.durations if setting.weight == "duration" else index.counts
+    is_length = setting.weight == "duration"
+    totals, weights = (
+        (index.durations, index.weights)
+        if is_length
+        else (
+            index.counts,
+            np.ones(len(index.times), np.float32),
+        )
+    )
 
     def bounds_of(piece: tuple[int, int]) -> Distances:
         start, stop = piece
@@ -124,7 +132,7 @@ def _scan(
         scan: Callable[..., None] = scan_block
         scan(
             index.words[start:stop], index.lows[start:stop], index.spans[start:stop], index.grids[start:stop],
-            totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, allowed[start:stop],
+            totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, weights, allowed[start:stop],
             *arguments, bounds,
         )  # fmt: skip
         return bounds

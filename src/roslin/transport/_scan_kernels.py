@@ -1,6 +1,6 @@
 """Numba kernels of the search: a cheap lower bound for every document of a collection.
 
-Both stages bound from below the distance that `align_document` would find, so that nothing is lost.
+All stages bound from below the distance that `align_document` would find, so that nothing is lost.
 
 1. Only pitches (`_pitch_scan`). A document is one word, a bit for each semitone that occurs in it, counted from its
    lowest. Shifting that word by a query pitch lines up bit t with transposition t, so one operation tests 64
@@ -10,6 +10,8 @@ Both stages bound from below the distance that `align_document` would find, so t
    surroundings on it. The table lies in one line, so that a transposition and a shift in time together are one shift
    along that line; for each query note the whole line, multiplied with its weight, is added to a line of sums. The
    least of the sums is the bound.
+3. The same with what notes can take (`_full_bound`), for documents that are left. A note cannot take more than its own
+   weight; the table says how far the nearest note is, how much it takes, and how far the second is.
 
 The compiler turns these loops into vector instructions; that is why they run over plain lines of unsigned numbers.
 
@@ -154,6 +156,39 @@ def _add_four(sums: Line, table: Line, count: int, offsets: Integers, weights: L
 
 
 @nb.njit(cache=True, nogil=True)
+def _stamp_two(
+    first: Line, second: Line, room: Line, start: int, stamp: Line, of: int, count: int, weight: np.uint16
+) -> None:
+    """The two smallest so far, and the weight of the note that made the smaller."""
+    to, since = np.uint64(start), np.uint64(of)
+    for q in range(count):
+        p = np.uint64(q)
+        new, old, next_ = stamp[since + p], first[to + p], second[to + p]
+        is_nearer = new < old
+        larger = old if is_nearer else new
+        second[to + p] = larger if larger < next_ else next_
+        first[to + p] = new if is_nearer else old
+        room[to + p] = weight if is_nearer else room[to + p]
+
+
+@nb.njit(cache=True, nogil=True)
+def _ship(first: Line, second: Line, room: Line, size: int, weight: np.uint16, cost: Line) -> None:
+    """What weight costs from every place: to the nearest note as far as that takes it, the rest to the second."""
+    for q in range(size):
+        p = np.uint64(q)
+        taken = room[p] if room[p] < weight else weight
+        cost[p] = taken * first[p] + (weight - taken) * second[p]
+
+
+@nb.njit(cache=True, nogil=True)
+def _add_one(sums: Line, cost: Line, count: int, offset: int) -> None:
+    start = np.uint64(offset)
+    for q in range(count):
+        p = np.uint64(q)
+        sums[p] += cost[start + p]
+
+
+@nb.njit(cache=True, nogil=True)
 def _least(sums: Line, count: int) -> np.uint16:
     least = np.uint16(65535)
     for q in range(count):
@@ -172,6 +207,7 @@ def scan_block(
     offsets: Integers,
     times: npt.NDArray[np.int32],
     pitches: npt.NDArray[np.int8],
+    weights: npt.NDArray[np.float32],
     allowed: npt.NDArray[np.bool_],
     query_pitch: Integers,
     total_query: float,
@@ -212,6 +248,7 @@ def scan_block(
             inside = padded
         _pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
     table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
+    second, room, cost = np.empty(1, np.uint16), np.empty(1, np.uint16), np.empty(1, np.uint16)
     places = np.zeros(len(line_weights), np.int64)
     widest_query = int(query_cells.max())
     wide = 2 * stamp_cells + 1
@@ -260,6 +297,11 @@ def scan_block(
             size = rows * stride + 2 * wide
             if len(table) < size:
                 table, sums = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
+                second, room, cost = (
+                    np.empty(2 * size, np.uint16),
+                    np.empty(2 * size, np.uint16),
+                    np.empty(2 * size, np.uint16),
+                )
             _fill(table, size, np.uint16(FAR))
             for j in range(start, end):
                 row = np.int64(pitches[j]) - lows[d] - (low_bit - span)
@@ -285,5 +327,36 @@ def scan_block(
                     least = _least(sums, length_sums)
                     if least > most_sum:
                         break
+            if least > most_sum:
+                continue
+            _fill(table, size, np.uint16(FAR))
+            _fill(second, size, np.uint16(FAR))
+            _fill(room, size, np.uint16(0))
+            for j in range(start, end):
+                row = np.int64(pitches[j]) - lows[d] - (low_bit - span)
+                if -stamp_rows <= row < rows - stamp_rows:
+                    first, last = max(-row, 0), min(2 * stamp_rows, rows - 1 - row)
+                    place = (row + first) * stride + int(times[j] * tempo_cells[k] + EPSILON) + out - stamp_cells + wide
+                    takes = weights[j] / (tempos[k] if scales_weights else 1.0) * 1.000001 * WEIGHTS / total_query
+                    weight_of = np.uint16(min(np.ceil(takes), WEIGHTS))
+                    if is_row_by_row:
+                        for r in range(first, last + 1):
+                            _stamp_two(
+                                table, second, room, place + (r - first) * stride, stamps,
+                                stamp_starts[form] + r * wide, wide, weight_of,
+                            )  # fmt: skip
+                    else:
+                        _stamp_two(
+                            table, second, room, place, stamps, stamp_starts[form] + first * stride,
+                            (last - first) * stride + wide, weight_of,
+                        )  # fmt: skip
+            _fill(sums, length_sums, np.uint16(0))
+            for r in range(len(places)):
+                if line_weights[r] == 0:
+                    break
+                if r == 0 or line_weights[r] != line_weights[r - 1]:
+                    _ship(table, second, room, size, line_weights[r], cost)
+                _add_one(sums, cost, length_sums, places[r])
+            least = _least(sums, length_sums)
             if least <= most_sum:
                 bounds[d] = min(bounds[d], max(least / scale - given_back, 0.0) / base)
