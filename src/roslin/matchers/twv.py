@@ -82,7 +82,7 @@ class TWV(Transport):
 
     segment: int = 6
     step: int = 3
-    radius: float = 1.0
+    radius: float = 0.3
     tolerance: float = 1.0
     apart: float = 6.0
     penalty: str = "largest"
@@ -103,6 +103,9 @@ class TWV(Transport):
                 raise ArgumentError(
                     f"{name} must be a number, {'above' if name == 'radius' else 'at least'} 0; got {value!r}"
                 )
+        for name in ("agree", "both"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentError(f"{name} must be True or False; got {getattr(self, name)!r}")
         for name, known in (("penalty", _PENALTIES), ("score", _SCORES)):
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
