@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roslin.matchers import Matcher, matcher, matchers
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
-    from roslin.search import Run
+    from roslin.search import Explanation, Run, explain
 
 __all__ = [
     "TICKS_PER_QUARTER",
@@ -33,6 +33,7 @@ __all__ = [
     "Collection",
     "CollectionError",
     "DamagedError",
+    "Explanation",
     "FilterError",
     "FormatError",
     "Matcher",
@@ -44,6 +45,7 @@ __all__ = [
     "SandboxError",
     "Selection",
     "UnknownNameError",
+    "explain",
     "load",
     "matcher",
     "matchers",
@@ -56,7 +58,7 @@ _HOME = {
     **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
-    "Run": "roslin.search",
+    **dict.fromkeys(("Explanation", "Run", "explain"), "roslin.search"),
 }
 
 
