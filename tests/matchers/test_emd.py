@@ -8,6 +8,7 @@ from roslin import Melody, matcher
 from roslin.errors import ArgumentError, MelodyError, UnknownNameError
 from roslin.matchers.emd import EMD, NOWHERE
 from roslin.melody import note_table
+from roslin.transport.align import ALIGNMENTS
 from roslin.transport.emd import emd
 
 
@@ -63,6 +64,12 @@ def test_other_ground_distances(ground: str) -> None:
     distances = EMD(ground=ground).distances(CASTLE, [CASTLE, TUNES[1], TUNES[40], Melody.from_notes([], [], [])])
     assert distances[0] == distances[1] == 0
     assert 0 < distances[2] < NOWHERE == distances[3]
+
+
+def test_the_loop_for_other_alignments_agrees_with_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ALIGNMENTS, "other", ALIGNMENTS["coincidence"])
+    candidates = [*TUNES[:9], Melody.from_notes([], [], [])]
+    assert EMD(alignment="other").distances(CASTLE, candidates).tolist() == EMD().distances(CASTLE, candidates).tolist()
 
 
 def test_a_candidate_without_notes_is_nowhere_whatever_missing_costs() -> None:

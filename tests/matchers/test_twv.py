@@ -12,10 +12,11 @@ from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV
-from roslin.matchers._twv_kernels import chains
+from roslin.matchers._chain_kernels import chains
 from roslin.matchers.twv import _one_of
 from roslin.represent.packed import pack
 from roslin.represent.segments import segment_count
+from roslin.transport.align import ALIGNMENTS
 from roslin.transport.emd import emd
 
 Rows = npt.NDArray[np.float64]
@@ -214,6 +215,8 @@ def test_where_nothing_is_possible_need_not_be_searched() -> None:
         assert chosen.distances_where(CASTLE, packed, more).tobytes() == expected.tobytes()
         none = chosen.distances_where(CASTLE, packed, np.zeros_like(possible))
         assert chosen.both or len(set(none.tolist())) == 1
+    with pytest.raises(ArgumentError, match=r"possible must be \(segments, candidates\), \(11, 243\); got \(3, 3\)"):
+        TWV().distances_where(CASTLE, packed, np.ones((3, 3), dtype=np.bool_))
 
 
 def test_it_does_not_change_under_transposition_and_shift_nor_under_tempo_when_allowed() -> None:
@@ -258,6 +261,45 @@ def test_the_tonal_ground_distance() -> None:
     tonal, plain = (TWV(ground=ground, radius=0.5).distances(CASTLE, TUNES[:9]) for ground in ("tonal", "euclidean"))
     assert tonal[0] == tonal[1] == 0
     assert tonal.tolist() != plain.tolist()
+
+
+def test_with_another_alignment_only_the_best_place_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ALIGNMENTS, "other", ALIGNMENTS["coincidence"])
+    # A query of one segment: its best place is all that matters.
+    query, candidates = Melody(CASTLE.notes[:6]), [*TUNES[:20], Melody.from_notes([], [], [])]
+    for both in (False, True):
+        best, every = (
+            TWV(alignment=name, radius=0.5, penalty="radius", both=both).distances(query, candidates)
+            for name in ("other", "coincidence")
+        )
+        assert best[:7] == pytest.approx(every[:7], abs=1e-12)
+        assert (best >= every - 1e-12).all()
+    # A phrase that comes twice, the second time exactly: the first segment is drawn there, and the second is lost.
+    first, second = [60, 64, 67, 72, 69, 65], [61, 59, 62, 66, 58, 70]
+    query = Melody.from_notes(range(12), [1] * 12, first + second)
+    twice = Melody.from_notes(range(18), [1] * 18, [60, 64, 67, 72, 69, 66, *second, *first])
+    best, every = (
+        TWV(alignment=name, segment=6, step=6, penalty="radius").distances(query, [twice])[0]
+        for name in ("other", "coincidence")
+    )
+    assert every == pytest.approx(1 / 6)
+    assert best == pytest.approx(0.3)
+    possible = np.array([[False], [True]])
+    lost = TWV(alignment="other", segment=6, step=6, penalty="radius").distances_where(query, pack([twice]), possible)
+    assert lost.tolist() == pytest.approx([0.3])
+
+
+@pytest.mark.parametrize("text", ["twv(both=True)", "twv(ground='tonal', both=True)", "twv(missing=None, agree=True)"])
+def test_degenerate_melodies_under_the_options(text: str) -> None:
+    odd = [
+        Melody.from_notes([], [], []),
+        Melody.from_notes([0], [1], [60]),
+        Melody.from_notes([0, 0, 0], [1, 1, 1], [60, 64, 67]),
+    ]
+    for query in (CASTLE, *odd[1:]):
+        distances = matcher(text).distances(query, [*odd, CASTLE])
+        assert np.isfinite(distances).all()
+        assert matcher(text).distances(query, [query])[0] == 0
 
 
 def test_segments_share_the_query_s_unit_of_time() -> None:

@@ -65,7 +65,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The best combination in one document: rows of `_twv_kernels.matches`, and how many segments were expected."""
+    """The best combination in one document: rows of `_match_kernels.matches`, and how many segments were expected."""
 
     matches: Array
     expected: int
@@ -132,6 +132,10 @@ class TWV(Transport):
         the documents; the other direction, with `both`, is looked for everywhere.
         """
         asked, stored = self.query_points([query]), self.points(packed)
+        if possible is not None:
+            shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)
+            if possible.shape != shape:
+                raise ArgumentError(f"possible must be (segments, candidates), {shape}; got {possible.shape}")
         there, expected = self._one_way(asked, stored, possible)
         if not self.both:
             return rounded(there if self.score == "sum" else there / expected)
@@ -179,10 +183,10 @@ class TWV(Transport):
     def _sums(
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
     ) -> tuple[Array, float]:
-        from roslin.matchers._twv_kernels import chain_sums  # Numba loads only when something is searched
+        from roslin.matchers._chain_kernels import chain_sums  # Numba loads only when something is searched
 
         setting = self.setting
-        units = np.array([unit_of(_one_of(queries, k), setting) for k in range(len(queries))])
+        units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
         tables, keys = _tonal(documents, setting)
         return chain_sums(
             queries.time, queries.pitch, queries.weight, queries.offsets, units, cut.first, cut.end, cut.offsets,
@@ -208,21 +212,25 @@ class TWV(Transport):
                 largest = max(largest, float(found[:, 1].max()))
         return sums, largest
 
+    def _unit(self, query: PointSets) -> float:
+        """The unit of time of a query, which in the other direction may be a document without notes."""
+        return unit_of(query, self.setting) if len(query.time) else 1.0
+
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
-        from roslin.matchers._twv_kernels import chains
+        from roslin.matchers._chain_kernels import chains
 
         starts, ends = query.time[cut.first], query.time[cut.end - 1]
-        unit = unit_of(query, self.setting)
+        unit = self._unit(query)
         return chains(found, len(found), most, starts, ends, unit, self.tolerance, self.apart, self.agree)
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
         """All matches of one query with one document, in order of segments."""
-        setting, cut, unit = self.setting, segments(query, self.segment, self.step), unit_of(query, self.setting)
+        setting, cut, unit = self.setting, segments(query, self.segment, self.step), self._unit(query)
         whole = Document.of(document, 0, setting)
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
         if setting.alignment == "coincidence":
-            from roslin.matchers._twv_kernels import matches
+            from roslin.matchers._match_kernels import matches
 
             found, count = matches(
                 query.time, query.pitch, query.weight, cut.first, cut.end, np.ones(len(cut.first), np.bool_), unit,
