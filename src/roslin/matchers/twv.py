@@ -23,8 +23,10 @@ programming over matches and lengths of chains). Three options go beyond the pap
     score = "mean" the sum divided by the expected number of segments: a short document, of which few are expected, is
                    no longer near to everything
     agree = True   all matches of a combination have the same transposition and the same tempo
-    both = True    the mean of two directions, query in document and document in query, each with the score "mean", so
-                   that they can be compared; the other way round the document is cut, in its own unit of time
+    both = True    both directions, query in document and document in query: the mean over all segments of the two. All
+                   are expected, however short the other melody is; and it is a mean over segments, not over directions,
+                   because a melody of a few notes, one segment, is found in nearly everything. In the second direction
+                   the document is cut, in its own unit of time
 """
 
 from __future__ import annotations
@@ -140,7 +142,7 @@ class TWV(Transport):
         if not self.both:
             return rounded(there if self.score == "sum" else there / expected)
         back, expected_back = self._one_way(stored, asked, None)
-        return rounded((there / expected + back / expected_back) / 2)
+        return rounded((there + back) / (expected + expected_back))
 
     def best_chain(self, query: Melody, candidate: Melody, penalty: float) -> Chain:
         """The combination that makes the distance from a query to one candidate, with this penalty."""
@@ -162,8 +164,9 @@ class TWV(Transport):
         return self.distances_where(query, candidates, None)
 
     def _expected(self, cut: Segments, held: Segments) -> Numbers:
-        """How many segments of the queries would ideally match."""
-        return segment_count(np.minimum(cut.onsets, held.onsets), self.segment, self.step)
+        """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
+        covered = np.broadcast_to(cut.onsets, np.broadcast_shapes(cut.onsets.shape, held.onsets.shape))
+        return segment_count(covered if self.both else np.minimum(cut.onsets, held.onsets), self.segment, self.step)
 
     def _one_way(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> tuple[Distances, Numbers]:
         """(distances, what to divide them by) of one query in many documents, or of many queries in one document."""
