@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from roslin.matchers import Matcher, matcher, matchers
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
-    from roslin.search import Run
+    from roslin.search import Explanation, Run, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Collection",
     "CollectionError",
     "DamagedError",
+    "Explanation",
     "FilterError",
     "FormatError",
     "Matcher",
@@ -51,6 +52,7 @@ __all__ = [
     "emd",
     "emd_flow",
     "emd_many",
+    "explain",
     "load",
     "matcher",
     "matchers",
@@ -65,12 +67,14 @@ _HOME = {
     **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
-    "Run": "roslin.search",
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
+    **dict.fromkeys(("Explanation", "Run", "explain"), "roslin.search"),
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "evaluate":  # a room of its own, with many names
+        return import_module("roslin.evaluate")
     if name not in _HOME:
         raise AttributeError(f"module 'roslin' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

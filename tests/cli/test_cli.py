@@ -286,7 +286,7 @@ def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:
 
 def test_matchers() -> None:
     rows = json.loads(roslin("matchers", "--format", "json").stdout)
-    assert [row["name"] for row in rows] == ["dp"]
+    assert [row["name"] for row in rows] == ["dp", "emd", "twv"]
 
 
 # -- terminals --------------------------------------------------------------------------------------------------------

@@ -23,8 +23,10 @@ programming over matches and lengths of chains). Three options go beyond the pap
     score = "mean" the sum divided by the expected number of segments: a short document, of which few are expected, is
                    no longer near to everything
     agree = True   all matches of a combination have the same transposition and the same tempo
-    both = True    the mean of two directions, query in document and document in query, each with the score "mean", so
-                   that they can be compared; the other way round the document is cut, in its own unit of time
+    both = True    both directions, query in document and document in query: the mean over all segments of the two. All
+                   are expected, however short the other melody is; and it is a mean over segments, not over directions,
+                   because a melody of a few notes, one segment, is found in nearly everything. In the second direction
+                   the document is cut, in its own unit of time
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The best combination in one document: rows of `_twv_kernels.matches`, and how many segments were expected."""
+    """The best combination in one document: rows of `_match_kernels.matches`, and how many segments were expected."""
 
     matches: Array
     expected: int
@@ -82,7 +84,7 @@ class TWV(Transport):
 
     segment: int = 6
     step: int = 3
-    radius: float = 1.0
+    radius: float = 0.3
     tolerance: float = 1.0
     apart: float = 6.0
     penalty: str = "largest"
@@ -103,6 +105,9 @@ class TWV(Transport):
                 raise ArgumentError(
                     f"{name} must be a number, {'above' if name == 'radius' else 'at least'} 0; got {value!r}"
                 )
+        for name in ("agree", "both"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentError(f"{name} must be True or False; got {getattr(self, name)!r}")
         for name, known in (("penalty", _PENALTIES), ("score", _SCORES)):
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
@@ -129,11 +134,15 @@ class TWV(Transport):
         the documents; the other direction, with `both`, is looked for everywhere.
         """
         asked, stored = self.query_points([query]), self.points(packed)
+        if possible is not None:
+            shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)
+            if possible.shape != shape:
+                raise ArgumentError(f"possible must be (segments, candidates), {shape}; got {possible.shape}")
         there, expected = self._one_way(asked, stored, possible)
         if not self.both:
             return rounded(there if self.score == "sum" else there / expected)
         back, expected_back = self._one_way(stored, asked, None)
-        return rounded((there / expected + back / expected_back) / 2)
+        return rounded((there + back) / (expected + expected_back))
 
     def best_chain(self, query: Melody, candidate: Melody, penalty: float) -> Chain:
         """The combination that makes the distance from a query to one candidate, with this penalty."""
@@ -155,8 +164,9 @@ class TWV(Transport):
         return self.distances_where(query, candidates, None)
 
     def _expected(self, cut: Segments, held: Segments) -> Numbers:
-        """How many segments of the queries would ideally match."""
-        return segment_count(np.minimum(cut.onsets, held.onsets), self.segment, self.step)
+        """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
+        covered = np.broadcast_to(cut.onsets, np.broadcast_shapes(cut.onsets.shape, held.onsets.shape))
+        return segment_count(covered if self.both else np.minimum(cut.onsets, held.onsets), self.segment, self.step)
 
     def _one_way(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> tuple[Distances, Numbers]:
         """(distances, what to divide them by) of one query in many documents, or of many queries in one document."""
@@ -176,10 +186,10 @@ class TWV(Transport):
     def _sums(
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
     ) -> tuple[Array, float]:
-        from roslin.matchers._twv_kernels import chain_sums  # Numba loads only when something is searched
+        from roslin.matchers._chain_kernels import chain_sums  # Numba loads only when something is searched
 
         setting = self.setting
-        units = np.array([unit_of(_one_of(queries, k), setting) for k in range(len(queries))])
+        units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
         tables, keys = _tonal(documents, setting)
         return chain_sums(
             queries.time, queries.pitch, queries.weight, queries.offsets, units, cut.first, cut.end, cut.offsets,
@@ -205,21 +215,25 @@ class TWV(Transport):
                 largest = max(largest, float(found[:, 1].max()))
         return sums, largest
 
+    def _unit(self, query: PointSets) -> float:
+        """The unit of time of a query, which in the other direction may be a document without notes."""
+        return unit_of(query, self.setting) if len(query.time) else 1.0
+
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
-        from roslin.matchers._twv_kernels import chains
+        from roslin.matchers._chain_kernels import chains
 
         starts, ends = query.time[cut.first], query.time[cut.end - 1]
-        unit = unit_of(query, self.setting)
+        unit = self._unit(query)
         return chains(found, len(found), most, starts, ends, unit, self.tolerance, self.apart, self.agree)
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
         """All matches of one query with one document, in order of segments."""
-        setting, cut, unit = self.setting, segments(query, self.segment, self.step), unit_of(query, self.setting)
+        setting, cut, unit = self.setting, segments(query, self.segment, self.step), self._unit(query)
         whole = Document.of(document, 0, setting)
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
         if setting.alignment == "coincidence":
-            from roslin.matchers._twv_kernels import matches
+            from roslin.matchers._match_kernels import matches
 
             found, count = matches(
                 query.time, query.pitch, query.weight, cut.first, cut.end, np.ones(len(cut.first), np.bool_), unit,

@@ -4,7 +4,7 @@ Time runs to the right and is the candidate's, in quarters; the query lies where
 stand under each other. Pitch runs upwards in each half, on the same scale, after transposition. A note is a disk whose
 area is its weight, with a bar as long as it sounds (Figures 1 and 2 of paper 002). A line is a move: its width is the
 weight that goes along it, its colour says how far it goes, from blue (no distance) to red. Weight without a partner
-ends in an open circle under its note.
+ends in an open circle under its note. Notes of the candidate that take no part are faint.
 
 Ink is `currentColor`; the other colours are readable on light and on dark ground.
 """
@@ -34,7 +34,8 @@ _SMALLEST, _LARGEST = 3.0, 9.0  # radius of a disk
 _QUERY, _CANDIDATE = "#2f7fb5", "#b0702a"
 _NEAR, _FAR = (47, 127, 181), (214, 48, 39)
 _FARTHEST = 3.0  # the distance at which a line is red
-_THICKEST = 7.0
+_THICKEST, _THINNEST = 7.0, 1.2
+_FAINT = 0.4  # notes of the candidate that take no part
 _LEGEND, _NARROWEST = 22.0, 460.0
 _PAGE_STYLE = """
 .scroll { overflow-x: auto; margin: 1rem 0; }
@@ -118,6 +119,7 @@ def _part(explanation: Explanation, part: Part) -> tuple[str, float, float]:
 
     heaviest = max(note.weight for note in notes)
     above, below = query.places(across), candidate.places(across)
+    taken = {move.candidate_note for move in part.moves}
     label = "Whole query" if part.segment is None else f"Segment {part.segment}"
     caption = f"{part.words}; distance {part.alignment.distance:.3f}"
     lines = [
@@ -126,8 +128,11 @@ def _part(explanation: Explanation, part: Part) -> tuple[str, float, float]:
         _side("Candidate", _CANDIDATE, (candidate.y + candidate.bottom) / 2),
         *_bar_lines(explanation.candidate, across, query.y - 12, candidate.bottom + 14),
         *(_move(move, above, below, heaviest) for move in part.moves),
-        *(_disk(note, above[note.row], quarter, _QUERY, heaviest) for note in query.notes),
-        *(_disk(note, below[note.row], quarter, _CANDIDATE, heaviest) for note in candidate.notes),
+        *(_disk(note, above[note.row], quarter, _QUERY, heaviest, 1.0) for note in query.notes),
+        *(
+            _disk(note, below[note.row], quarter, _CANDIDATE, heaviest, 1.0 if note.row in taken else _FAINT)
+            for note in candidate.notes
+        ),
     ]
     width = max(across(last) + _RIGHT, 6.4 * (len(label) + len(caption)) + 24)
     return "".join(lines), width, candidate.bottom + _UNDER
@@ -190,7 +195,7 @@ def _move(
     move: Move, above: dict[int, tuple[float, float]], below: dict[int, tuple[float, float]], heaviest: float
 ) -> str:
     x1, y1 = above[move.query_note]
-    width = max(_THICKEST * move.weight / heaviest, 0.8)
+    width = max(_THICKEST * move.weight / heaviest, _THINNEST)
     colour = _colour(move.distance)
     if move.candidate_note is None:
         return (
@@ -212,11 +217,11 @@ def _colour(distance: float) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _disk(note: _Note, place: tuple[float, float], quarter: float, colour: str, heaviest: float) -> str:
+def _disk(note: _Note, place: tuple[float, float], quarter: float, colour: str, heaviest: float, ink: float) -> str:
     radius = max(_LARGEST * (note.weight / heaviest) ** 0.5, _SMALLEST)
     x, y = place
     return (
-        f'<g fill="{colour}"><title>{note.name}, weight {note.weight:.3g}</title>'
+        f'<g fill="{colour}" opacity="{ink}"><title>{note.name}, weight {note.weight:.3g}</title>'
         f'<rect x="{x:.1f}" y="{y - 1:.1f}" width="{max(note.length * quarter - 2, 1):.1f}" height="2" '
         f'fill-opacity="0.45"/><circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/></g>'
     )
@@ -242,9 +247,9 @@ def explanation_page(explanation: Explanation, note: str) -> str:
     body = f"""<style>{_PAGE_STYLE}</style>
 <p>{escape(explanation.words)}</p>
 <p>Distance {explanation.distance:.4f}. Matcher: {escape(repr(explanation.matcher))}.</p>
-<section class="query" aria-label="Query"><h2>The query: {escape(query)}</h2>
+<section class="query" aria-label="Query"><h2>{_heading("Query", explanation.query)}</h2>
 {melody_figure(explanation.query, "the query", "query-")}</section>
-<section class="query" aria-label="Candidate"><h2>The candidate: {escape(candidate)}</h2>
+<section class="query" aria-label="Candidate"><h2>{_heading("Candidate", explanation.candidate)}</h2>
 {melody_figure(explanation.candidate, "the candidate", "candidate-")}</section>
 <div class="scroll">{flow_svg(explanation)}</div>
 <div class="scroll"><table>
@@ -258,9 +263,14 @@ def explanation_page(explanation: Explanation, note: str) -> str:
     return page(f"From {query} to {candidate}", body)
 
 
+def _heading(role: str, melody: Melody) -> str:
+    name = name_of(melody, "")
+    return escape(f"{role}: {name}" if name else role)
+
+
 def _row(explanation: Explanation, part: Part, move: Move) -> str:
     names = (
-        "" if part.segment is None else str(part.segment),
+        "whole" if part.segment is None else str(part.segment),
         spelled(explanation.query, move.query_note),
         spelled(explanation.candidate, move.candidate_note),
     )

@@ -80,14 +80,14 @@ class Explanation:
         return f"{found}; {ways[0]}." if ways else f"{found}: none is within the radius."
 
 
-def explain(query: Melody, candidate: Melody, how: str | Matcher = "emd") -> Explanation:
+def explain(query: Melody, candidate: Melody, matcher_name: str | Matcher = "emd") -> Explanation:
     """How the distance from a query to a candidate comes about.
 
     >>> from roslin import load
     >>> explain(load("'4CDE")[0], load("4-'GAB2''C")[0]).words
     'The query is transposed up a perfect fifth, at the same tempo, starting after 1 quarter.'
     """
-    chosen = matcher(how)
+    chosen = matcher(matcher_name)
     if not isinstance(chosen, (EMD, TWV)):
         raise ArgumentError(f"only emd and twv can be explained; got {chosen.name}")
     asked, stored = chosen.query_points([query]), chosen.points([candidate])

@@ -21,7 +21,7 @@ _SIGNS = {0: "", 1: "♯", 2: "𝄪", -1: "♭", -2: "𝄫"}
 def note_name(base40: int) -> str:
     """Letter, accidental and octave of a base-40 number, middle C being C4.
 
-    >>> note_name(162), note_name(179), note_name(158)
+    >>> note_name(162), note_name(179), note_name(156)
     ('C4', 'F4', 'B♭3')
     """
     octave, rest = divmod(base40, 40)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_cli import roslin
+
+from roslin.starter import tunes_path
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("explain") / "starter.roslin"
+    roslin("collection", "build", tunes_path(), path)
+    return path
+
+
+def test_table_and_files(starter: Path, tmp_path: Path) -> None:
+    svg, page = tmp_path / "flow.svg", tmp_path / "flow.html"
+    done = roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--svg", svg, "--html", page)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "The query is transposed down a minor third, at the same tempo, starting in the pick-up."
+    assert lines[1] == "Distance 0.0000 (emd)"
+    assert lines[3].split() == ["query", "candidate", "weight", "distance", "cost"]
+    assert lines[4].split() == ["1", "D4", "1", "B3", "1.0000", "0.0000", "0.0000"]
+    assert lines[-1] == "Sum of costs 0.0000, weight 32"
+    assert svg.read_text("utf-8").startswith("<svg")
+    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
+    assert done.stderr == f"drawing written to {svg}\npage written to {page}\n"
+
+
+def test_tsv_and_json(starter: Path) -> None:
+    arguments = ("explain", starter, "roslin-castle-4", "--id", "roslin-castle", "--matcher", "twv(radius=0.5)")
+    rows = [line.split("\t") for line in roslin(*arguments, "--format", "tsv").stdout.splitlines()]
+    assert rows[0] == ["segment", "query", "candidate", "weight", "distance", "cost"]
+    found = json.loads(roslin(*arguments, "--format", "json").stdout)
+    assert (found["query"], found["candidate"], found["matcher"]) == (
+        "roslin-castle",
+        "roslin-castle-4",
+        "twv(radius=0.5)",
+    )
+    assert sum(len(part["moves"]) for part in found["parts"]) == len(rows) - 1
+    assert sum(part["alignment"]["distance"] for part in found["parts"]) == pytest.approx(found["distance"])
+    assert found["words"].startswith("11 of 11 expected segments found; not transposed")
+
+
+def test_the_segments_in_words(starter: Path) -> None:
+    done = roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--matcher", "twv")
+    assert (
+        "Segment 2: transposed down a minor third, at the same tempo, starting at bar 1; distance 0.0000" in done.stdout
+    )
+
+
+def test_query_from_text_and_file(starter: Path, tmp_path: Path) -> None:
+    text = "%G-2@2/4 '4CC/GG/AA/2G"
+    (tmp_path / "query.pae").write_text(text)
+    by_text = roslin("explain", starter, "ah-vous-dirai-je", "--pae", text).stdout
+    assert "Distance 0.0000 (emd)" in by_text
+    assert roslin("explain", starter, "ah-vous-dirai-je", "--file", tmp_path / "query.pae").stdout == by_text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["roslin-castle"], "exactly one of --pae, --file and --id"),
+        (["nobody", "--pae", "'4CDE"], "roslin: unknown melody 'nobody'"),
+        (["roslin-castle", "--pae", "'4CDE", "--matcher", "dp"], "only emd and twv can be explained; got dp"),
+        (["roslin-castle", "--pae", "'4CDE", "--number", "2"], "--number is for a melody of a --file"),
+        (["roslin-castle", "--pae", "'4CDE", "--track", "2"], "--track is for reading a file"),
+        (["roslin-castle", "--pae", "'4CDZ"], "column 5: unreadable sign"),
+        (["roslin-castle", "--pae", "4-"], "no notes; expected at least one note"),
+    ],
+)
+def test_bad_usage(starter: Path, arguments: list[str], message: str) -> None:
+    error = roslin("explain", starter, *arguments, code=2).stderr
+    assert message in error
+    assert error.count("\n") == 1
