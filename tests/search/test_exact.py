@@ -74,6 +74,7 @@ def test_the_nearest_are_those_of_comparing_everything(
     # Small pieces and samples, so that all stages take part in a collection of this size.
     monkeypatch.setattr(nearest_module, "PIECE", 64)
     monkeypatch.setattr(nearest_module, "FIRST_SAMPLE", 12)
+    monkeypatch.setattr(nearest_module, "ROUNDS", (4, 16))
     packed, index = collection
     random = np.random.default_rng(len(repr(chosen)))
     allowed = np.ones(len(packed), dtype=bool)

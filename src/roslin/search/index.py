@@ -1,8 +1,8 @@
 """The index of a collection: what the lower bounds of `roslin.transport` read of every melody, in few bytes.
 
 For each melody: the set of its pitches as one word, its lowest pitch, its span, its grid (the greatest common divisor
-of its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, length and pitch.
-Grace notes are left out, as everywhere in `roslin.transport`.
+of its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, length and
+pitch. Grace notes are left out, as everywhere in `roslin.transport`.
 
 It lies in the collection's folder as one file, mapped into memory: a line that names its version, then the arrays. Its
 name carries the token of the state that it was made from, so an index of an older state is never taken for a newer one;

@@ -2,7 +2,8 @@
 
 Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is not above the
 k-th best distance found so far are compared, in the order of their bounds. The first limit comes from a sample that is
-compared completely; the most promising of a larger sample give the second; then the whole collection is scanned once.
+compared completely; then the collection is scanned in rounds, the first ones small, and each round lowers the limit for
+the next.
 Nothing is lost on the way: a melody is left out only when its bound is above a distance that k others are known to
 reach.
 
@@ -11,9 +12,10 @@ Work is cut into pieces that threads share. What is found does not depend on how
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +36,11 @@ Distances = npt.NDArray[np.float64]
 # Melodies scanned, and compared, in one piece of work.
 PIECE = 4096
 COMPARED_AT_ONCE = 16
-# So many are compared for the first limit; and again the most promising of one melody in 16 for the second.
+# So many are compared for the first limit. Then so many of each piece are scanned in the first, second, third round.
 FIRST_SAMPLE = 128
-SECOND_SAMPLE = 16
+ROUNDS = (16, 128, 1024)
+# So many melodies say which grid is common.
+_GRIDS = 2048
 # Bounds and distances are computed in different orders; this is more than rounding can make of it.
 _SLACK = 1e-7
 
@@ -67,18 +71,25 @@ def nearest(
     if len(candidates) <= FIRST_SAMPLE + 2 * k:
         refining.compare(candidates, np.zeros(len(candidates)))
         return found.neighbours(refining.compared)
-    pieces = [(start, min(start + PIECE, len(index))) for start in range(0, len(index), PIECE)]
     if radius == np.inf:
         sample = candidates[:: len(candidates) // (FIRST_SAMPLE + 2 * k)]
         refining.compare(sample, np.zeros(len(sample)))
         if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
             refining.compare(candidates, np.zeros(len(candidates)))
             return found.neighbours(refining.compared)
-        begins = [(start, min(start + PIECE // SECOND_SAMPLE, stop)) for start, stop in pieces]
-        numbers, bounds = _scan(query, setting, index, allowed, begins, found.limit, work, (0.0, 0.1))
-        refining.compare(numbers[: FIRST_SAMPLE + 2 * k], bounds[: FIRST_SAMPLE + 2 * k])
-    refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (0.1, 1.0)))
+    done = 0.0
+    for pieces, share in _rounds(len(index)):
+        refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (done, done + share)))
+        done += share
     return found.neighbours(refining.compared)
+
+
+def _rounds(count: int) -> Iterator[tuple[list[tuple[int, int]], float]]:
+    """Parts of all pieces in rounds, small at first, and the share of each round: every round lowers the limit."""
+    for begin, end in pairwise((0, *ROUNDS, PIECE)):
+        parts = [(at + begin, min(at + end, count)) for at in range(0, count, PIECE) if at + begin < count]
+        if parts:
+            yield parts, sum(stop - start for start, stop in parts) / count
 
 
 def possible_within(
@@ -115,7 +126,8 @@ def _scan(
     from roslin.transport._scan_kernels import scan_block
     from roslin.transport.bounds import scan_arguments
 
-    arguments = scan_arguments(query, setting, limit * (1 + _SLACK) + _SLACK)
+    grids = index.grids[:: len(index) // _GRIDS + 1].astype(np.int64)
+    arguments = scan_arguments(query, setting, limit * (1 + _SLACK) + _SLACK, grids)
     is_length = setting.weight == "duration"
     totals, weights = (
         (index.durations, index.weights)
@@ -132,8 +144,8 @@ def _scan(
         scan: Callable[..., None] = scan_block
         scan(
             index.words[start:stop], index.lows[start:stop], index.spans[start:stop], index.grids[start:stop],
-            totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, weights, allowed[start:stop],
-            *arguments, bounds,
+            totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, weights,
+            allowed[start:stop], *arguments, bounds,
         )  # fmt: skip
         return bounds
 

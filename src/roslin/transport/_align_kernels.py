@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, partial_transport
 
-__all__ = ["align_document", "align_documents", "aligned_cost", "nearest", "rows_bound"]
+__all__ = ["align_document", "align_documents", "aligned_cost", "nearest", "pair_bound", "rows_bound"]
 
 Array = npt.NDArray[np.float64]
 
@@ -115,6 +115,36 @@ def rows_bound(
         if total > budget:
             break
     return total
+
+
+@nb.njit(cache=True, nogil=True)
+def pair_bound(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    query_order: npt.NDArray[np.int64],
+    document_x: Array,
+    document_y: Array,
+    document_w: Array,
+    document_order: npt.NDArray[np.int64],
+    m: int,
+    i: int,
+    j: int,
+    is_light: bool,
+    budget: float,
+    ground: int,
+) -> float:
+    """`rows_bound` of the lighter set, with query point i on document point j."""
+    x, y = document_x[j] - query_x[i], document_y[j] - query_y[i]
+    if is_light:
+        return rows_bound(
+            document_x, document_y, document_w, document_order, m,
+            query_x, query_y, query_w, len(query_x), -x, -y, i - j, budget, ground,
+        )  # fmt: skip
+    return rows_bound(
+        query_x, query_y, query_w, query_order, len(query_x),
+        document_x, document_y, document_w, m, x, y, j - i, budget, ground,
+    )  # fmt: skip
 
 
 @nb.njit(cache=True, nogil=True)
@@ -220,16 +250,10 @@ def align_document(
                     continue
                 if ground != TABLE and allowed < np.inf:
                     budget = allowed + SLACK * (1.0 + charge + abs(allowed))
-                    if is_light:
-                        bound = rows_bound(
-                            document_x, document_y, document_w, document_order, m,
-                            query_x, query_y, query_w, n, -shift_x, -shift_y, i - j, budget, ground,
-                        )  # fmt: skip
-                    else:
-                        bound = rows_bound(
-                            query_x, query_y, query_w, query_order, n,
-                            document_x, document_y, document_w, m, shift_x, shift_y, j - i, budget, ground,
-                        )  # fmt: skip
+                    bound = pair_bound(
+                        query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
+                        i, j, is_light, budget, ground,
+                    )  # fmt: skip
                     if bound > budget:
                         continue
                 counts[0] += 1

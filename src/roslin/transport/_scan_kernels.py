@@ -10,8 +10,9 @@ All stages bound from below the distance that `align_document` would find, so th
    surroundings on it. The table lies in one line, so that a transposition and a shift in time together are one shift
    along that line; for each query note the whole line, multiplied with its weight, is added to a line of sums. The
    least of the sums is the bound.
-3. The same with what notes can take (`_full_bound`), for documents that are left. A note cannot take more than its own
-   weight; the table says how far the nearest note is, how much it takes, and how far the second is.
+3. The same with what notes can take, for documents that are left. A note cannot take more than its own weight; the
+   table says how far the nearest note is, how much it takes, and how far the second is.
+4. For the alignments that are left, `pair_bound`, which the comparison itself begins with.
 
 The compiler turns these loops into vector instructions; that is why they run over plain lines of unsigned numbers.
 
@@ -24,6 +25,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.transport._align_kernels import pair_bound
 
 __all__ = ["BLOCK", "FAR", "PITCH_LEVELS", "PITCH_STEPS", "STRIDES", "WEIGHTS", "scan_block"]
 
@@ -39,13 +42,15 @@ PITCH_STEPS = 63
 FAR = 63
 WEIGHTS = 1023
 # Lengths of a row of the table for which there is a stamp in one line; longer rows are stamped one by one.
-STRIDES = (32, 48, 64, 80, 96, 112, 128)
+STRIDES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
 # The longest document that is tabled, in cells.
 LONGEST = 4096
 # The widest spans of query and document together: transpositions must fit into a word.
 WIDEST = 59
 # A place on the grid may come out a little below itself.
 EPSILON = 1e-6
+# Weights come as 32-bit numbers.
+ROUNDED = 1e-6
 
 _U0, _U1, _U2, _U3, _U4, _U5 = (np.uint64(k) for k in range(6))
 _B = np.uint64(BLOCK)
@@ -209,6 +214,13 @@ def scan_block(
     pitches: npt.NDArray[np.int8],
     weights: npt.NDArray[np.float32],
     allowed: npt.NDArray[np.bool_],
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    order: Integers,
+    pitch_unit: float,
+    cell: float,
+    ground: int,
     query_pitch: Integers,
     total_query: float,
     span: int,
@@ -247,6 +259,11 @@ def scan_block(
             padded[: len(inside)] = inside
             inside = padded
         _pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
+    n, longest = len(query_x), 1
+    for d in range(count):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    document_x, document_y, document_w = np.empty(longest), np.empty(longest), np.empty(longest)
+    document_order = np.arange(longest)
     table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
     second, room, cost = np.empty(1, np.uint16), np.empty(1, np.uint16), np.empty(1, np.uint16)
     places = np.zeros(len(line_weights), np.int64)
@@ -297,11 +314,8 @@ def scan_block(
             size = rows * stride + 2 * wide
             if len(table) < size:
                 table, sums = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
-                second, room, cost = (
-                    np.empty(2 * size, np.uint16),
-                    np.empty(2 * size, np.uint16),
-                    np.empty(2 * size, np.uint16),
-                )
+                second, room = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
+                cost = np.empty(2 * size, np.uint16)
             _fill(table, size, np.uint16(FAR))
             for j in range(start, end):
                 row = np.int64(pitches[j]) - lows[d] - (low_bit - span)
@@ -357,6 +371,32 @@ def scan_block(
                 if r == 0 or line_weights[r] != line_weights[r - 1]:
                     _ship(table, second, room, size, line_weights[r], cost)
                 _add_one(sums, cost, length_sums, places[r])
-            least = _least(sums, length_sums)
-            if least <= most_sum:
-                bounds[d] = min(bounds[d], max(least / scale - given_back, 0.0) / base)
+            if _least(sums, length_sums) > most_sum:
+                continue
+            # The alignments that are left, one by one.
+            m, total = end - start, 0.0
+            for j in range(m):
+                document_x[j] = times[start + j] * tempo_cells[k] * cell
+                document_y[j] = pitches[start + j] * pitch_unit
+                document_w[j] = weights[start + j] / (tempos[k] if scales_weights else 1.0)
+                total += document_w[j]
+            is_light = total < total_query
+            charge = (total_query - total) * missing if is_light and missing >= 0.0 else 0.0
+            base = total if is_light and missing < 0.0 else total_query
+            for j in range(m):
+                for r in range(n):
+                    i = order[r]
+                    bit = np.int64(pitches[start + j]) - lows[d] - query_pitch[r] + span
+                    if (alive[d] >> np.uint64(bit)) & _U1 == _U0:
+                        continue
+                    shift = int(np.floor((document_x[j] - query_x[i]) / cell + EPSILON)) + out
+                    if shift < 0 or shift >= shifts or sums[(bit - low_bit) * stride + shift] > most_sum:
+                        continue
+                    budget = min(limit, bounds[d]) * base - charge
+                    budget += ROUNDED * (1.0 + charge + abs(budget))
+                    found = pair_bound(
+                        query_x, query_y, query_w, order, document_x, document_y, document_w, document_order, m, i, j,
+                        is_light, budget, ground,
+                    )  # fmt: skip
+                    if found <= budget:
+                        bounds[d] = min(bounds[d], max(found + charge - ROUNDED * (1.0 + charge + found), 0.0) / base)

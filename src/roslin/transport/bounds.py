@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.transport._scan_kernels import EPSILON, FAR, PITCH_LEVELS, PITCH_STEPS, STRIDES, WEIGHTS
-from roslin.transport.align import Query, Setting, missing_cost
+from roslin.transport.align import Query, Setting, ground_code, missing_cost
 
 __all__ = ["can_be_bounded", "scan_arguments"]
 
@@ -30,8 +30,10 @@ Integers = npt.NDArray[np.int64]
 Line = npt.NDArray[np.uint16]
 
 # A cell is at most this long, in units of the query's frame, if the query then has at most so many.
-CELL = 0.5
-MOST_CELLS = 64
+CELL = 0.6
+MOST_CELLS = 128
+MOST_PARTS = 24
+ENOUGH = 0.1
 WIDEST_SPAN = 40
 # Documents come with the totals of these weights.
 BOUNDED_WEIGHTS = ("duration", "uniform")
@@ -49,8 +51,8 @@ def can_be_bounded(query: Query, setting: Setting) -> bool:
     )
 
 
-def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, ...]:
-    """What `scan_block` takes between the documents and the bounds."""
+def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers) -> tuple[Any, ...]:
+    """What `scan_block` takes between the documents and the bounds; `grids` are those of some documents."""
     semitone, missing = query.pitch_unit, missing_cost(setting)
     budget = max(limit * float(query.weight.sum()), 1e-9)
     pitch = np.rint(query.y / semitone).astype(np.int64)
@@ -59,7 +61,7 @@ def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, .
     distinct = np.unique(pitch)
     heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
     pitch_reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
-    cell, is_on_grid = _cell(query)
+    cell, is_on_grid = _cell(query, grids)
     reach = min(max(2.5 * limit, 1.5), 4.0)
     stamp_rows, stamp_cells = ceil(reach / semitone) - 1, ceil(reach / cell)
     stamps, starts = _stamps(cell, semitone, reach, stamp_rows, stamp_cells, is_on_grid, setting.ground)
@@ -69,6 +71,13 @@ def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, .
     ticks = cell / query.time_unit * TICKS_PER_QUARTER * np.array(setting.tempos, dtype=np.float64)
     whole = np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64)
     return (
+        query.x,
+        query.y,
+        query.weight,
+        query.order,
+        semitone,
+        cell,
+        ground_code(setting),
         np.concatenate([pitch[query.order], np.zeros(fill, np.int64)]),
         float(query.weight.sum()),
         span,
@@ -91,16 +100,22 @@ def scan_arguments(query: Query, setting: Setting, limit: float) -> tuple[Any, .
     )
 
 
-def _cell(query: Query) -> tuple[float, bool]:
-    """(length of a cell in units, whether all notes of the query lie on borders)."""
+def _cell(query: Query, grids: Integers) -> tuple[float, bool]:
+    """(length of a cell in units, whether all notes of the query lie on borders).
+
+    The longest cell that has hardly fewer documents on its grid than any shorter one.
+    """
     ticks = np.rint(query.x / query.time_unit * TICKS_PER_QUARTER).astype(np.int64)
-    grid = gcd(*ticks.tolist()) / TICKS_PER_QUARTER * query.time_unit
-    last = float(query.x[-1])
-    if grid > 0:
-        length = grid / max(ceil(grid / CELL), 1)
-        if last / length <= MOST_CELLS:
-            return length, True
-    return max(CELL, last / MOST_CELLS), False
+    grid, last = gcd(*ticks.tolist()), float(query.x[-1])
+    shares = {}
+    for parts in range(1, MOST_PARTS + 1):
+        length = grid / parts / TICKS_PER_QUARTER * query.time_unit
+        if grid and grid % parts == 0 and length <= CELL and last / length <= MOST_CELLS:
+            shares[length] = float((grids % (grid // parts) == 0).mean())
+    if not shares:
+        return max(CELL / 2, last / MOST_CELLS), False
+    most = max(shares.values())
+    return max(length for length, share in shares.items() if share >= most - ENOUGH), True
 
 
 def _steps(weight: Floats, reach: Floats, budget: float) -> Integers:
