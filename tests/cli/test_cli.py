@@ -321,7 +321,14 @@ def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
     source.write_text("\n".join(json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC//"}) for k in range(60_000)))
     target = tmp_path / "x.roslin"
     command = [sys.executable, "-m", "roslin", "collection", "build", str(source), str(target)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # Whoever runs the tests in the background has told them, and so their children, to ignore interrupts.
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
         while not list(target.glob(".new-*/notes.raw")):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
