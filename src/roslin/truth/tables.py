@@ -40,6 +40,12 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "score": ("score", "sim"),
     "distance": ("distance",),
     "rank": ("rank",),
+    "expert": ("expert", "judge", "subject", "participant", "worker"),
+    "first": ("first", "input.doca"),
+    "second": ("second", "input.docb"),
+    "answer": ("answer", "answer.radio"),
+    "voter": ("voter", "expert", "worker", "workerid"),
+    "topic": ("query", "input.query"),
 }
 
 _NOT_IN_A_WORD = re.compile(r"[\s%]")
