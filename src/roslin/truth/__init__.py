@@ -9,17 +9,22 @@ grouping        groups from ranks
 
 from __future__ import annotations
 
+from roslin.truth.consistency import Consistency, list_consistency
 from roslin.truth.grouping import Method, group_rankings
 from roslin.truth.qrel import Truth, read_truth, write_truth
 from roslin.truth.rankings import Rankings, read_rankings, write_rankings
+from roslin.truth.simulate import simulate_rankings
 
 __all__ = [
+    "Consistency",
     "Method",
     "Rankings",
     "Truth",
     "group_rankings",
+    "list_consistency",
     "read_rankings",
     "read_truth",
+    "simulate_rankings",
     "write_rankings",
     "write_truth",
 ]

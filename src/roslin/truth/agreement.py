@@ -58,15 +58,15 @@ def krippendorff_alpha(rankings: QueryRankings) -> float:
     expected = float((np.outer(totals, totals) * distance).sum())
     if not expected > 0:
         return float("nan")
-    return 1 - (totals.sum() - 1) * float((coincidences * distance).sum()) / expected
+    return 1 - float(totals.sum() - 1) * float((coincidences * distance).sum()) / expected
 
 
 @dataclass(frozen=True)
 class Expert:
     """How one expert agrees with the others: the mean rank correlation with their mean order, over `queries` queries.
 
-    `z` says how far that is above chance, in standard deviations. An outlier is not above chance (5 %), or more than three
-    scaled median deviations below the median expert.
+    `z` says how far that is above chance, in standard deviations. An outlier is not above chance (5 %), or more than
+    three scaled median deviations below the median expert.
     """
 
     expert: str

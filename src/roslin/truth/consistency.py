@@ -1,7 +1,7 @@
 """How well do the groups of a list agree with the tests between its candidates? (paper 004, section 4.1)
 
 Walk down the list. At each candidate, the pivot, a retrieval system may return everything before it and everything in
-its group: the actual expansion. By the tests it should be allowed everything before it and everything after it that does
+its group: the actual expansion. By the tests it should be allowed everything before it and what comes after it and does
 not differ: the correct expansion. The pivot's score is the size of their intersection over that of their union (both
 empty: 1), and the consistency is the mean over all pivots but the last. A list of one candidate is consistent.
 
@@ -46,9 +46,9 @@ class Pivot:
 class ListConsistency:
     """The consistency of one list, and every pair and triple that spoils it, in the order of the list.
 
-    `intra`: in one group, but they differ. `inter`: in two groups, but they do not differ. `misplaced`: the second should
-    come first (one-tailed only). `triples`: with one tail x < y and y < z, but not x < z; with two x = y and y = z, but x
-    differs from z. `pairs_in_groups`: how many pairs share a group.
+    `intra`: in one group, but they differ. `inter`: in two groups, but they do not differ. `misplaced`: the second
+    should come first (one-tailed only). `triples`: with one tail x < y and y < z, but not x < z; with two x = y and
+    y = z, but x differs from z. `pairs_in_groups`: how many pairs share a group.
     """
 
     value: float
@@ -126,8 +126,8 @@ def _of_query(groups: Groups, said: QueryRankings, method: Method) -> ListConsis
 def consistency_of_groups(groups: Groups, differs: Flags, below: Flags | None = None) -> ListConsistency:
     """The consistency of a list, given what differs.
 
-    `differs[i, j]`, shape (documents, documents) in the order of the list; `below[i, j]`, for one tail: i has significantly
-    smaller ranks than j.
+    `differs[i, j]`, shape (documents, documents) in the order of the list; `below[i, j]`, for one tail: i has
+    significantly smaller ranks than j.
     """
     documents = [id for group in groups for id in group]
     size = len(documents)

@@ -5,8 +5,8 @@
   plackett-luce   each expert picks the best of what is left, candidate k with a chance proportional to noise^k
 
 The candidates of query q1 are q1 itself (where `include_query`) and q1-d01, q1-d02, ...: their true order.
-`dropout` is the share of candidates that an expert leaves out, from the end of their list. A share `carelessness` of the
-experts, the same ones in all queries, ranks at random.
+`dropout` is the share of candidates that an expert leaves out, from the end of their list. A share `carelessness` of
+the experts, the same ones in all queries, ranks at random.
 """
 
 from __future__ import annotations
@@ -56,33 +56,37 @@ def simulate_rankings(
     queries: int | None = None,
     *,
     model: str = "mallows",
-    noise: float = 0.8,
+    noise: float | Sequence[float] = 0.8,
     dropout: float = 0.0,
     carelessness: float = 0.0,
     include_query: bool = True,
     seed: int = 2005,
 ) -> Rankings:
-    """Rankings of `queries` queries. `candidates` is one number for all, or one for each query."""
+    """Rankings of `queries` queries. `candidates` and `noise` are one number for all, or one for each query."""
     if model not in MODELS:
         raise UnknownNameError("model", model, MODELS)
     sizes = [candidates] * (queries or 1) if isinstance(candidates, int) else list(candidates)
     if queries not in (None, len(sizes)):
         raise ArgumentError(f"{queries} queries, but numbers of candidates for {len(sizes)}")
+    noises = [float(noise)] * len(sizes) if isinstance(noise, (int, float)) else list(noise)
+    if len(noises) != len(sizes):
+        raise ArgumentError(f"{len(sizes)} queries, but {len(noises)} values of noise")
     for name, value in (("candidates", min(sizes, default=0)), ("experts", experts)):
         if value < 1:
             raise ArgumentError(f"{name} must be at least 1; got {value}")
-    for name, share in (("noise", noise), ("dropout", dropout), ("carelessness", carelessness)):
+    shares = [("noise", each) for each in noises] + [("dropout", dropout), ("carelessness", carelessness)]
+    for name, share in shares:
         if not 0 <= share <= 1:
             raise ArgumentError(f"{name} must lie between 0 and 1; got {share!r}")
     chance = np.random.default_rng(seed)
     careless = chance.random(experts) < carelessness
     names = tuple(f"expert-{k:0{len(str(experts))}}" for k in range(1, experts + 1))
     tables = []
-    for number, size in enumerate(sizes, start=1):
+    for number, (size, spread) in enumerate(zip(sizes, noises, strict=True), start=1):
         query = f"q{number:0{len(str(len(sizes)))}}"
-        orders = MODELS[model](chance, experts, size, noise)
+        orders = MODELS[model](chance, experts, size, spread)
         orders[careless] = chance.permuted(orders[careless], axis=1)
-        ranks = np.argsort(orders, axis=1) + 1.0
+        ranks = (np.argsort(orders, axis=1) + 1).astype(np.float64)
         ranked = np.maximum(size - chance.binomial(size, dropout, experts), 1)
         ranks[ranks > ranked[:, None]] = np.nan
         documents = [f"{query}-d{k:0{len(str(size))}}" for k in range(1, size + 1)]
