@@ -41,6 +41,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "distance": ("distance",),
     "rank": ("rank",),
     "expert": ("expert", "judge", "subject", "participant", "worker", "workerid"),
+    "years": ("years",),
     "first": ("first", "input.doca"),
     "second": ("second", "input.docb"),
     "answer": ("answer", "answer.radio"),
