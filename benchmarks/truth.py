@@ -4,7 +4,7 @@
 
 Both arrange and group the same shuffled rankings of 11 queries with 30 experts and lists of 4 to 24, by the same rule
 (All-2), and must find the same numbers of groups. The loop is timed on a few shuffles of every query (`--loop`) and its
-time multiplied to 1,000; both times are CPU seconds. Target: at least 100 times as fast, and the whole study below 30 s.
+time multiplied to 1,000; both times are CPU seconds. Target: at least 100 times as fast, the whole study below 30 s.
 """
 
 from __future__ import annotations

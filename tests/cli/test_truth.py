@@ -86,10 +86,17 @@ def test_votes_and_power(folder: Path) -> None:
     (folder / "votes.csv").write_text("\n".join(lines) + "\n")
     for model in ("segments", "bradley-terry"):
         done = roslin("votes", "votes.csv", "--model", model, "-o", "votes.qrel", "--format", "json", folder=folder)
-        assert [(row["group"], row["document"]) for row in json.loads(done.stdout)][0] == (1, "a")
+        assert json.loads(done.stdout)[0] == {"query": "q", "group": 1, "document": "a"}
         assert [set(group) for group in read_truth(folder / "votes.qrel")["q"]] == [{"a"}, {"b", "c"}]
     done = roslin("votes", "votes.csv", "--against", "votes.qrel", "--format", "json", folder=folder)
     assert json.loads(done.stdout)[0]["identical"] is True
+    strengths = ["strengths", "said.csv", "--resamples", 20, "-o", "strengths.qrel", "--format", "json"]
+    fitted = json.loads(roslin(*strengths, folder=folder).stdout)
+    assert len(fitted) == 16
+    assert all(row["low"] <= row["high"] for row in fitted)
+    assert [row["document"] for row in fitted] == [
+        id for each in read_truth(folder / "strengths.qrel").values() for group in each for id in group
+    ]
     rows = list(
         csv.DictReader(
             roslin("power", "said.csv", "--query", "q1", "--format", "tsv", folder=folder).stdout.splitlines(),

@@ -1,4 +1,4 @@
-"""roslin truth group, consistency, report, simulate, votes, power."""
+"""roslin truth group, consistency, report, simulate, votes, strengths, power."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def simulate_command(
         sizes, experts, model=model, noise=noise, dropout=dropout, carelessness=carelessness, seed=seed
     )
     write_rankings(said, output)
-    remark(f"written to {output}: {queries} queries, {experts} experts")
+    remark(f"written to {output}")
 
 
 @app.command("votes")
@@ -237,6 +237,34 @@ def votes_command(
             for id in group
         ]
         print_rows(rows, ("query", "group", "document"), format)
+    if output is not None:
+        write_truth(truth, output)
+        remark(f"written to {output}")
+
+
+@app.command("strengths")
+def strengths_command(
+    rankings: RankingsArgument,
+    output: _TruthOutput = None,
+    rule: RuleOption = "all",
+    tails: TailsOption = 2,
+    alpha: AlphaOption = 0.25,
+    unranked: UnrankedOption = "last",
+    resamples: Annotated[int, typer.Option("--resamples", help="Draws of the experts, for the intervals.")] = 200,
+    ties: TiesOption = False,
+    query: QueryOption = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Group candidates by their strength (Plackett-Luce), with 95 % intervals.
+
+    Example: roslin truth strengths rankings.csv -o truth.qrel
+    """
+    from roslin.report.truth_tables import strengths
+    from roslin.truth import write_truth
+
+    said = rankings_from(rankings, query, ties=ties)
+    truth, section = strengths(said, rule, tails, alpha, unranked, resamples)
+    _print(section, format)
     if output is not None:
         write_truth(truth, output)
         remark(f"written to {output}")

@@ -17,6 +17,7 @@ from roslin.truth.consistency import Consistency, ListConsistency, list_consiste
 from roslin.truth.grouping import Grouped, Method, groups_of
 from roslin.truth.model import Truth
 from roslin.truth.null import NullGroups, null_groups
+from roslin.truth.plackett_luce import group_by_strength, plackett_luce
 from roslin.truth.power import Neighbours, more_experts
 from roslin.truth.rankings import Rankings
 
@@ -30,6 +31,7 @@ __all__ = [
     "people",
     "positions",
     "rankings_provenance",
+    "strengths",
     "study",
     "summary",
 ]
@@ -213,6 +215,23 @@ def rankings_provenance(path: Path) -> list[str]:
         f"rankings {path}, SHA-256 {checksum}",
         "shuffled rankings with a fixed seed",
     ]
+
+
+def strengths(
+    rankings: Rankings, rule: str, tails: int, alpha: float, unranked: str, resamples: int
+) -> tuple[Truth, Section]:
+    """Groups by Plackett-Luce, and a row for each candidate: its log strength with a 95 % interval."""
+    truth = group_by_strength(rankings, rule, tails, alpha, unranked=unranked, resamples=resamples)
+    rows = []
+    for query, groups in truth.items():
+        fitted = plackett_luce(rankings[query], unranked, resamples)
+        bounds = dict(zip(fitted.documents, zip(fitted.values, fitted.intervals(), strict=True), strict=True))
+        for number, group in enumerate(groups, start=1):
+            for id in group:
+                value, (low, high) = bounds[id]
+                row = {"query": query, "group": number, "document": id, "strength": float(value)}
+                rows.append({**row, "low": float(low), "high": float(high)})
+    return truth, Section("strengths", "Strengths", ("query", "group", "document", "strength", "low", "high"), rows)
 
 
 def neighbours(found: Study) -> Section:
