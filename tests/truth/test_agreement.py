@@ -89,7 +89,15 @@ def test_attention_check() -> None:
 
 @pytest.mark.parametrize("method", SIX_FUNCTIONS, ids=lambda method: method.name)
 @pytest.mark.parametrize(
-    "extra", [{}, {"unranked": "last"}, {"min_votes": 12}, {"scope": "list"}, {"correction": "bh"}]
+    "extra",
+    [
+        {},
+        {"unranked": "last"},
+        {"min_votes": 12},
+        {"scope": "list"},
+        {"correction": "bh"},
+        {"min_votes": 12, "correction": "holm", "alpha": 0.9},
+    ],
 )
 def test_many_lists_are_grouped_as_one(method: Method, extra: dict[str, str]) -> None:
     rankings = simulate_rankings([9] * 12, 15, noise=0.8, dropout=0.4, include_query=False, seed=6)

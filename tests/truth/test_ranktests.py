@@ -137,5 +137,8 @@ def test_corrections_against_scipy_and_by_hand() -> None:
     assert corrected_pairs(p, "holm")[rows, columns] == pytest.approx(holm)
     assert corrected_pairs(p, "holm")[3, 2] == pytest.approx(0.03)
     assert corrected_pairs(p, None) is p
+    votes = np.array([5, 5, 5, 0])  # the last takes part in no test: 3 tests are left
+    assert corrected_pairs(p, "holm", votes)[rows, columns] == pytest.approx([0.03, 0.2, 1, 0.08, 1, 1])
+    assert np.all(corrected_pairs(p, "bh", np.zeros(4, dtype=np.int64))[rows, columns] == 1)
     with pytest.raises(UnknownNameError, match="unknown correction 'x'; known: holm, bh"):
         corrected_pairs(p, "x")

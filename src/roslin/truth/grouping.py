@@ -83,7 +83,8 @@ class Method:
     def pvalues(self, ranks: Floats) -> Floats:
         """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order."""
         less = pairwise_less(ranks, self.test)
-        return corrected_pairs(two_tailed(less) if self.tails == 2 else less, self.correction)
+        votes = np.count_nonzero(~np.isnan(ranks), axis=-2)
+        return corrected_pairs(two_tailed(less) if self.tails == 2 else less, self.correction, votes)
 
 
 SIX_FUNCTIONS = tuple(Method(rule, tails) for tails in (2, 1) for rule in ("all", "any", "prev"))
