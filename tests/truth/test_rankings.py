@@ -88,8 +88,9 @@ def test_json(tmp_path: Path, value: Any) -> None:
         (3, "said.json: not rankings; expected a list of rows, or an object .*; found int"),
         ({"q": 3}, "said.json: query q; expected an object {expert: ranks}; found int"),
         ({"q": {"ann": 3}}, "said.json: query q, expert ann; expected an object .* or a list of documents; found int"),
-        ([{"query": "q"}], "said.json: broken row 1; expected an object with query, expert, document, rank"),
-        ({"q": {"ann": {"a": 0}}}, "said.json:1: bad rank; expected 1 .*; found 0"),
+        ([{"query": "q"}], "said.json, judgement 1: broken row; expected an object with query, expert, document, rank"),
+        ({"q": {"ann": ["a", "b", "a"]}}, r"said.json, judgement 3: expert ann judges a again .*first in judgement 1"),
+        ({"q": {"ann": {"a": 0}}}, "said.json, judgement 1: bad rank; expected 1 .*; found 0"),
     ],
 )
 def test_json_refusals(tmp_path: Path, value: Any, message: str) -> None:
@@ -115,5 +116,5 @@ def test_rows_frames_and_choices() -> None:
         said["q"].column("z")
     with pytest.raises(ArgumentError, match="for a file: read_rankings"):
         as_rankings("said.csv")
-    with pytest.raises(RoslinError, match=r"1: broken row; expected \(query, expert, document, rank\)"):
+    with pytest.raises(RoslinError, match=r"^row 1: broken row; expected \(query, expert, document, rank\)"):
         as_rankings([("q", "ann", "a")])

@@ -97,27 +97,33 @@ class Rankings(Mapping[str, QueryRankings]):
 
 
 class _Places:
-    """Where each judgement stands in a file, for messages; rows without a file are counted."""
+    """Judgements as they come, and where each stands: in a line of a file, or in a row or judgement that is counted."""
 
-    def __init__(self, file: str = "", *, ties: bool = True, queries: Sequence[str] | None = None):
-        self.file, self.ties, self.queries = file, ties, queries
+    def __init__(self, file: str = "", unit: str = "row", *, ties: bool = True, queries: Sequence[str] | None = None):
+        self.file, self.unit, self.ties, self.queries = file, unit, ties, queries
         self._given: dict[tuple[str, str, str], int] = {}
         self._ranks: dict[tuple[str, str, float], tuple[str, int]] = {}
         self.found: dict[str, dict[str, dict[str, float]]] = {}
 
+    def at(self, number: int) -> dict[str, Any]:
+        """The place of a judgement, as `refuse` takes it."""
+        if self.unit == "line":
+            return {"file": self.file, "line": number}
+        return {"file": ", ".join(part for part in (self.file, f"{self.unit} {number}") if part)}
+
     def take(self, row: Sequence[Any], line: int) -> None:
         """Check one judgement and keep it."""
         query, expert, document = (
-            _named(value, name, self.file, line) for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
+            _named(value, name, self.at(line)) for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
         )
         if self.queries is not None and query not in self.queries:
             known = ", ".join(self.queries)
-            raise refuse("unknown query", expected=f"one of {known}", found=query, file=self.file, line=line)
+            raise refuse("unknown query", expected=f"one of {known}", found=query, **self.at(line))
         before = self._given.setdefault((query, expert, document), line)
         if before != line:
-            reason = f"expert {expert} judges {document} again for query {query} (first in line {before})"
-            raise refuse(reason, expected="one rank", file=self.file, line=line)
-        value = _rank(row[3], self.file, line)
+            reason = f"expert {expert} judges {document} again for query {query} (first in {self.unit} {before})"
+            raise refuse(reason, expected="one rank", **self.at(line))
+        value = _rank(row[3], self.at(line))
         self.found.setdefault(query, {}).setdefault(expert, {})[document] = value
         if not self.ties and value == int(value if value == value else -1):
             self._refuse_twice(query, expert, document, value, line)
@@ -125,10 +131,8 @@ class _Places:
     def _refuse_twice(self, query: str, expert: str, document: str, rank: float, line: int) -> None:
         other, before = self._ranks.setdefault((query, expert, rank), (document, line))
         if other != document:
-            reason = f"expert {expert} gives rank {rank:g} twice for query {query} ({other} in line {before})"
-            raise refuse(
-                reason, expected="another rank (or say that ties are meant)", found=document, file=self.file, line=line
-            )
+            reason = f"expert {expert} gives rank {rank:g} twice for query {query} ({other} in {self.unit} {before})"
+            raise refuse(reason, expected="another rank (or say that ties are meant)", found=document, **self.at(line))
 
     def rankings(self, name: str) -> Rankings:
         """All judgements as tables."""
@@ -140,20 +144,20 @@ class _Places:
         return Rankings(tables, name)
 
 
-def _named(value: Any, what: str, file: str, line: int) -> str:
+def _named(value: Any, what: str, place: dict[str, Any]) -> str:
     text = "" if value is None or value != value else str(value).strip()
     if not text:
-        raise refuse(f"no {what}", expected="a name", found="nothing", file=file, line=line)
+        raise refuse(f"no {what}", expected="a name", found="nothing", **place)
     return text
 
 
-def _rank(value: Any, file: str, line: int) -> float:
+def _rank(value: Any, place: dict[str, Any]) -> float:
     if value is None or value != value or (isinstance(value, str) and not value.strip()):
         return float("nan")
-    rank = number(value, "rank", file=file, line=line)
+    rank = number(value, "rank", **place)
     if not 1 <= rank < float("inf"):
         expected = "1 (the most similar) or more, or nothing"
-        raise refuse("bad rank", expected=expected, found=str(value), file=file, line=line)
+        raise refuse("bad rank", expected=expected, found=str(value), **place)
     return rank
 
 
@@ -171,7 +175,7 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
         raise ArgumentError(f"rankings must be {expected}; got {type(rows).__name__} (for a file: read_rankings)")
     for line, row in enumerate(rows, start=1):
         if isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or len(row) != len(_COLUMNS):
-            raise refuse("broken row", expected="(query, expert, document, rank)", found=repr(row), line=line)
+            raise refuse("broken row", expected="(query, expert, document, rank)", found=repr(row), **places.at(line))
         places.take(row, line)
     return places.rankings("")
 
@@ -179,8 +183,9 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
 def read_rankings(path: str | Path, *, ties: bool = False, queries: Sequence[str] | None = None) -> Rankings:
     """Rankings from a CSV or JSON file. `queries`: only these may occur. `ties`: one rank may be given twice."""
     path = Path(path)
-    places = _Places(str(path), ties=ties, queries=queries)
-    if path.suffix == ".json":
+    is_json = path.suffix == ".json"
+    places = _Places(str(path), "judgement" if is_json else "line", ties=ties, queries=queries)
+    if is_json:
         _take_json(read_json(path), places)
     else:
         for cells, line in table_rows(path, _COLUMNS):
@@ -195,9 +200,7 @@ def _take_json(value: Any, places: _Places) -> None:
     if isinstance(value, list):
         for line, row in enumerate(value, start=1):
             if not isinstance(row, dict) or set(_COLUMNS) - {"rank"} - set(row):
-                raise refuse(
-                    f"broken row {line}", expected="an object with " + ", ".join(_COLUMNS), file=places.file, line=0
-                )
+                raise refuse("broken row", expected="an object with " + ", ".join(_COLUMNS), **places.at(line))
             places.take([row.get(name) for name in _COLUMNS], line)
         return
     if not isinstance(value, dict):
