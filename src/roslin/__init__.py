@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from roslin.notation import load, records
     from roslin.search import Explanation, Run, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
+    from roslin.truth import Truth, group_rankings, list_consistency
 
 __all__ = [
     "TICKS_PER_QUARTER",
@@ -47,12 +48,15 @@ __all__ = [
     "SandboxError",
     "Selection",
     "TimeLimitError",
+    "Truth",
     "UnknownNameError",
     "align",
     "emd",
     "emd_flow",
     "emd_many",
     "explain",
+    "group_rankings",
+    "list_consistency",
     "load",
     "matcher",
     "matchers",
@@ -68,6 +72,7 @@ _HOME = {
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
+    **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
     **dict.fromkeys(("Explanation", "Run", "explain"), "roslin.search"),
 }
 

@@ -266,6 +266,8 @@ def scan_block(
         longest = max(longest, offsets[d + 1] - offsets[d])
     document_x, document_y, document_w = np.empty(longest), np.empty(longest), np.empty(longest)
     document_order = np.arange(longest)
+    # Of each note: where its stamp begins in a row, its row, and what it can take.
+    spots, lines, takings = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.uint16)
     table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
     second, room, cost = np.empty(1, np.uint16), np.empty(1, np.uint16), np.empty(1, np.uint16)
     places = np.zeros(len(line_weights), np.int64)
@@ -321,29 +323,23 @@ def scan_block(
             length_sums = (high_bit - low_bit) * stride + shifts
             for r in range(len(places)):
                 places[r] = (query_pitch[r] + stamp_rows) * stride + query_cells[r] + wide
+            for j in range(start, end):
+                spots[j - start] = int(times[j] * tempo_cells[k] + EPSILON) + out - stamp_cells + wide
+                lines[j - start] = np.int64(pitches[j]) - lows[d] - (low_bit - span)
+                takes = weights[j] / (tempos[k] if scales_weights else 1.0) * (1.0 + ROUNDED) * WEIGHTS / total_query
+                takings[j - start] = np.uint16(min(np.ceil(takes), WEIGHTS))
             # Where most documents pass the next stage, it is left out.
             if tried < TRIES or passed < USELESS * tried:
                 tried += 1
                 _fill(table, size, np.uint16(FAR))
-                for j in range(start, end):
-                    row = np.int64(pitches[j]) - lows[d] - (low_bit - span)
-                    if -stamp_rows <= row < rows - stamp_rows:
-                        # What would stick out of the table is cut off.
-                        first, last = max(-row, 0), min(2 * stamp_rows, rows - 1 - row)
-                        place = (
-                            (row + first) * stride + int(times[j] * tempo_cells[k] + EPSILON) + out - stamp_cells + wide
-                        )
-                        if is_row_by_row:
-                            for r in range(first, last + 1):
-                                _stamp(table, place + (r - first) * stride, stamps, stamp_starts[form] + r * wide, wide)
-                        else:
-                            _stamp(
-                                table,
-                                place,
-                                stamps,
-                                stamp_starts[form] + first * stride,
-                                (last - first) * stride + wide,
-                            )
+                for j in range(end - start):
+                    first, last = max(-lines[j], 0), min(2 * stamp_rows, rows - 1 - lines[j])
+                    place, of = (lines[j] + first) * stride + spots[j], stamp_starts[form]
+                    if is_row_by_row:
+                        for r in range(first, last + 1):
+                            _stamp(table, place + (r - first) * stride, stamps, of + r * wide, wide)
+                    elif first <= last:
+                        _stamp(table, place, stamps, of + first * stride, (last - first) * stride + wide)
                 _fill(sums, length_sums, np.uint16(0))
                 least = np.uint16(0)
                 for r in range(0, len(places), 4):
@@ -358,24 +354,17 @@ def scan_block(
             _fill(table, size, np.uint16(FAR))
             _fill(second, size, np.uint16(FAR))
             _fill(room, size, np.uint16(0))
-            for j in range(start, end):
-                row = np.int64(pitches[j]) - lows[d] - (low_bit - span)
-                if -stamp_rows <= row < rows - stamp_rows:
-                    first, last = max(-row, 0), min(2 * stamp_rows, rows - 1 - row)
-                    place = (row + first) * stride + int(times[j] * tempo_cells[k] + EPSILON) + out - stamp_cells + wide
-                    takes = weights[j] / (tempos[k] if scales_weights else 1.0) * 1.000001 * WEIGHTS / total_query
-                    weight_of = np.uint16(min(np.ceil(takes), WEIGHTS))
-                    if is_row_by_row:
-                        for r in range(first, last + 1):
-                            _stamp_two(
-                                table, second, room, place + (r - first) * stride, stamps,
-                                stamp_starts[form] + r * wide, wide, weight_of,
-                            )  # fmt: skip
-                    else:
+            for j in range(end - start):
+                first, last = max(-lines[j], 0), min(2 * stamp_rows, rows - 1 - lines[j])
+                place, of, takes = (lines[j] + first) * stride + spots[j], stamp_starts[form], takings[j]
+                if is_row_by_row:
+                    for r in range(first, last + 1):
                         _stamp_two(
-                            table, second, room, place, stamps, stamp_starts[form] + first * stride,
-                            (last - first) * stride + wide, weight_of,
-                        )  # fmt: skip
+                            table, second, room, place + (r - first) * stride, stamps, of + r * wide, wide, takes
+                        )
+                elif first <= last:
+                    length_stamp = (last - first) * stride + wide
+                    _stamp_two(table, second, room, place, stamps, of + first * stride, length_stamp, takings[j])
             _fill(sums, length_sums, np.uint16(0))
             for r in range(len(places)):
                 if line_weights[r] == 0:

@@ -33,13 +33,18 @@ __all__ = [
 
 # What a column may be called: Roslin's own name first, then those of ir_measures, ranx and trec tools.
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "q_id", "qid", "topic"),
+    "query": ("query", "query_id", "q_id", "qid", "topic", "input.query"),
     "document": ("document", "doc_id", "docid", "docno", "doc"),
     "group": ("group",),
     "relevance": ("relevance", "rel", "label"),
     "score": ("score", "sim"),
     "distance": ("distance",),
     "rank": ("rank",),
+    "expert": ("expert", "judge", "subject", "participant", "worker", "workerid"),
+    "years": ("years",),
+    "first": ("first", "input.doca"),
+    "second": ("second", "input.docb"),
+    "answer": ("answer", "answer.radio"),
 }
 
 _NOT_IN_A_WORD = re.compile(r"[\s%]")
@@ -74,17 +79,19 @@ def _decode(match: re.Match[str]) -> str:
     return decoded if all(sign == "%" or sign.isspace() for sign in decoded) else match[0]
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path, other: str | None = None) -> list[str]:
     """Lines that end with LF, CRLF or CR; nothing else ends one (str.splitlines knows eight more)."""
-    return read_text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return read_text(path, other).replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def read_text(path: Path) -> str:
-    """A text file, whatever its line ends; a byte that is no UTF-8 is refused with its line."""
+def read_text(path: Path, other: str | None = None) -> str:
+    """A text file, whatever its line ends. A byte that is no UTF-8 is refused with its line, or read as `other`."""
     raw = path.read_bytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if other is not None:
+            return raw.decode(other)
         line = raw.count(b"\n", 0, error.start) + 1
         raise refuse("the file is not text", expected="UTF-8", file=str(path), line=line) from None
 
@@ -112,12 +119,14 @@ def _count(cells: Sequence[str]) -> str:
     return f"{len(cells)} column{'' if len(cells) == 1 else 's'}"
 
 
-def table_rows(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> Iterator[tuple[dict[str, Any], int]]:
+def table_rows(
+    path: Path, needed: Sequence[str], optional: Sequence[str] = (), *, other_encoding: str | None = None
+) -> Iterator[tuple[dict[str, Any], int]]:
     """Rows of a CSV (or TSV) file with a header, or of a Parquet file, as (column -> value, line)."""
     if path.suffix == ".parquet":
         yield from frame_rows(_read_parquet(path), needed, optional, file=str(path))
         return
-    lines = _lines(path)
+    lines = _lines(path, other_encoding)
     delimiter = "\t" if lines and "\t" in lines[0] else ","
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:

@@ -1,0 +1,133 @@
+"""Do the experts agree, and who does not? Kendall's W, Krippendorff's alpha, outliers, the attention check.
+
+W is about the order of all candidates: those that an expert left out share the mean of the places that are left. Alpha
+(ordinal) is about the ranks as given: what was left out is missing. Both are 1 for perfect agreement; noise gives about
+1 / experts for W and 0 for alpha.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.truth.rankings import Floats, QueryRankings, Rankings
+
+__all__ = ["Attention", "Expert", "attention", "experts", "kendall_w", "krippendorff_alpha"]
+
+_ABOVE_CHANCE = 1.645  # one-tailed, 5 %
+_MADS = 3.0  # how many scaled median deviations below the median make an outlier
+_MAD_TO_SIGMA = 1.4826
+
+
+def kendall_w(rankings: QueryRankings) -> float:
+    """Kendall's coefficient of concordance, corrected for ties: 0 to 1. NaN for fewer than two of either."""
+    ranks = _places(rankings.ranks)
+    people, items = ranks.shape
+    if people < 2 or items < 2:
+        return float("nan")
+    sums = ranks.sum(axis=0)
+    spread = float(((sums - sums.mean()) ** 2).sum())
+    ties = sum(float((counts**3 - counts).sum()) for counts in (np.unique(row, return_counts=True)[1] for row in ranks))
+    most = people**2 * (items**3 - items) / 12 - people * ties / 12
+    return spread / most if most > 0 else float("nan")
+
+
+def _places(ranks: Floats) -> Floats:
+    """Each expert's ranks as places 1 to n; ties, and candidates left out, share the mean of theirs."""
+    from scipy.stats import rankdata
+
+    if not ranks.size:
+        return ranks
+    places: Floats = rankdata(np.where(np.isnan(ranks), np.inf, ranks), axis=1)
+    return places
+
+
+def krippendorff_alpha(rankings: QueryRankings) -> float:
+    """Krippendorff's alpha for ordinal data: candidates are units, experts are observers. NaN where nothing varies."""
+    ranks = rankings.ranks
+    values, codes = np.unique(ranks[~np.isnan(ranks)], return_inverse=True)
+    counts = np.zeros((ranks.shape[1], len(values)))
+    np.add.at(counts, (np.nonzero(~np.isnan(ranks))[1], codes), 1)
+    counts = counts[counts.sum(axis=1) > 1]  # a rank alone in its unit can be compared with none
+    sizes = counts.sum(axis=1, keepdims=True)
+    coincidences = (counts / (sizes - 1)).T @ counts - np.diag((counts / (sizes - 1)).sum(axis=0))
+    totals = coincidences.sum(axis=1)
+    up_to = np.cumsum(totals) - totals / 2
+    distance = (up_to[:, None] - up_to) ** 2
+    expected = float((np.outer(totals, totals) * distance).sum())
+    if not expected > 0:
+        return float("nan")
+    return 1 - float(totals.sum() - 1) * float((coincidences * distance).sum()) / expected
+
+
+@dataclass(frozen=True)
+class Expert:
+    """How one expert agrees with the others: the mean rank correlation with their mean order, over `queries` queries.
+
+    `z` says how far that is above chance, in standard deviations. An outlier is not above chance (5 %), or more than
+    three scaled median deviations below the median expert.
+    """
+
+    expert: str
+    queries: int
+    agreement: float
+    z: float
+    outlier: bool
+
+
+def experts(rankings: Rankings) -> list[Expert]:
+    """Every expert, the least agreeing first. Who judged nothing that can be compared has no agreement (NaN)."""
+    found: dict[str, list[tuple[float, int]]] = {name: [] for name in rankings.experts}
+    for each in rankings.values():
+        if len(each.experts) < 2:
+            continue
+        places = _places(each.ranks)
+        total = places.sum(axis=0)
+        for name, own in zip(each.experts, places, strict=True):
+            correlation = _correlation(own, total - own)
+            if correlation == correlation:
+                found[name].append((correlation, len(own)))
+    means = {name: float(np.mean([r for r, _ in pairs])) if pairs else float("nan") for name, pairs in found.items()}
+    known = np.array([value for value in means.values() if value == value])
+    middle = float(np.median(known)) if len(known) else 0.0
+    low = middle - _MADS * _MAD_TO_SIGMA * float(np.median(np.abs(known - middle))) if len(known) else 0.0
+    result = []
+    for name, pairs in found.items():
+        # Without agreement a rank correlation of n items varies by 1 / (n - 1).
+        z = sum(r * np.sqrt(n - 1) for r, n in pairs) / np.sqrt(len(pairs)) if pairs else float("nan")
+        outlier = bool(pairs) and (z < _ABOVE_CHANCE or means[name] < low)
+        result.append(Expert(name, len(pairs), means[name], float(z), outlier))
+    return sorted(result, key=lambda expert: (expert.agreement != expert.agreement, expert.agreement))
+
+
+def _correlation(own: Floats, others: Floats) -> float:
+    """Spearman's rank correlation; NaN where either does not vary."""
+    from scipy.stats import rankdata
+
+    first, second = own - own.mean(), rankdata(others)
+    second = second - second.mean()
+    size = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / size if size > 1e-12 else float("nan")
+
+
+@dataclass(frozen=True)
+class Attention:
+    """How often an expert put the query first (alone or tied) where it was among its own candidates."""
+
+    expert: str
+    shown: int
+    passed: int
+
+
+def attention(rankings: Rankings) -> list[Attention]:
+    """The attention check of paper 002, section 3.2.4, for everybody who had one."""
+    shown: dict[str, list[bool]] = {}
+    for query, each in rankings.items():
+        if query not in each.documents:
+            continue
+        own = each.ranks[:, each.documents.index(query)]
+        best = np.nanmin(np.where(np.isnan(each.ranks), np.inf, each.ranks), axis=1)
+        for name, passed in zip(each.experts, own == best, strict=True):
+            shown.setdefault(name, []).append(bool(passed))
+    return [Attention(name, len(flags), sum(flags)) for name, flags in shown.items()]

@@ -1,0 +1,62 @@
+"""How alike are two truths for the same queries? Counted in pairs of documents, query by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.errors import UnknownNameError
+from roslin.truth.model import Groups, Truth
+
+__all__ = ["Likeness", "compare_truths"]
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """One query: are the groups the same, and what do the two say of each pair of documents that both have?
+
+    `agree`: the same (one first, the other first, or together). `looser`: only one of the truths tells them apart.
+    `reversed`: opposite orders. The three are shares of all pairs and sum to 1.
+    """
+
+    query: str
+    documents: int
+    groups: int
+    other_groups: int
+    identical: bool
+    agree: float
+    looser: float
+    reversed: float
+
+
+def compare_truths(truth: Truth, other: Truth) -> list[Likeness]:
+    """Compare query by query; a query that the other truth lacks is an error."""
+    found = []
+    for query, groups in truth.items():
+        if query not in other:
+            raise UnknownNameError("query of the other truth", query, other)
+        found.append(_compare(query, groups, other[query]))
+    return found
+
+
+def _compare(query: str, groups: Groups, other: Groups) -> Likeness:
+    ours, theirs = (_numbers(each) for each in (groups, other))
+    shared = sorted(set(ours) & set(theirs))
+    rows, columns = np.triu_indices(len(shared), 1)
+    first, second = (
+        np.sign(np.array([numbers[id] for id in shared])[rows] - np.array([numbers[id] for id in shared])[columns])
+        if len(shared) > 1
+        else np.zeros(0)
+        for numbers in (ours, theirs)
+    )
+    pairs = max(len(first), 1)
+    turned = np.count_nonzero(first * second < 0) / pairs
+    agree = np.count_nonzero(first == second) / pairs if len(first) else 1.0
+    identical = list(map(set, groups)) == list(map(set, other))
+    looser = 1 - agree - turned
+    return Likeness(query, len(shared), len(groups), len(other), identical, agree, max(looser, 0.0), turned)
+
+
+def _numbers(groups: Groups) -> dict[str, int]:
+    return {id: number for number, group in enumerate(groups) for id in group}

@@ -1,0 +1,182 @@
+"""How well do the groups of a list agree with the tests between its candidates? (paper 004, section 4.1)
+
+Walk down the list. At each candidate, the pivot, a retrieval system may return everything before it and everything in
+its group: the actual expansion. By the tests it should be allowed everything before it and what comes after it and does
+not differ: the correct expansion. The pivot's score is the size of their intersection over that of their union (both
+empty: 1), and the consistency is the mean over all pivots but the last. A list of one candidate is consistent.
+
+With two tails everything before the pivot is correct (ADR-2). With one (ADR-1) a candidate before it whose ranks are
+significantly greater is not: the list has the two in the wrong order. Two candidates differ if either one-tailed test
+says so. Paper 004 divides in an example where union and the larger of both sets are the same; GOLDEN.md, section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth.arrangement import counted_ranks
+from roslin.truth.grouping import Method
+from roslin.truth.model import Groups, Truth
+from roslin.truth.rankings import QueryRankings, as_rankings
+from roslin.truth.ranktests import pairwise_less, two_tailed
+
+__all__ = ["Consistency", "ListConsistency", "Pivot", "consistency_of_groups", "list_consistency"]
+
+Flags = npt.NDArray[np.bool_]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """One position: what the list allows and the tests do not, and what the tests allow and the list does not."""
+
+    document: str
+    score: float
+    false_positives: tuple[str, ...]
+    false_negatives: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ListConsistency:
+    """The consistency of one list, and every pair and triple that spoils it, in the order of the list.
+
+    `intra`: in one group, but they differ. `inter`: in two groups, but they do not differ. `misplaced`: the second
+    should come first (one-tailed only). `triples`: with one tail x < y and y < z, but not x < z; with two x = y and
+    y = z, but x differs from z. `pairs_in_groups`: how many pairs share a group.
+    """
+
+    value: float
+    pivots: tuple[Pivot, ...]
+    intra: tuple[Pair, ...]
+    inter: tuple[Pair, ...]
+    misplaced: tuple[Pair, ...]
+    triples: tuple[tuple[str, str, str], ...]
+    pairs_in_groups: int
+
+
+class Consistency(Mapping[str, float]):
+    """Maps a query to the consistency of its list. `lists` has the details, `mean` the mean over queries."""
+
+    def __init__(self, lists: Mapping[str, ListConsistency], tails: int):
+        self.lists, self.tails = dict(lists), tails
+
+    def __getitem__(self, query: str) -> float:
+        return self.lists[query].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.lists)
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __repr__(self) -> str:
+        return f"Consistency(ADR-{self.tails}, {len(self)} queries, mean {self.mean:.4f})"
+
+    @property
+    def mean(self) -> float:
+        """The mean over queries; NaN where there is none."""
+        return float(np.mean(list(self.values()))) if self.lists else float("nan")
+
+
+def list_consistency(
+    truth: Truth,
+    rows: Iterable[Any],
+    tails: int = 1,
+    alpha: float = 0.25,
+    *,
+    test: str = "asymptotic",
+    unranked: str = "drop",
+) -> Consistency:
+    """How consistent each list of a truth is with the rankings that it was made from."""
+    method = Method(tails=tails, alpha=alpha, test=test, unranked=unranked)
+    said = as_rankings(rows)
+    lists = {}
+    for query, groups in truth.items():
+        if query not in said:
+            raise UnknownNameError("query", query, said)
+        lists[query] = _of_query(groups, said[query], method)
+    return Consistency(lists, tails)
+
+
+def _of_query(groups: Groups, said: QueryRankings, method: Method) -> ListConsistency:
+    place = {id: k for k, id in enumerate(said.documents)}
+    documents = [id for group in groups for id in group]
+    for id in documents:
+        if id not in place:
+            raise UnknownNameError(f"document of query {said.query!r}", id, said.documents)
+    less = pairwise_less(
+        counted_ranks(said.ranks, method.unranked)[:, [place[id] for id in documents]],
+        method.test,
+    )
+    below = less < method.alpha
+    if method.tails == 1:
+        return consistency_of_groups(groups, below | below.T, below)
+    return consistency_of_groups(groups, two_tailed(less) < method.alpha)
+
+
+def consistency_of_groups(groups: Groups, differs: Flags, below: Flags | None = None) -> ListConsistency:
+    """The consistency of a list, given what differs.
+
+    `differs[i, j]`, shape (documents, documents) in the order of the list; `below[i, j]`, for one tail: i has
+    significantly smaller ranks than j.
+    """
+    documents = [id for group in groups for id in group]
+    size = len(documents)
+    if differs.shape != (size, size):
+        raise ArgumentError(f"differs must have the shape ({size}, {size}) of the list; got {differs.shape}")
+    number = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    earlier = np.tri(size, k=-1, dtype=bool)  # earlier[pivot, other]
+    wrong_order = below & earlier if below is not None else np.zeros_like(earlier)
+    together = (number[:, None] == number) & ~np.eye(size, dtype=bool)
+    actual = earlier | together
+    correct = np.where(earlier, ~wrong_order, ~differs) & ~np.eye(size, dtype=bool)
+    both, either = (actual & correct).sum(axis=1), (actual | correct).sum(axis=1)
+    scores = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+    pivots = tuple(
+        Pivot(
+            documents[k],
+            float(scores[k]),
+            _names(documents, actual[k] & ~correct[k]),
+            _names(documents, correct[k] & ~actual[k]),
+        )
+        for k in range(size - 1)
+    )
+    later = earlier.T
+    return ListConsistency(
+        float(scores[:-1].mean()) if size > 1 else 1.0,
+        pivots,
+        _pairs(documents, later & together & differs),
+        _pairs(documents, later & ~together & ~differs),
+        _pairs(documents, wrong_order.T),
+        _triples(documents, differs, below),
+        int(np.count_nonzero(later & together)),
+    )
+
+
+def _names(documents: list[str], flags: Flags) -> tuple[str, ...]:
+    return tuple(documents[k] for k in np.flatnonzero(flags))
+
+
+def _pairs(documents: list[str], flags: Flags) -> tuple[Pair, ...]:
+    return tuple((documents[i], documents[j]) for i, j in np.argwhere(flags))
+
+
+def _triples(documents: list[str], differs: Flags, below: Flags | None) -> tuple[tuple[str, str, str], ...]:
+    if below is not None:
+        flags = below[:, :, None] & below[None, :, :] & ~below[:, None, :]
+    else:
+        same = ~differs
+        flags = same[:, :, None] & same[None, :, :] & differs[:, None, :]
+        flags &= np.tri(len(documents), k=-1, dtype=bool).T[:, None, :]  # each once: x before z
+    places = np.argwhere(flags)
+    distinct = (places[:, 0] != places[:, 1]) & (places[:, 1] != places[:, 2]) & (places[:, 0] != places[:, 2])
+    return tuple((documents[x], documents[y], documents[z]) for x, y, z in places[distinct])

@@ -1,0 +1,176 @@
+"""From ranks to groups: walk down the arranged list and begin a new group where a candidate differs (paper 004, 4).
+
+A rule says which earlier candidates it must differ from:
+
+  all    from every one in reach: large groups. With two tails this is the original of paper 002
+  any    from at least one in reach: small groups
+  prev   from the one just before it
+
+The scope says what is in reach: `group`, the current group (paper 004), or `list`, everything before it (what paper 002
+says). `prev` looks at one candidate in either scope. A difference is a p-value below alpha, strictly; 0.25 in both.
+One-tailed tests ask whether the earlier candidate has the smaller ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth.arrangement import UNRANKED, Arranged, arrange
+from roslin.truth.correction import CORRECTIONS, corrected_pairs
+from roslin.truth.model import Groups, Truth
+from roslin.truth.rankings import Floats, QueryRankings, as_rankings
+from roslin.truth.ranktests import TESTS, pairwise_less, two_tailed
+
+__all__ = ["RULES", "SCOPES", "SIX_FUNCTIONS", "Grouped", "Method", "group_rankings", "group_starts", "groups_of"]
+
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+# A rule: (differs from the one before, differs from all in reach, differs from any in reach) -> begins a group.
+RULES: dict[str, Callable[[Flags, Flags, Flags], Flags]] = {
+    "all": lambda _prev, every, _any: every,
+    "any": lambda _prev, _every, some: some,
+    "prev": lambda prev, _every, _any: prev,
+}
+# A scope: where what is in reach begins, given where the current group does.
+SCOPES: dict[str, Callable[[Integers], Integers]] = {"group": lambda start: start, "list": np.zeros_like}
+
+
+@dataclass(frozen=True)
+class Method:
+    """How groups are made. Its name is that of paper 004, such as All-2."""
+
+    rule: str = "all"
+    tails: int = 2
+    alpha: float = 0.25
+    scope: str = "group"
+    test: str = "asymptotic"
+    unranked: str = "drop"
+    min_votes: int = 1
+    correction: str | None = None
+
+    def __post_init__(self) -> None:
+        known: tuple[tuple[str, object, Iterable[Any]], ...] = (
+            ("rule", self.rule, RULES),
+            ("scope", self.scope, SCOPES),
+            ("test", self.test, TESTS),
+            ("way to count unranked candidates", self.unranked, UNRANKED),
+            ("correction", self.correction, (None, *CORRECTIONS)),
+        )
+        for kind, name, names in known:
+            if name not in names:
+                raise UnknownNameError(kind, str(name), map(str, names))
+        if self.tails not in (1, 2):
+            raise ArgumentError(f"tails must be 1 or 2; got {self.tails!r}")
+        if not 0 < self.alpha <= 1:
+            raise ArgumentError(f"alpha must be above 0 and at most 1; got {self.alpha!r}")
+        if self.min_votes < 1:
+            raise ArgumentError(f"min_votes must be at least 1; got {self.min_votes!r}")
+
+    @property
+    def name(self) -> str:
+        """As in paper 004: All-2, Any-1, ..."""
+        return f"{self.rule.capitalize()}-{self.tails}"
+
+    def pvalues(self, ranks: Floats) -> Floats:
+        """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order."""
+        less = pairwise_less(ranks, self.test)
+        votes = np.count_nonzero(~np.isnan(ranks), axis=-2)
+        return corrected_pairs(two_tailed(less) if self.tails == 2 else less, self.correction, votes)
+
+
+SIX_FUNCTIONS = tuple(Method(rule, tails) for tails in (2, 1) for rule in ("all", "any", "prev"))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A grouped list: what was arranged, p[i, j] of every pair (i before j), and where each group begins."""
+
+    arranged: Arranged
+    pvalues: Floats
+    starts: tuple[int, ...]
+
+    @property
+    def groups(self) -> Groups:
+        """The documents of each group, in arranged order."""
+        documents = self.arranged.documents
+        return tuple(documents[start:end] for start, end in pairwise((*self.starts, len(documents))))
+
+
+def group_rankings(
+    rows: Iterable[Any],
+    rule: str = "all",
+    tails: int = 2,
+    alpha: float = 0.25,
+    scope: str = "group",
+    *,
+    test: str = "asymptotic",
+    unranked: str = "drop",
+    min_votes: int = 1,
+    correction: str | None = None,
+) -> Truth:
+    """A truth from rows (query, expert, document, rank). `arrangement` and `ranktests` tell the choices.
+
+    A candidate that nobody ranked (or fewer than `min_votes`) is judged not relevant. A query with a single expert
+    cannot be tested: it is one group, and the truth's `notes` say so.
+
+    >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
+    >>> group_rankings(rows)["q"]
+    (('a',), ('b', 'c'))
+    """
+    method = Method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
+    groups, nonrelevant, notes = {}, {}, []
+    for query, said in as_rankings(rows).items():
+        grouped = groups_of(said, method)
+        groups[query] = grouped.groups
+        nonrelevant[query] = grouped.arranged.left_out
+        notes += _notes(query, said, grouped)
+    return Truth(groups, nonrelevant=nonrelevant, name=method.name, notes=notes)
+
+
+def groups_of(rankings: QueryRankings, method: Method) -> Grouped:
+    """The groups of one query, with everything that led to them."""
+    arranged = arrange(rankings, method.unranked, method.min_votes)
+    pvalues = method.pvalues(arranged.ranks)
+    begins = group_starts(pvalues < method.alpha, method)
+    return Grouped(arranged, pvalues, tuple(np.flatnonzero(begins).tolist()))
+
+
+def group_starts(differs: Flags, method: Method) -> Flags:
+    """Where groups begin: (..., n) from differs[..., i, j], i before j. Many lists may be given at once."""
+    size = differs.shape[-1]
+    begins = np.zeros(differs.shape[:-1], dtype=bool)
+    if not size:
+        return begins
+    rule, scope = RULES[method.rule], SCOPES[method.scope]
+    begins[..., 0] = True
+    start = np.zeros(differs.shape[:-2], dtype=np.int64)
+    for pivot in range(1, size):
+        before = differs[..., :pivot, pivot]
+        in_reach = np.arange(pivot) >= scope(start)[..., None]
+        every, some = np.all(before | ~in_reach, axis=-1), np.any(before & in_reach, axis=-1)
+        begins[..., pivot] = rule(before[..., -1], every, some)
+        start = np.where(begins[..., pivot], pivot, start)
+    return begins
+
+
+def _notes(query: str, said: QueryRankings, grouped: Grouped) -> list[str]:
+    notes = []
+    if len(said.experts) == 1:
+        notes.append(f"query {query}: only one expert ({said.experts[0]}); no difference can be tested")
+    if not grouped.arranged.documents:
+        notes.append(f"query {query}: nobody ranked any candidate often enough; its list is empty")
+    medians, means, votes = grouped.arranged.medians, grouped.arranged.means, grouped.arranged.votes
+    same = (medians[1:] == medians[:-1]) & (means[1:] == means[:-1]) & (votes[1:] == votes[:-1])
+    for k in np.flatnonzero(same):
+        first, second = grouped.arranged.documents[k : k + 2]
+        notes.append(f"query {query}: {first} and {second} have the same median, mean and votes; their ids decide")
+    return notes

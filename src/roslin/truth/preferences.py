@@ -1,0 +1,130 @@
+"""Preference votes ("is A or B more similar to the query, or are they the same?") to lists, by segments.
+
+Urbano et al. 2010 (SIGIR workshop on crowdsourcing) asked 10 workers for each pair that a kind of quicksort needed. All
+candidates are one segment. One of them, the pivot, is compared with the rest: what wins by a clear margin goes to a
+segment before it, what loses to one after it, all others stay with it. Each segment goes on with another pivot until
+none is left; segments are the groups. Votes say which pairs were asked, so the sorting can be done again from them: a
+pivot is a candidate whose pairs with all others of its segment were asked, the earliest asked first.
+
+The margin is the lead in votes (for minus against) that counts, 2 by default: in the published lists every pair with a
+lead of 2 or more of 10 has its order. Where the last pair of a segment could have had either as its pivot, which of
+them it was is not recorded: the smaller id is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError
+from roslin.truth.model import Truth
+from roslin.truth.tables import refuse, table_rows
+
+__all__ = ["ANSWERS", "QueryVotes", "Vote", "count_votes", "read_votes", "segment_votes"]
+
+# What a vote may say: for the first, for the second, or for neither.
+ANSWERS = {"a": (1, 0, 0), "b": (0, 1, 0), "s": (0, 0, 1)}
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One answer: a (the first is more similar), b (the second), s (they are the same)."""
+
+    query: str
+    expert: str
+    first: str
+    second: str
+    answer: str
+
+
+@dataclass(frozen=True, eq=False)
+class QueryVotes:
+    """The votes of one query, counted. Shape (documents, documents).
+
+    `wins[i, j]`: votes for i against j. `same[i, j]`: votes that they are the same. `asked[i, j]`: when the pair was
+    first asked, counted from 1; 0 for never.
+    """
+
+    documents: tuple[str, ...]
+    wins: npt.NDArray[np.int64]
+    same: npt.NDArray[np.int64]
+    asked: npt.NDArray[np.int64]
+
+
+def read_votes(path: str | Path) -> list[Vote]:
+    """Votes from a CSV with query, first, second, answer, and expert where known; or as Mechanical Turk exports them.
+
+    An empty answer is no vote. Free text in other columns may be in any encoding.
+    """
+    path = Path(path)
+    votes = []
+    columns = ("query", "first", "second", "answer")
+    for cells, line in table_rows(path, columns, ("expert",), other_encoding="cp1252"):
+        query, first, second, answer = (str(cells[name]).strip() for name in columns)
+        if answer and answer not in ANSWERS:
+            raise refuse("bad answer", expected=f"one of {', '.join(ANSWERS)}", found=answer, file=str(path), line=line)
+        if first == second:
+            reason = "a candidate is compared with itself"
+            raise refuse(reason, expected="two candidates", found=first, file=str(path), line=line)
+        if answer:
+            votes.append(Vote(query, str(cells.get("expert", "")), first, second, answer))
+    if not votes:
+        raise refuse("no votes", expected="at least one row with an answer", found="none", file=str(path))
+    return votes
+
+
+def count_votes(votes: Iterable[Vote]) -> dict[str, QueryVotes]:
+    """The votes of each query, counted."""
+    by_query: dict[str, list[Vote]] = {}
+    for vote in votes:
+        by_query.setdefault(vote.query, []).append(vote)
+    return {query: _count(each) for query, each in by_query.items()}
+
+
+def _count(votes: Sequence[Vote]) -> QueryVotes:
+    documents = tuple(sorted({id for vote in votes for id in (vote.first, vote.second)}))
+    place = {id: k for k, id in enumerate(documents)}
+    wins, same, asked = (np.zeros((len(documents), len(documents)), dtype=np.int64) for _ in range(3))
+    for number, vote in enumerate(votes, start=1):
+        i, j = place[vote.first], place[vote.second]
+        for_first, for_second, for_neither = ANSWERS[vote.answer]
+        wins[i, j] += for_first
+        wins[j, i] += for_second
+        same[i, j] += for_neither
+        same[j, i] += for_neither
+        asked[i, j] = asked[j, i] = asked[i, j] or number
+    return QueryVotes(documents, wins, same, asked)
+
+
+def segment_votes(votes: Iterable[Vote], margin: int = 2) -> Truth:
+    """A truth by segmented comparison. `margin`: the lead in votes from which one candidate counts as more similar."""
+    if margin < 1:
+        raise ArgumentError(f"margin must be at least 1; got {margin}")
+    groups = {}
+    for query, counted in count_votes(votes).items():
+        found = _split(list(range(len(counted.documents))), counted, margin, frozenset())
+        groups[query] = [[counted.documents[k] for k in segment] for segment in found]
+    return Truth(groups, name="segments")
+
+
+def _split(segment: list[int], votes: QueryVotes, margin: int, used: frozenset[int]) -> list[list[int]]:
+    pivot = _pivot(segment, votes, used)
+    if pivot is None:
+        return [segment] if segment else []
+    lead = votes.wins[:, pivot] - votes.wins[pivot]
+    before = [k for k in segment if lead[k] >= margin]
+    after = [k for k in segment if lead[k] <= -margin]
+    beside = [k for k in segment if abs(lead[k]) < margin]
+    used |= {pivot}
+    return [found for part in (before, beside, after) for found in _split(part, votes, margin, used)]
+
+
+def _pivot(segment: list[int], votes: QueryVotes, used: frozenset[int]) -> int | None:
+    """The candidate, not a pivot before, whose pairs with all others of the segment were asked the earliest."""
+    asked = {k: [votes.asked[k, other] for other in segment if other != k] for k in segment if k not in used}
+    able = {k: max(when) for k, when in asked.items() if when and min(when) > 0}
+    return min(able, key=lambda k: (able[k], k)) if able else None

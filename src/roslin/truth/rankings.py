@@ -1,0 +1,244 @@
+"""What experts said: for every query, who gave which rank to which candidate (paper 002, sections 3.2.3 and 3.3.1).
+
+Rank 1 is the most similar. A candidate that an expert left out has no rank from them. Ranks of one query are a table of
+shape (experts, documents) with NaN where there is none. Read from
+
+  CSV   a header with query, expert, document, rank; an empty rank is a candidate that was shown and left out
+  JSON  a list of such rows as objects, or {query: {expert: {document: rank or null}}},
+        or {query: {expert: [document, [tied, tied], ...]}}, the most similar first
+
+In files one whole rank given to two documents of a query is taken for a slip of the pen and refused, unless ties are
+asked for; a tie may always be written with the mean of its places (1, 2.5, 2.5, 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth.tables import frame_rows, number, read_json, refuse, table_rows
+
+__all__ = ["QueryRankings", "Rankings", "as_rankings", "read_rankings", "write_rankings"]
+
+Floats = npt.NDArray[np.float64]
+_COLUMNS = ("query", "expert", "document", "rank")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRankings:
+    """The ranks of one query: `ranks[expert, document]`, NaN where the expert left the document out."""
+
+    query: str
+    experts: tuple[str, ...]
+    documents: tuple[str, ...]
+    ranks: Floats
+
+    def column(self, document: str) -> Floats:
+        """The ranks that this document got, of those who ranked it."""
+        if document not in self.documents:
+            raise UnknownNameError(f"document of query {self.query!r}", document, self.documents)
+        ranks = self.ranks[:, self.documents.index(document)]
+        return ranks[~np.isnan(ranks)]
+
+
+class Rankings(Mapping[str, QueryRankings]):
+    """Maps a query to its ranks. A value: nothing changes it.
+
+    >>> said = as_rankings([("q", "ann", "a", 1), ("q", "ann", "b", 2), ("q", "bob", "a", 1), ("q", "bob", "b", None)])
+    >>> said["q"].ranks
+    array([[ 1.,  2.],
+           [ 1., nan]])
+    """
+
+    def __init__(self, queries: Iterable[QueryRankings], name: str = ""):
+        self.name = name
+        self._queries = {each.query: each for each in queries}
+
+    def __getitem__(self, query: str) -> QueryRankings:
+        return self._queries[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __repr__(self) -> str:
+        return f"Rankings({self.name!r}, {len(self)} queries, {len(self.experts)} experts)"
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Everybody who was shown something, in the order of the rows."""
+        return tuple(dict.fromkeys(expert for each in self.values() for expert in each.experts))
+
+    def rows(self) -> Iterator[tuple[str, str, str, float | None]]:
+        """(query, expert, document, rank), with None for a candidate that was left out."""
+        for query, each in self.items():
+            for e, expert in enumerate(each.experts):
+                for d, document in enumerate(each.documents):
+                    rank = each.ranks[e, d]
+                    yield query, expert, document, None if np.isnan(rank) else float(rank)
+
+    def only(self, queries: Sequence[str]) -> Rankings:
+        """Only these queries; one that nobody was asked is an error that lists those there are."""
+        for query in queries:
+            if query not in self:
+                raise UnknownNameError("query", query, self)
+        return Rankings([self[query] for query in dict.fromkeys(queries)], self.name)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+class _Places:
+    """Judgements as they come, and where each stands: in a line of a file, or in a row or judgement that is counted."""
+
+    def __init__(self, file: str = "", unit: str = "row", *, ties: bool = True, queries: Sequence[str] | None = None):
+        self.file, self.unit, self.ties, self.queries = file, unit, ties, queries
+        self._given: dict[tuple[str, str, str], int] = {}
+        self._ranks: dict[tuple[str, str, float], tuple[str, int]] = {}
+        self.found: dict[str, dict[str, dict[str, float]]] = {}
+
+    def at(self, number: int) -> dict[str, Any]:
+        """The place of a judgement, as `refuse` takes it."""
+        if self.unit == "line":
+            return {"file": self.file, "line": number}
+        return {"file": ", ".join(part for part in (self.file, f"{self.unit} {number}") if part)}
+
+    def take(self, row: Sequence[Any], line: int) -> None:
+        """Check one judgement and keep it."""
+        query, expert, document = (
+            _named(value, name, self.at(line)) for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
+        )
+        if self.queries is not None and query not in self.queries:
+            known = ", ".join(self.queries)
+            raise refuse("unknown query", expected=f"one of {known}", found=query, **self.at(line))
+        before = self._given.setdefault((query, expert, document), line)
+        if before != line:
+            reason = f"expert {expert} judges {document} again for query {query} (first in {self.unit} {before})"
+            raise refuse(reason, expected="one rank", **self.at(line))
+        value = _rank(row[3], self.at(line))
+        self.found.setdefault(query, {}).setdefault(expert, {})[document] = value
+        if not self.ties and value == int(value if value == value else -1):
+            self._refuse_twice(query, expert, document, value, line)
+
+    def _refuse_twice(self, query: str, expert: str, document: str, rank: float, line: int) -> None:
+        other, before = self._ranks.setdefault((query, expert, rank), (document, line))
+        if other != document:
+            reason = f"expert {expert} gives rank {rank:g} twice for query {query} ({other} in {self.unit} {before})"
+            raise refuse(reason, expected="another rank (or say that ties are meant)", found=document, **self.at(line))
+
+    def rankings(self, name: str) -> Rankings:
+        """All judgements as tables."""
+        tables = []
+        for query, experts in self.found.items():
+            documents = tuple(dict.fromkeys(id for each in experts.values() for id in each))
+            ranks = np.array([[each.get(id, np.nan) for id in documents] for each in experts.values()])
+            tables.append(QueryRankings(query, tuple(experts), documents, ranks.reshape(len(experts), len(documents))))
+        return Rankings(tables, name)
+
+
+def _named(value: Any, what: str, place: dict[str, Any]) -> str:
+    text = "" if value is None or value != value else str(value).strip()
+    if not text:
+        raise refuse(f"no {what}", expected="a name", found="nothing", **place)
+    return text
+
+
+def _rank(value: Any, place: dict[str, Any]) -> float:
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+        return float("nan")
+    rank = number(value, "rank", **place)
+    if not 1 <= rank < float("inf"):
+        expected = "1 (the most similar) or more, or nothing"
+        raise refuse("bad rank", expected=expected, found=str(value), **place)
+    return rank
+
+
+def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Rankings:
+    """Rankings from rows (query, expert, document, rank), or from a data frame with these columns."""
+    if isinstance(rows, Rankings):
+        return rows
+    places = _Places(ties=ties)
+    if hasattr(rows, "columns"):
+        for cells, line in frame_rows(rows, _COLUMNS):
+            places.take([cells[name] for name in _COLUMNS], line)
+        return places.rankings("")
+    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
+        expected = "rows (query, expert, document, rank)"
+        raise ArgumentError(f"rankings must be {expected}; got {type(rows).__name__} (for a file: read_rankings)")
+    for line, row in enumerate(rows, start=1):
+        if isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or len(row) != len(_COLUMNS):
+            raise refuse("broken row", expected="(query, expert, document, rank)", found=repr(row), **places.at(line))
+        places.take(row, line)
+    return places.rankings("")
+
+
+def read_rankings(path: str | Path, *, ties: bool = False, queries: Sequence[str] | None = None) -> Rankings:
+    """Rankings from a CSV or JSON file. `queries`: only these may occur. `ties`: one rank may be given twice."""
+    path = Path(path)
+    is_json = path.suffix == ".json"
+    places = _Places(str(path), "judgement" if is_json else "line", ties=ties, queries=queries)
+    if is_json:
+        _take_json(read_json(path), places)
+    else:
+        for cells, line in table_rows(path, _COLUMNS):
+            places.take([cells[name] for name in _COLUMNS], line)
+    if not places.found:
+        raise refuse("no rankings", expected="at least one row", found="none", file=str(path))
+    return places.rankings(path.stem)
+
+
+def _take_json(value: Any, places: _Places) -> None:
+    """Lines of JSON are not kept by its reader; judgements are counted in their place."""
+    if isinstance(value, list):
+        for line, row in enumerate(value, start=1):
+            if not isinstance(row, dict) or set(_COLUMNS) - {"rank"} - set(row):
+                raise refuse("broken row", expected="an object with " + ", ".join(_COLUMNS), **places.at(line))
+            places.take([row.get(name) for name in _COLUMNS], line)
+        return
+    if not isinstance(value, dict):
+        expected = "a list of rows, or an object {query: {expert: ranks}}"
+        raise refuse("not rankings", expected=expected, found=type(value).__name__, file=places.file)
+    line = 0
+    for query, experts in value.items():
+        if not isinstance(experts, dict):
+            expected = "an object {expert: ranks}"
+            raise refuse(f"query {query}", expected=expected, found=type(experts).__name__, file=places.file)
+        for expert, said in experts.items():
+            for document, rank in _said(said, f"query {query}, expert {expert}", places.file):
+                line += 1
+                places.take((query, expert, document, rank), line)
+
+
+def _said(said: Any, where: str, file: str) -> Iterator[tuple[str, Any]]:
+    """What one expert said of one query: ranks by document, or documents in order with ties in lists."""
+    if isinstance(said, dict):
+        yield from said.items()
+        return
+    if not isinstance(said, list):
+        expected = "an object {document: rank} or a list of documents"
+        raise refuse(where, expected=expected, found=type(said).__name__, file=file)
+    placed = 0
+    for entry in said:
+        tied = entry if isinstance(entry, list) else [entry]
+        for document in tied:
+            yield document, placed + (len(tied) + 1) / 2
+        placed += len(tied)
+
+
+def write_rankings(rankings: Rankings, path: str | Path) -> None:
+    """Write rankings as CSV, a row for every expert and candidate; an empty rank is a candidate left out."""
+    import csv
+
+    with Path(path).open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for query, expert, document, rank in rankings.rows():
+            writer.writerow([query, expert, document, "" if rank is None else f"{rank:g}"])

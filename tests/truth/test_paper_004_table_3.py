@@ -1,0 +1,27 @@
+"""Table 3 of paper 004 by its command: the real lists, and the findings on simulated experts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL = Path(__file__).parents[2] / "tools" / "paper_004_table_3.py"
+
+
+def test_the_command_finds_what_the_paper_found(data_folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, TOOL, "--studies", "20"],
+        env={**os.environ, "ROSLIN_DATA": str(data_folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {line.split()[0]: list(map(float, line.split()[1:3])) for line in done.stdout.splitlines()[2:8]}
+    assert rows["All-2"] == [3.752, 3.752]
+    assert all(abs(paper - real) <= 0.2 for paper, real in rows.values())
+    assert len(rows) == 6
+    assert "yes  real lists: incipits per group within 0.2 of the paper for all six" in done.stdout
+    assert "NO" not in done.stdout
