@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pty
@@ -357,3 +358,10 @@ def test_errors_keep_their_parts_between_processes() -> None:
         assert isinstance(again, RoslinError)
         assert str(again) == str(error)
     assert str(errors.Problem("r", "e", "f", 3, 2, "file", "rec")) == "file:2, rec, column 3: r; expected e; found f"
+
+
+def test_the_command_and_python_search_with_the_same_matcher() -> None:
+    from roslin.cli.search import search_command
+    from roslin.search.engine import DEFAULT_MATCHER
+
+    assert inspect.signature(search_command).parameters["matcher"].default == DEFAULT_MATCHER

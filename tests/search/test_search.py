@@ -30,7 +30,7 @@ def test_the_list_is_what_sorting_everything_gives(starter: Collection) -> None:
     tunes = list(starter)
     for query in tunes[::40]:
         for k in (1, 7, 50, 1000):
-            run = starter.search(query, k=k)
+            run = starter.search(query, "dp", k=k)
             distances = [float(d) for d in starter_distances(query, tunes)]
             expected = sorted(zip(distances, [str(tune.id) for tune in tunes], strict=True))[:k]
             assert [(hit.distance, hit.id) for hit in run] == expected
@@ -52,10 +52,10 @@ def test_ties_are_broken_by_id(tmp_path: Path) -> None:
 
 def test_search_within_a_selection(starter: Collection) -> None:
     selection = starter.filter(pitch_range(12, 15), contains("unison, unison"))
-    run = starter.search(demo_query(), k=10_000, within=selection)
+    run = starter.search(demo_query(), "dp", k=10_000, within=selection)
     assert sorted(run.ids) == sorted(selection.ids)
     assert len(run) == len(selection) > 3
-    everything = {hit.id: hit.distance for hit in starter.search(demo_query(), k=10_000)}
+    everything = {hit.id: hit.distance for hit in starter.search(demo_query(), "dp", k=10_000)}
     assert all(everything[hit.id] == hit.distance for hit in run)
 
 
