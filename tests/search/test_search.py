@@ -103,6 +103,6 @@ def test_variants_rank_high(starter: Collection) -> None:
             nearest[query].append(document)
     found = 0
     for query, documents in nearest.items():
-        ids = starter.search(starter[query], k=10, exclude=(query,)).ids
+        ids = starter.search(starter[query], "dp", k=10, exclude=(query,)).ids
         found += sum(document in ids for document in documents)
     assert found / sum(map(len, nearest.values())) > 0.9

@@ -18,7 +18,7 @@ from roslin.errors import ArgumentError, MelodyError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, pack
 
-__all__ = ["MATCHERS", "Distances", "Matcher", "matcher", "matchers", "register"]
+__all__ = ["MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register"]
 
 Distances = npt.NDArray[np.float64]
 
@@ -33,10 +33,7 @@ class Matcher(ABC):
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection."""
-        if not isinstance(query, Melody):
-            raise ArgumentError(f"the query must be a Melody; got {type(query).__name__}; read text with roslin.load")
-        if not np.any(~query.notes["is_grace"]):
-            raise MelodyError("the query has no notes; expected at least one that is not a grace note")
+        check_query(query)
         return self._distances(query, pack(candidates))
 
     @property
@@ -50,6 +47,14 @@ class Matcher(ABC):
     def __repr__(self) -> str:
         changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
         return self.name + (f"({', '.join(changed)})" if changed else "")
+
+
+def check_query(query: Melody) -> None:
+    """Refuse what no matcher can look for."""
+    if not isinstance(query, Melody):
+        raise ArgumentError(f"the query must be a Melody; got {type(query).__name__}; read text with roslin.load")
+    if not np.any(~query.notes["is_grace"]):
+        raise MelodyError("the query has no notes; expected at least one that is not a grace note")
 
 
 MATCHERS: dict[str, type[Matcher]] = {}

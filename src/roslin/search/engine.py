@@ -17,6 +17,7 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import EMD, TWV, Matcher, matcher
+from roslin.matchers.base import check_query
 from roslin.melody import Melody
 from roslin.search.index import open_index
 from roslin.search.run import Hit, Run
@@ -56,6 +57,7 @@ def search(
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
     if radius is not None and not radius >= 0:
         raise ArgumentError(f"radius must be a number, at least 0; got {radius!r}")
+    check_query(query)
     chosen = matcher(matcher_name)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
     with Work(threads, seconds, progress) as work:
