@@ -1,8 +1,10 @@
-"""How long `roslin --help` takes on a warm machine, beside an interpreter that does nothing.
+"""How long a command takes on a warm machine, beside an interpreter that does nothing.
 
     .venv/bin/python benchmarks/startup.py
 
-The target is under 0.3 s; tests/cli checks what makes it so, that nothing heavy is imported.
+`roslin --help`: under 0.3 s; tests/cli checks what makes it so, that nothing heavy is imported. The second search in
+the starter collection, from a new process: under a second; the first may compile. The clock counts, so nothing else
+should run.
 """
 
 from __future__ import annotations
@@ -10,21 +12,35 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-TARGET_SECONDS = 0.3
+from roslin import Collection
+from roslin.starter import tunes_path
+
+HELP_SECONDS = 0.3
+SEARCH_SECONDS = 1.0
 ROUNDS = 15
 
 
 def main() -> int:
-    """Print both medians; exit code 1 when the target is missed."""
+    """Print the medians; exit code 1 when a target is missed."""
     nothing = _seconds([sys.executable, "-c", "pass"])
-    answer = _seconds([sys.executable, "-m", "roslin", "--help"])
-    sys.stdout.write(
-        f"python -c pass: {nothing:.3f} s\nroslin --help:  {answer:.3f} s, {answer / nothing:.1f} times that "
-        f"(target: under {TARGET_SECONDS} s)\n"
-    )
-    return int(answer >= TARGET_SECONDS)
+    print(f"python -c pass: {nothing:.3f} s")
+    is_missed = False
+    with tempfile.TemporaryDirectory() as folder:
+        collection = f"{folder}/starter.roslin"
+        Collection.build([tunes_path()], collection).close()
+        commands = [("--help", ["--help"], HELP_SECONDS)]
+        for name in ("twv", "emd", "dp"):
+            search = ["search", collection, "--id", "roslin-castle", "--matcher", name]
+            subprocess.run([sys.executable, "-m", "roslin", *search], stdout=subprocess.DEVNULL, check=True)
+            commands.append((f"search --matcher {name}", search, SEARCH_SECONDS))
+        for name, arguments, target in commands:
+            seconds = _seconds([sys.executable, "-m", "roslin", *arguments])
+            is_missed |= seconds >= target
+            print(f"roslin {name}: {seconds:.3f} s, {seconds / nothing:.1f} times that (target: under {target} s)")
+    return int(is_missed)
 
 
 def _seconds(command: list[str]) -> float:
