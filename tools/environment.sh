@@ -23,7 +23,8 @@ newest_python() {
 
 if command -v uv >/dev/null; then
     [ -x .venv/bin/python ] || uv venv --quiet --python "${PYTHON:->=3.11}" .venv
-    uv pip install --quiet --python .venv/bin/python --constraint requirements.lock --editable "$package"
+    # Compiled at once, as pip does: commands start in a fraction of the time.
+    uv pip install --quiet --compile-bytecode --python .venv/bin/python --constraint requirements.lock --editable "$package"
 else
     python=$(newest_python)
     [ -x .venv/bin/python ] || "$python" -m venv .venv
