@@ -325,3 +325,13 @@ def test_segments_share_the_query_s_unit_of_time() -> None:
 def test_bad_parameters(text: str, message: str) -> None:
     with pytest.raises((ArgumentError, UnknownNameError), match=message.replace("(", r"\(")):
         matcher(text)
+
+
+def test_a_semitone_weighs_the_same_in_the_tonal_ground_distance_of_segments_and_of_the_whole() -> None:
+    query, other = CASTLE, Melody(CASTLE.notes[1:])
+    for semitone in (0.5, 2.0):
+        whole = matcher(f"emd(ground='tonal', semitone={semitone})").distances(query, [other])
+        single = matcher(f"twv(ground='tonal', semitone={semitone}, segment=200, radius=50.0)").distances(
+            query, [other]
+        )
+        assert single == pytest.approx(whole)

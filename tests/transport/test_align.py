@@ -129,7 +129,8 @@ def test_many_documents_are_the_same_as_one_by_one() -> None:
         query.time_unit, query.pitch_unit, np.array(setting.tempos), True, 2.0, 0, 5.0, np.zeros(1, np.int64),
     )  # fmt: skip
     for row, number in zip(found.tolist(), numbers.tolist(), strict=True):
-        assert tuple(row) == align_document(*arguments(query, Document.of(points, number, setting), setting, 5.0))
+        assert tuple(row[:4]) == align_document(*arguments(query, Document.of(points, number, setting), setting, 5.0))
+        assert row[4] >= 1, "at least one EMD"
     assert found[2, 0] == pytest.approx(0, abs=1e-12)
 
 

@@ -53,7 +53,7 @@ from roslin.transport.align import (
     missing_cost,
     unit_of,
 )
-from roslin.transport.ground import find_key, tonal_table
+from roslin.transport.ground import Key, find_key, tonal_table
 
 __all__ = ["TWV", "Chain"]
 
@@ -194,7 +194,7 @@ class TWV(Transport):
         return chain_sums(
             queries.time, queries.pitch, queries.weight, queries.offsets, units, cut.first, cut.end, cut.offsets,
             documents.time, documents.pitch, documents.weight, documents.offsets, expected,
-            np.empty((0, 0), np.bool_) if possible is None else possible, setting.semitone, np.array(setting.tempos),
+            np.empty((0, 0), np.bool_) if possible is None else possible, setting.pitch_scale, np.array(setting.tempos),
             setting.scales_weights, missing_cost(setting), ground_code(setting), tables, keys,
             self.radius, self.tolerance, self.apart, self.agree,
         )  # fmt: skip
@@ -237,7 +237,7 @@ class TWV(Transport):
 
             found, count = matches(
                 query.time, query.pitch, query.weight, cut.first, cut.end, np.ones(len(cut.first), np.bool_), unit,
-                whole.time, whole.pitch, whole.weight, setting.semitone, np.array(setting.tempos),
+                whole.time, whole.pitch, whole.weight, setting.pitch_scale, np.array(setting.tempos),
                 setting.scales_weights, missing_cost(setting), ground_code(setting), whole.table,
                 self.radius, np.empty((16, 6)),
             )  # fmt: skip
@@ -269,7 +269,8 @@ def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:
     """(tables, keys): the tables of the tonal ground distance in all keys, and which of them each document needs."""
     if setting.ground != "tonal":
         return np.empty((1, 0, 0)), np.zeros(len(documents), dtype=np.int64)
-    keys = [find_key(part.pitch, part.weight) for part in (_one_of(documents, k) for k in range(len(documents)))]
+    parts = (_one_of(documents, k) for k in range(len(documents)))
+    keys = [find_key(part.pitch, part.weight) if len(part.pitch) else Key(0, False) for part in parts]
     different = sorted(set(keys), key=lambda key: (key.is_minor, key.tonic))
-    tables = np.array([tonal_table(key) for key in different]).reshape(-1, 128, 128)
+    tables = np.array([tonal_table(key) * setting.semitone for key in different]).reshape(-1, 128, 128)
     return tables, np.array([different.index(key) for key in keys], dtype=np.int64)

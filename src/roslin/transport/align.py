@@ -86,6 +86,11 @@ class Setting:
             raise ArgumentError(f"the tonal ground distance needs pitch 'semitone'; got {self.pitch!r}")
 
     @property
+    def pitch_scale(self) -> float:
+        """What pitches are multiplied with. A tonal table is looked up with plain pitches: the scale is in the table."""
+        return 1.0 if self.ground == "tonal" else self.semitone
+
+    @property
     def scales_weights(self) -> bool:
         """Whether weights are lengths of time."""
         return self.weight in _LENGTHS
@@ -119,8 +124,7 @@ class Query:
         length = unit or unit_of(points, setting)
         order = np.argsort(-weight, kind="stable").astype(np.int64)
         start = float(time[0])
-        # Pitches look up a tonal table as they are; the scale is in the table.
-        scale = 1.0 if setting.ground == "tonal" else setting.semitone
+        scale = setting.pitch_scale
         return cls((time - start) / length, points.pitch[rows] * scale, weight, order, 1.0 / length, scale, start)
 
 
