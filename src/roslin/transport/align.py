@@ -87,7 +87,7 @@ class Setting:
 
     @property
     def pitch_scale(self) -> float:
-        """What pitches are multiplied with. A tonal table is looked up with plain pitches: the scale is in the table."""
+        """What pitches are multiplied with. A tonal table takes plain pitches: the scale is in the table."""
         return 1.0 if self.ground == "tonal" else self.semitone
 
     @property
