@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/search.py                       all cases; half an hour
     .venv/bin/python benchmarks/search.py --queries 15 --quick  fewer queries, without brute force, threads and growth
+    .venv/bin/python benchmarks/search.py --only "segment, one" some of the cases
 
 Queries are melodies of the collection, always the same ones, each left out of its own result. For whole melodies and
 for segments of seven notes, at one tempo and at five, the 10 and the 50 nearest: CPU time of a search (median, p90,
@@ -75,6 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fragments", type=Path, nargs="?", default=FRAGMENTS)
     parser.add_argument("--queries", type=int, default=50)
+    parser.add_argument("--only", default="", help="only cases whose name has this in it, such as 'segment, one'")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     packed = _packed(arguments.fragments)
@@ -85,7 +87,7 @@ def main() -> int:
     reading = min(_reading(index) for _ in range(7))
     print(f"reading the index once: {1e3 * reading:.1f} ms", flush=True)
     numbers = np.sort(np.random.default_rng(SEED).choice(len(index), arguments.queries, replace=False))
-    for case in CASES:
+    for case in (case for case in CASES if arguments.only in case.name):
         _case(case, numbers, packed, index, reading, arguments.quick)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
     return 0
