@@ -61,7 +61,9 @@ def test_a_new_state_has_a_new_index_and_the_old_one_goes(folder: Path) -> None:
         assert len(open_index(collection)) == len(collection)
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut off", "other version", "nonsense"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "cut off", "other version", "nonsense", "changed offsets", "changed times"]
+)
 def test_a_damaged_or_older_index_is_made_again(folder: Path, damage: str) -> None:
     with Collection(folder) as collection:
         expected = open_index(collection)
@@ -74,7 +76,10 @@ def test_a_damaged_or_older_index_is_made_again(folder: Path, damage: str) -> No
         "cut off": whole[:-1],
         "other version": whole.replace(b"index 1", b"index 0"),
         "nonsense": b"x" * len(whole),
+        "changed offsets": whole.replace(expected.offsets[:3].tobytes(), b"\xff" * 24),
+        "changed times": whole.replace(expected.times.tobytes(), (-expected.times).tobytes()),
     }
+    assert contents[damage] != whole
     path.write_bytes(contents[damage])
     with Collection(folder) as collection:
         assert same(open_index(collection), expected)

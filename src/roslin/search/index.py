@@ -187,4 +187,17 @@ def _read(path: Path, melodies: int) -> Index | None:
     for name, first, length in layout[:-1]:
         dtype = np.dtype(_DTYPES[name])
         arrays[name] = np.asarray(whole[first : first + length * dtype.itemsize]).view(dtype)
-    return Index(**arrays)
+    index = Index(**arrays)
+    return index if _is_safe(index) else None
+
+
+def _is_safe(index: Index) -> bool:
+    """Whether a kernel that trusts these numbers stays inside its arrays, even if a disk has changed some of them."""
+    return bool(
+        index.offsets[0] == 0
+        and index.offsets[-1] == len(index.times)
+        and (index.offsets[1:] >= index.offsets[:-1]).all()
+        and index.times.min(initial=0) >= 0
+        and index.pitches.min(initial=0) >= 0
+        and index.lows.min(initial=0) >= 0
+    )
