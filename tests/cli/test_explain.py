@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,14 @@ def test_bad_usage(starter: Path, arguments: list[str], message: str) -> None:
     error = roslin("explain", starter, *arguments, code=2).stderr
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_reader_that_stops_reading_loses_no_file(starter: Path, tmp_path: Path) -> None:
+    picture, run = tmp_path / "flow.svg", tmp_path / "found.run"
+    command = (
+        f"{sys.executable} -m roslin explain {starter} roslin-castle-2 --id roslin-castle --svg {picture} | true; "
+        f"{sys.executable} -m roslin search {starter} --id roslin-castle --matcher dp -k 200 --run {run} | true"
+    )
+    subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert picture.read_text("utf-8").startswith("<svg")
+    assert len(run.read_text("utf-8").splitlines()) == 200

@@ -47,10 +47,6 @@ def explain_command(
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
         explanation = explain(query, opened[candidate], matcher)
-    if format is Format.json:
-        typer.echo(json.dumps(_as_json(explanation), ensure_ascii=False, indent=1))
-    else:
-        _print(explanation, format)
     if svg is not None:
         from roslin.report.flow import flow_svg
 
@@ -63,6 +59,11 @@ def explain_command(
 
         html.write_text(explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."), "utf-8")
         remark(f"page written to {html}")
+    # Last: whoever reads may stop reading, and the files are to be there all the same.
+    if format is Format.json:
+        typer.echo(json.dumps(_as_json(explanation), ensure_ascii=False, indent=1))
+    else:
+        _print(explanation, format)
 
 
 def _print(explanation: Explanation, format: Format) -> None:

@@ -51,12 +51,13 @@ def search_command(
             run = opened.search(
                 query, matcher, k, exclude=itself, radius=radius, threads=threads, seconds=seconds, progress=progress
             )
-        print_run(opened, run, format)
         if html is not None:
             write_page(opened, query, run, html)
             remark(f"page written to {html}")
-    if run_file is not None:
-        run_file.write_text(run.to_trec(), encoding="utf-8")
+        if run_file is not None:
+            run_file.write_text(run.to_trec(), encoding="utf-8")
+        # Last: whoever reads may stop reading, and the files are to be there all the same.
+        print_run(opened, run, format)
 
 
 def chosen_query(
