@@ -11,9 +11,34 @@ from types import ModuleType
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
 from roslin.matchers.dp import DP
 from roslin.matchers.emd import EMD
+from roslin.matchers.fm import FM
+from roslin.matchers.fm_parts import DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
+from roslin.matchers.lcts import LCTS
+from roslin.matchers.shapeh import ShapeH
+from roslin.matchers.shapetime import ShapeTime
+from roslin.matchers.time import Time
 from roslin.matchers.twv import TWV
 
-__all__ = ["DP", "EMD", "MATCHERS", "TWV", "Matcher", "matcher", "matchers"]
+__all__ = [
+    "DP",
+    "DiffEd",
+    "EMD",
+    "FM",
+    "HarmCore",
+    "LCTS",
+    "MATCHERS",
+    "Matcher",
+    "NGrSumCo",
+    "NgrUkkon",
+    "RawEd",
+    "RhytFuzz",
+    "ShapeH",
+    "ShapeTime",
+    "TWV",
+    "Time",
+    "matcher",
+    "matchers",
+]
 
 
 class _CallablePackage(ModuleType):
