@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from roslin.matchers.alignment import Alignment
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
 from roslin.matchers.dp import DP
 from roslin.matchers.emd import EMD
 from roslin.matchers.fm import FM
 from roslin.matchers.fm_parts import DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
 from roslin.matchers.lcts import LCTS
+from roslin.matchers.mongeau_sankoff import MongeauSankoff
 from roslin.matchers.shapeh import ShapeH
 from roslin.matchers.shapetime import ShapeTime
 from roslin.matchers.time import Time
@@ -21,20 +23,22 @@ from roslin.matchers.twv import TWV
 
 __all__ = [
     "DP",
-    "DiffEd",
     "EMD",
     "FM",
-    "HarmCore",
     "LCTS",
     "MATCHERS",
+    "TWV",
+    "Alignment",
+    "DiffEd",
+    "HarmCore",
     "Matcher",
+    "MongeauSankoff",
     "NGrSumCo",
     "NgrUkkon",
     "RawEd",
     "RhytFuzz",
     "ShapeH",
     "ShapeTime",
-    "TWV",
     "Time",
     "matcher",
     "matchers",

@@ -48,7 +48,7 @@ def _share(distance: int, m: int, n: int) -> float:
     return distance / max(m, n) if max(m, n) > 0 else 0.0
 
 
-# -- n-grams of intervals -----------------------------------------------------------------------------------------------
+# -- n-grams of intervals ---------------------------------------------------------------------------------------------
 
 
 @nb.njit(cache=True, nogil=True)
@@ -106,7 +106,7 @@ def shared_grams(
     return common, both, grams, max(len(query) - length, 0)
 
 
-# -- strings ------------------------------------------------------------------------------------------------------------
+# -- strings ----------------------------------------------------------------------------------------------------------
 
 
 @nb.njit(cache=True, nogil=True)
@@ -136,7 +136,7 @@ def _twice_the_median(values: Pitches, room: Numbers) -> int:
     for i in range(n):
         room[i] = values[i]
     ordered = np.sort(room[:n])
-    return ordered[(n - 1) // 2] + ordered[n // 2]
+    return int(ordered[(n - 1) // 2] + ordered[n // 2])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -146,7 +146,7 @@ def pitch_distances(query: Pitches, pitch: Pitches, offsets: Numbers, lowest: in
     Transpositions go from `lowest` to `highest`; the difference of the medians is one more.
     """
     m = len(query)
-    bottom, span = np.int64(query.min()), np.int64(query.max() - query.min())
+    bottom, span = int(query.min()), int(query.max() - query.min())
     masks = masks_of(query.astype(np.int64) - bottom, span + 1)
     up, down = np.empty(masks.shape[1], np.uint64), np.empty(masks.shape[1], np.uint64)
     room = np.empty(max(_longest(offsets), m), np.int64)
@@ -158,7 +158,7 @@ def pitch_distances(query: Pitches, pitch: Pitches, offsets: Numbers, lowest: in
         n = len(notes)
         if n == 0:
             continue
-        low = np.int64(notes.min())
+        low = int(notes.min())
         between = (_twice_the_median(notes, room) - 2 * low - median) // 2
         best = max(m, n)
         for step in range(lowest, highest + 2):
@@ -173,12 +173,12 @@ def pitch_distances(query: Pitches, pitch: Pitches, offsets: Numbers, lowest: in
     return distances
 
 
-# -- rhythm -------------------------------------------------------------------------------------------------------------
+# -- rhythm -----------------------------------------------------------------------------------------------------------
 
 
 @nb.njit(cache=True, nogil=True)
 def rhythm_classes(onsets: Numbers, beat: float, room: Numbers, classes: Numbers) -> int:
-    """Times between onsets as classes, 0 (much shorter than a beat) to 4; how many there are. A beat of 0: the median."""
+    """Times between onsets as classes, 0 (much shorter than a beat) to 4; how many there are. Beat 0: the median."""
     n = max(len(onsets) - 1, 0)
     for j in range(n):
         room[j] = onsets[j + 1] - onsets[j]
@@ -205,7 +205,7 @@ def rhythm_distances(query: Numbers, onsets: Numbers, offsets: Numbers, beat: fl
     return distances
 
 
-# -- harmony ------------------------------------------------------------------------------------------------------------
+# -- harmony ----------------------------------------------------------------------------------------------------------
 
 
 @nb.njit(cache=True, nogil=True)
@@ -226,7 +226,7 @@ def _key(agreement: Numbers, first: int) -> int:
 
 @nb.njit(cache=True, nogil=True)
 def bar_keys(onsets: Numbers, pitches: Pitches, lines: Numbers, profiles: Numbers, keys: Numbers) -> int:
-    """One key for each bar in which a note starts; how many there are. `profiles[c]` is what class c adds to 24 keys."""
+    """One key for each bar in which a note starts; how many there are. `profiles[c]`: what class c adds to 24 keys."""
     agreement = np.zeros(_KEYS, np.int64)
     bars, line, bar, first = 0, 0, np.int64(-1), 0
     for note in range(len(onsets)):

@@ -74,6 +74,7 @@ def shape_scores(
     match: Array,
     gap: Array,
     query_class: Numbers,
+    classes_needed: Numbers,
     mismatch: Array,
     floor: float,
     takes_best: bool,
@@ -84,7 +85,7 @@ def shape_scores(
     columns, best = np.empty((m + 1, LANES)), np.empty(LANES)
     diagonal, gap_here = np.empty(LANES), np.empty(LANES)
     code_here = np.empty(LANES, np.int64)
-    class_here, needed = np.empty(LANES, np.int64), np.unique(query_class)
+    class_here = np.empty(LANES, np.int64)
     mismatch_here = np.empty((len(mismatch), LANES))
     for block in range(blocks):
         _start(columns, best, gap, floor)
@@ -94,7 +95,7 @@ def shape_scores(
                 code_here[lane] = code
                 gap_here[lane] = gap_of_code[code]
                 class_here[lane] = class_of_code[code]
-            for c in needed:
+            for c in classes_needed:
                 for lane in range(LANES):
                     mismatch_here[c, lane] = mismatch[c, class_here[lane]]
             for lane in range(LANES):
@@ -131,7 +132,7 @@ def _variation(x: float, y: float, z: float) -> float:
     half, third = 0.5 * b, a / 3.0
     at_early = early * (c + early * (half + early * third))
     at_late = late * (c + late * (half + late * third))
-    return 0.5 * (abs(at_early) + abs(at_late - at_early) + abs(c + half + third - at_late))
+    return float(0.5 * (abs(at_early) + abs(at_late - at_early) + abs(c + half + third - at_late)))
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")

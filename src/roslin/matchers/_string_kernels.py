@@ -53,7 +53,7 @@ def edit_distance(masks: Words, m: int, text: Numbers, n: int, up: Words, down: 
             plus = falls | ~(horizontal | rises)
             minus = rises & horizontal
             if word == words - 1:
-                distance += np.int64((plus >> last) & _ONE) - np.int64((minus >> last) & _ONE)
+                distance += int((plus >> last) & _ONE) - int((minus >> last) & _ONE)
             next_adds, next_takes = plus >> _TOP, minus >> _TOP
             plus, minus = (plus << _ONE) | adds, (minus << _ONE) | takes
             up[word] = minus | ~(vertical | plus)
@@ -79,7 +79,7 @@ def _common_length(masks: Words, m: int, text: Numbers, n: int, free: Words) -> 
             free[word] = total | (free[word] & ~used)
     length = 0
     for i in range(m):
-        length += np.int64(_ONE & ~(free[i // 64] >> np.uint64(i % 64)))
+        length += int(_ONE & ~(free[i // 64] >> np.uint64(i % 64)))
     return length
 
 
@@ -87,7 +87,7 @@ def _common_length(masks: Words, m: int, text: Numbers, n: int, free: Words) -> 
 def lcts_lengths(query: npt.NDArray[np.int16], pitch: npt.NDArray[np.int16], offsets: Numbers) -> Numbers:
     """For every document, the longest subsequence of pitches that it shares with some transposition of the query."""
     m = len(query)
-    lowest, span = np.int64(query.min()), np.int64(query.max() - query.min())
+    lowest, span = int(query.min()), int(query.max() - query.min())
     masks = masks_of(query.astype(np.int64) - lowest, span + 1)
     longest = 0
     for k in range(len(offsets) - 1):
@@ -100,7 +100,7 @@ def lcts_lengths(query: npt.NDArray[np.int16], pitch: npt.NDArray[np.int16], off
         if n == 0:
             continue
         # The lowest note of the query, transposed, from where its top meets the bottom of the document to the reverse.
-        for shift in range(np.int64(notes.min()) - span, np.int64(notes.max()) + 1):
+        for shift in range(int(notes.min()) - span, int(notes.max()) + 1):
             for j in range(n):
                 step = notes[j] - shift
                 text[j] = step if 0 <= step <= span else span + 1

@@ -1,8 +1,9 @@
 """`fm`: a sum of measures fitted to what experts say, after Frieler and Mullensiefen.
 
 Reference: D. Mullensiefen and K. Frieler, SIMILE; K. Frieler and D. Mullensiefen's entry to MIREX 2005. **This is not
-that entry.** It was "optiP", a sum of six measures; which six, with which weights, was not published where we could read
-it. What is published in full is its relative opti3, and that is what `fm` computes, with the measures of `fm_parts`:
+that entry.** It was "optiP", a sum of six measures; which six, with which weights, was not published where we could
+read it. What is published in full is its relative opti3, and that is what `fm` computes, with the measures of
+`fm_parts`:
 
     measure = "opti3"   0.505 ngrukkon + 0.417 rhytfuzz + 0.24 harmcore - 0.146, but at least 0 and at most 1
               "opti2"   0.6 ngrukkon + 0.4 rhytfuzz (as in melsim)
@@ -61,4 +62,5 @@ class FM(Part):
         for weight, part in zip(weights, self.parts, strict=True):
             if weight:
                 similarity += weight * (1.0 - part.compare(asked, lines))
-        return 1.0 - np.clip(similarity, 0.0, 1.0)
+        distances: Distances = 1.0 - np.clip(similarity, 0.0, 1.0)
+        return distances

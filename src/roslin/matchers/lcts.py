@@ -11,7 +11,7 @@ after the other, it lets a wrong note cost one note, and a change of key the who
 under transposition and under any change of rhythm. The definition is complete; how it is made a distance is our choice:
 
     place = "whole"    1 - LCTS / max(m, n)     m and n being the numbers of notes
-    place = "inside"   1 - LCTS / m             the query anywhere in the candidate; a long candidate has nearly any query
+    place = "inside"   1 - LCTS / m             the query anywhere in the candidate; a long one has nearly everything
 
 By hand: 60 62 64 65 and 67 69 70 72 share 60 62 . 65 moved up by 7, three notes of four: 1/4.
 """

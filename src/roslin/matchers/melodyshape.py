@@ -72,11 +72,11 @@ class GramAlignment(Matcher):
         """
         scored = np.empty(len(lengths))
         scored[order] = scores[: len(order)]
-        scored[lengths == 0] = lost
+        scored[lengths == 0] = max(lost, self.floor)
         if self.divide == "none":
-            distances = own - scored
+            distances: Distances = own - scored
         else:
             shorter, longer = np.minimum(lengths, m), np.maximum(lengths, m)
             by = longer if self.divide == "longer" else np.where(shorter > 0, shorter, m)
             distances = own / m - scored / by
-        return np.round(np.maximum(distances, 0.0), _DECIMALS)
+        return np.maximum(distances, 0.0).round(_DECIMALS)

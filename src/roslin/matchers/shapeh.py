@@ -17,9 +17,10 @@ valley and peak, rise and fall.
                "published"  only the first shape of the query's pair counts, in the order given above: same if the
                             candidate's pair has it too, opposite if it has the opposite one
 
-By hand, with f = 0 throughout: query 60 62 64 62 (pairs (2, 2), (2, -2)), candidate 60 62 64 67 (pairs (2, 2), (2, 3)):
-M(1, 1) = 1 is the largest, as (2, -2) against (2, 3) costs 1 and leaving either out costs 1; divided by 2 pairs: 1/2.
-The query with itself scores 1, so the distance is 1/2.
+By hand: query 60 62 64 62, with the pairs (2, 2), (2, -2); one candidate, 60 62 64 67, with (2, 2), (2, 3). So N = 2,
+and f is 1/2 for the pairs of the candidate, 0 for (2, -2). M(1, 1) = 1 - 1/2 is the largest: (2, -2) is a peak and
+(2, 3) a rise, which costs 1, and leaving either out costs 1/2. Divided by 2 pairs: 1/4. The query with itself would
+score (1/2 + 1) / 2 = 3/4, so the distance is 1/2.
 
 Input: one line (represent/line.py). The same under transposition and under any change of rhythm, which does not count.
 
@@ -101,9 +102,10 @@ class ShapeH(GramAlignment):
         unit = 2.0 * total
         gaps = np.where(pairs.counts > 0, -2.0 * (total - pairs.counts), -2.0)
         gaps[PADDING] = 0.0
-        match = 2.0 * (total - pairs.counts[asked])
+        match = 2.0 * (total - pairs.counts[asked]).astype(np.float64)
+        kinds = classes[asked].astype(np.int64)
         scores = shape_scores(
-            pairs.codes, pairs.starts, gaps, classes, asked, match, gaps[asked], classes[asked].astype(np.int64),
+            pairs.codes, pairs.starts, gaps, classes, asked, match, gaps[asked], kinds, np.unique(kinds),
             unit * _MISMATCH_COSTS[self.mismatch], self.floor, self.takes_best,
         )  # fmt: skip
         return self.distances_from_scores(
@@ -128,7 +130,8 @@ def _sign_classes() -> npt.NDArray[np.uint8]:
     first, second = np.divmod(np.arange(CODES), 2 * LARGEST_INTERVAL + 1)
     classes = 3 * np.sign(first - LARGEST_INTERVAL) + np.sign(second - LARGEST_INTERVAL) + 4
     classes[PADDING] = len(_SIGNS)
-    return classes.astype(np.uint8)
+    codes: npt.NDArray[np.uint8] = classes.astype(np.uint8)
+    return codes
 
 
 def _shapes(first: int, second: int) -> list[int]:

@@ -1,14 +1,15 @@
 """`shapetime`: the best of `shapeh`, put into the order of `time`.
 
-Reference: J. Urbano, ShapeTime (MIREX 2012 to 2015; MelodyShape 1.4). All candidates are ranked by `shapeh`; those up to
-the k-th distance, with all that tie with it, are ranked again by `time`. What the list looks like depends on k; MIREX
-had k = 10. The parameters `aligner`, `divide`, `mismatch` and `rhythm` are those of the two.
+Reference: J. Urbano, ShapeTime (MIREX 2012 to 2015; MelodyShape 1.4). All candidates are ranked by `shapeh`; those up
+to the k-th distance, with all that tie with it, are ranked again by `time`. What the list looks like depends on k;
+MIREX had k = 10. The parameters `aligner`, `divide`, `mismatch` and `rhythm` are those of the two.
 
 The distance is t / (1 + t), below 1, for what was ranked again, t being that of `time`; and 1 + s for the others, s
 being that of `shapeh`: all of these come after, in the order of `shapeh`. That scale is our choice; the order is as
 published, but for the rules for equal scores (see `shapeh`). It depends on the other candidates.
 
-Input and invariances are those of `shapeh` and `time` together: one line; the same under transposition and in any tempo.
+Input and invariances are those of `shapeh` and `time` together: one line; the same under transposition and in any
+tempo.
 """
 
 from __future__ import annotations

@@ -36,14 +36,21 @@ def melodic_lines(candidates: Candidates) -> Lines:
     """The lines of many melodies.
 
     >>> from roslin.melody import Melody
-    >>> lines = melodic_lines([Melody.from_notes([0, 0, 1], [1, 1, 1], [60, 64, 62]), Melody.from_notes([0], [1], [70])])
+    >>> chord, note = Melody.from_notes([0, 0, 1], [1, 1, 1], [60, 64, 62]), Melody.from_notes([0], [1], [70])
+    >>> lines = melodic_lines([chord, note])
     >>> lines.pitch_midi.tolist(), lines.offsets.tolist()
     ([64, 62, 70], [0, 2, 3])
     """
     from roslin.represent._line_kernels import top_lines  # Numba loads only when something is searched
 
     packed = pack(candidates)
-    columns = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace")
-    return Lines(
-        *top_lines(*(packed.notes[name] for name in columns), packed.offsets), packed.barlines, packed.bar_offsets
+    notes = packed.notes
+    columns = top_lines(
+        notes["onset_ticks"],
+        notes["duration_ticks"],
+        notes["pitch_midi"],
+        notes["pitch_base40"],
+        notes["is_grace"],
+        packed.offsets,
     )
+    return Lines(*columns, packed.barlines, packed.bar_offsets)

@@ -102,7 +102,8 @@ def _compare_all(wanted: _Wanted) -> Found:
     if not len(numbers):
         return numbers, np.empty(0)
     if not wanted.matcher.is_independent:
-        return numbers, wanted.matcher.distances(wanted.query, packed.take(numbers))
+        is_everything = np.array_equal(numbers, np.arange(len(packed)))
+        return numbers, wanted.matcher.distances(wanted.query, packed if is_everything else packed.take(numbers))
     pieces = np.array_split(numbers, -(-len(numbers) // _COMPARED_AT_ONCE))
 
     def compare(piece: Numbers) -> Distances:
