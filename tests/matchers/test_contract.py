@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tests.matchers.melodies import a_fourth_higher
 
 from roslin import Collection, Melody, load, matcher, matchers
