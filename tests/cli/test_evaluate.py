@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roslin.evaluate import MEASURES, measures
-from roslin.evaluate.campaign import DEFAULT_MEASURES
+from roslin.evaluate import DEFAULT_MEASURES
 
 TRUTH = "mine q1 a 1\nmine q1 b 1\nmine q1 c 2\nmine q1 n 0\nmine q2 d 1\nmine q2 e 2\n"
 OTHER = "fine q1 a 1\nfine q1 b 2\nfine q1 c 3\nfine q1 n 0\nfine q2 e 1\nfine q2 d 2\n"

@@ -15,7 +15,7 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.base import Measure, measure
-from roslin.evaluate.campaign import Evaluation
+from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.hits import Floats
 
 __all__ = [
@@ -221,10 +221,12 @@ class Comparison:
         """What may be said, in plain words; the p is the one corrected after Holm."""
         if self.difference == 0:
             return f"{self.system} and {self.other} have the same {self.measure}, over {self._queries}."
-        ahead, behind = (self.system, self.other) if self.difference > 0 else (self.other, self.system)
-        if not measure(self.measure).larger_is_better:
-            ahead, behind = behind, ahead
+        more, less = (self.system, self.other) if self.difference > 0 else (self.other, self.system)
+        kind = measure(self.measure)
+        ahead, behind = (more, less) if kind.larger_is_better else (less, more)
         by = f"{ahead} is ahead of {behind} by {abs(self.difference):.3f} in {self.measure}"
+        if kind.rewards_silence:
+            by = f"{more} has {abs(self.difference):.3f} more {self.measure} than {less} (an empty list would do best)"
         p = f"p = {self.p_holm:.2g}" if self.p_holm >= 0.001 else "p < 0.001"
         if self.p_holm < _CHANCE:
             return f"{by}; with {self._queries} this is unlikely to be chance, {p}."

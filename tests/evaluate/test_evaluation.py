@@ -12,7 +12,7 @@ import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure
-from roslin.evaluate.campaign import tie_sensitivity
+from roslin.evaluate import tie_sensitivity
 from roslin.evaluate.runs import Results
 from roslin.evaluate.significance import (
     Comparison,
