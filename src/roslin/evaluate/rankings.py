@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import NONRELEVANT, Floats, Hits, Ints, Judged, collect, hits_from_places, judged
@@ -20,7 +21,7 @@ from roslin.truth.qrel import Truth
 __all__ = ["CodedTruth", "Groups", "Ranking", "hits_of", "hits_of_codes", "in_order", "judge", "places", "takes_out"]
 
 Groups = Sequence[Sequence[Hashable]]
-Ranking = Sequence[Hashable] | Mapping[Any, float]
+Ranking = Sequence[Hashable] | Mapping[Any, float] | npt.NDArray[Any]
 _NOTHING = np.empty(0, dtype=np.int64)
 
 
@@ -38,21 +39,21 @@ def hits_of(truths: Mapping[str, Judged], rankings: Mapping[str, Any], queries: 
 
 def places(truth: Judged, ranking: Ranking, query: Hashable | None) -> tuple[int, Ints, Ints]:
     """Depth of a ranking, and rank and group of each judged document in it."""
-    ranking = _checked(ranking)
-    holds_query = takes_out(truth, query) and query in ranking
-    if isinstance(ranking, Mapping):
-        found = [id for id in truth.group_of if id in ranking]
-        ranks = _ranks_by_score(ranking, [*found, query] if holds_query else found, query)
+    given = _checked(ranking)
+    holds_query = takes_out(truth, query) and query in given
+    if isinstance(given, Mapping):
+        found = [id for id in truth.group_of if id in given]
+        ranks = _ranks_by_score(given, [*found, query] if holds_query else found, query)
         if holds_query:
             ranks = ranks[:-1] - (ranks[:-1] > ranks[-1])
-        depth = len(ranking) - holds_query
+        depth = len(given) - holds_query
     else:
-        kept = [id for id in ranking if id != query] if holds_query else ranking
+        kept = [id for id in given if id != query] if holds_query else given
         depth = len(kept)
         try:
             first = dict(zip(reversed(kept), range(depth, 0, -1), strict=True))
         except TypeError:
-            raise ArgumentError(f"a ranking must be a list of ids; got {_shown(ranking)}") from None
+            raise _not_ids(given) from None
         found = [id for id in truth.group_of if id in first]
         ranks = np.array([first[id] for id in found], dtype=np.int64)
     return depth, ranks, np.array([truth.group_of[id] for id in found], dtype=np.int64)
@@ -66,20 +67,26 @@ def takes_out(truth: Judged, query: Hashable | None) -> bool:
 def in_order(ranking: Ranking, query: Hashable | None = None) -> list[Any]:
     """The ids of a ranking, best first; tied scores keep their order. The query is named in errors only."""
     given = _checked(ranking)
-    if not isinstance(given, Mapping):
-        return list(given)
     ids = list(given)
+    if not isinstance(given, Mapping):
+        if not all(isinstance(id, Hashable) for id in ids):
+            raise _not_ids(given)
+        return ids
     return [ids[k] for k in np.argsort(-_scores(given, query), kind="stable")]
 
 
-def _checked(ranking: Any) -> Ranking:
+def _checked(ranking: Any) -> Sequence[Hashable] | Mapping[Any, float]:
     if isinstance(ranking, np.ndarray):
         ranking = ranking.tolist()
     if isinstance(ranking, (str, bytes)):
         raise ArgumentError(f"a ranking must be a list of ids; got the text {ranking!r}")
     if not isinstance(ranking, (Sequence, Mapping)):
-        raise ArgumentError(f"a ranking must be a list of ids or {{id: score}}; got {_shown(ranking)}")
+        raise ArgumentError(f"a ranking must be a list of ids or {{id: score}}; got {reprlib.repr(ranking)}")
     return ranking
+
+
+def _not_ids(ranking: Any) -> ArgumentError:
+    return ArgumentError(f"a ranking must be a list of ids; got {reprlib.repr(ranking)}")
 
 
 def _scores(ranking: Mapping[Any, float], query: Hashable | None) -> Floats:
@@ -219,8 +226,3 @@ def _groups_of_codes(query: Ints, gain: Floats, queries: int) -> tuple[Ints, Int
     label = np.where(relevant, absolute - offset[query], NONRELEVANT)
     sizes = np.bincount(absolute[relevant], minlength=int(offset[-1])).astype(np.int64)
     return label, offset, sizes, gain[opens]
-
-
-def _shown(value: Any) -> str:
-    """A value in an error: short, whatever it is."""
-    return reprlib.repr(value)

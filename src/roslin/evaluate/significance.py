@@ -50,11 +50,11 @@ def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | No
         raise ArgumentError(f"level must lie between 0 and 1; got {level!r}")
     rows = np.asarray(values, dtype=np.float64)
     shape, n = rows.shape[:-1], rows.shape[-1]
-    rows = rows.reshape(-1, n)
     if np.isnan(rows).any():
         raise ArgumentError("a value is NaN; leave queries without a value out")
     if n < 2:
         return np.full((*shape, 2), np.nan)
+    rows = rows.reshape(-1, n)
     draws = resamples or (10_000 if n <= _MANY_QUERIES else 2_000)
     means = _resampled_means(rows, draws, np.random.default_rng(seed))
     intervals = [_bca(row, drawn, level) for row, drawn in zip(rows, means, strict=True)]
@@ -219,6 +219,8 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """What may be said, in plain words; the p is the one corrected after Holm."""
+        if self.queries == 0:
+            return f"There is no query by which {self.system} and {self.other} could be compared."
         if self.difference == 0:
             return f"{self.system} and {self.other} have the same {self.measure}, over {self._queries}."
         more, less = (self.system, self.other) if self.difference > 0 else (self.other, self.system)
