@@ -352,7 +352,7 @@ def test_the_page_has_everything_and_fetches_nothing(page: Path, folder: Path) -
     assert hashlib.sha256((folder / "good.run").read_bytes()).hexdigest() in text
     assert "good is ahead of poor by" in text
     assert "ADR under 2 groupings" in text
-    assert "mine: poor lacks query (q2) of the truth" in text
+    assert "<li>poor lacks query (q2) of the truth" in text
     assert "What another order of tied scores could give" in text
     assert "the best and worst order of ties is not known for RBO: left out" in text
     assert "Breaking ties of ADR" in text

@@ -218,13 +218,16 @@ def _truth_names(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """What was odd about the input, a sentence each; with several truths, which of them it is about."""
-    said: list[str] = []
+    """What was odd about the input, a sentence each; what does not hold under every truth says under which."""
+    truths_of: dict[str, list[str]] = {}
     for name, evaluation in zip(_truth_names(evaluations), evaluations, strict=True):
-        said += evaluation.truth.notes
-        about = f"{name}: " if len(evaluations) > 1 else ""
-        said += [about + each for each in _remarks(evaluation)]
-    return said
+        for sentence in _remarks(evaluation):
+            truths_of.setdefault(sentence, []).append(name)
+    notes = [note for evaluation in evaluations for note in evaluation.truth.notes]
+    return notes + [
+        sentence if len(truths) == len(evaluations) else f"{', '.join(truths)}: {sentence}"
+        for sentence, truths in truths_of.items()
+    ]
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
