@@ -22,6 +22,7 @@ from roslin.evaluate import (
     bpref_10,
     bpref_star,
     dynamic_recall,
+    kendall_tau,
     mean_lift_curve,
     measure,
     normalised_lift_curve,
@@ -297,3 +298,26 @@ def test_areas_under_the_lift_curves(page: str) -> None:
     assert areas is not None
     for rule, text in zip(("trapezoid", "step"), areas.groups(), strict=True):
         assert of_all(f"LiftArea(rule={rule})") == [near(value) for value in text.split(", ")]
+
+
+# -- GOLDEN.md, section 3.3: systems under six groupings --------------------------------------------------------------
+
+# Paper 004, Table 4: GAM, O, US, TWV, L(P3), L(DP), FM.
+TABLE_4 = {
+    "All-2": [0.66, 0.65, 0.642, 0.571, 0.558, 0.543, 0.518],
+    "Any-2": [0.59, 0.607, 0.604, 0.558, 0.52, 0.503, 0.498],
+    "Prev-2": [0.66, 0.65, 0.642, 0.571, 0.558, 0.543, 0.518],
+    "All-1": [0.624, 0.643, 0.639, 0.566, 0.54, 0.511, 0.507],
+    "Any-1": [0.583, 0.593, 0.594, 0.556, 0.515, 0.494, 0.483],
+    "Prev-1": [0.605, 0.639, 0.628, 0.564, 0.534, 0.506, 0.507],
+}
+
+
+def test_kendall_of_paper_004(page: str) -> None:
+    said = re.search(r"Kendall tau vs All-2 from paper 004 Table 4: (.*?) \[", page)
+    assert said is not None
+    taus = dict(re.findall(r"([A-Z]\w+-\d) ([\d./]+)", said[1]))
+    assert set(taus) == TABLE_4.keys() - {"All-2"}
+    columns = {name: dict(zip("ABCDEFG", values, strict=True)) for name, values in TABLE_4.items()}
+    for name, tau in taus.items():
+        assert kendall_tau(columns["All-2"], columns[name]) == near(tau), name

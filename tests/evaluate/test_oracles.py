@@ -276,24 +276,6 @@ def test_overlap_with_other_views_of_ties() -> None:
 
 # -- between systems --------------------------------------------------------------------------------------------------
 
-TABLE_4 = {
-    "All-2": [0.66, 0.65, 0.642, 0.571, 0.558, 0.543, 0.518],
-    "Any-2": [0.59, 0.607, 0.604, 0.558, 0.52, 0.503, 0.498],
-    "Prev-2": [0.66, 0.65, 0.642, 0.571, 0.558, 0.543, 0.518],
-    "All-1": [0.624, 0.643, 0.639, 0.566, 0.54, 0.511, 0.507],
-    "Any-1": [0.583, 0.593, 0.594, 0.556, 0.515, 0.494, 0.483],
-    "Prev-1": [0.605, 0.639, 0.628, 0.564, 0.534, 0.506, 0.507],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "tau"), [("Any-2", 17 / 21), ("Prev-2", 1), ("All-1", 17 / 21), ("Any-1", 15 / 21), ("Prev-1", 15 / 21)]
-)
-def test_kendall_of_paper_004(name: str, tau: float) -> None:
-    systems = ["GAM", "O", "US", "TWV", "L(P3)", "L(DP)", "FM"]
-    columns = {key: dict(zip(systems, values, strict=True)) for key, values in TABLE_4.items()}
-    assert kendall_tau(columns["All-2"], columns[name]) == pytest.approx(tau)
-
 
 def test_kendall_with_ties_is_that_of_scipy() -> None:
     from scipy.stats import kendalltau

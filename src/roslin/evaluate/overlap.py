@@ -119,8 +119,7 @@ class RBO(Measure):
         return False
 
     def _values(self, hits: Hits) -> Floats:
-        pairs = _pairs(hits)
-        return np.array([_extrapolated(pair, self.ties, self.p) if pair.length else 0.0 for pair in pairs])
+        return np.array([_extrapolated(pair, self.ties, self.p) for pair in _pairs(hits)])
 
 
 def _extrapolated(pair: _Pair, ties: str, p: float) -> float:
