@@ -17,7 +17,6 @@ from typing import Any
 from roslin.evaluate import Evaluation
 from roslin.report.evaluation_tables import Section, comparisons, groupings, means, per_query, remarks, steps_of
 from roslin.report.plots import dynamic_recall_plot, lift_plot
-from roslin.truth import Truth
 
 __all__ = ["evaluation_page", "provenance"]
 
@@ -68,16 +67,23 @@ def provenance(truths: Iterable[Path], runs: Iterable[Path]) -> list[str]:
 
 
 def evaluation_page(
-    evaluation: Evaluation, others: Sequence[Truth] = (), sources: Sequence[str] = (), level: float = 0.95
+    evaluations: Sequence[Evaluation],
+    extra: Sequence[Section] = (),
+    sources: Sequence[str] = (),
+    level: float = 0.95,
 ) -> str:
-    """The whole page. `others`: further truths whose grouping is compared; `sources`: lines of `provenance`."""
+    """The whole page: about the first evaluation, with the means under the truths of the others.
+
+    `extra`: tables that a page has only when they are asked for; `sources`: lines of `provenance`.
+    """
+    evaluation = evaluations[0]
     name = evaluation.truth.name or "the truth"
     heading = f"{len(evaluation.runs)} system{'s' * (len(evaluation.runs) > 1)} against {name}"
     counted = len(evaluation.queries) - len(evaluation.empty)
     body = [
         f"<h1>{escape(heading)}</h1>",
         f"<p>{counted} queries count. A column is sorted by a click on its name.</p>",
-        _bullets(remarks(evaluation)),
+        _bullets(remarks(evaluations)),
         _table(means(evaluation, level), heading=True),
     ]
     if len(evaluation.runs) > 1:
@@ -85,8 +91,9 @@ def evaluation_page(
         sentences = [row["sentence"] for row in pairs.rows if row["measure"] == repr(evaluation.measures[0])]
         shown = Section(pairs.key, pairs.title, tuple(c for c in pairs.columns if c != "sentence"), pairs.rows)
         body += [_table(shown, heading=True, before=_bullets(sentences))]
-    if others:
-        body.append(_table(groupings(evaluation, others), heading=True))
+    if len(evaluations) > 1:
+        body.append(_table(groupings(evaluations), heading=True))
+    body += [_table(section, heading=True, before=_bullets([section.note] * bool(section.note))) for section in extra]
     body += [
         "<h2>Curves</h2>",
         '<div class="plots">',
@@ -127,9 +134,10 @@ def _drill_down(evaluation: Evaluation) -> Iterable[str]:
     if len(values.rows) > _MOST_ROWS:
         yield f"<p>The first {_MOST_ROWS} of {len(values.rows)} rows:</p>"
     yield _table(Section(values.key, values.title, values.columns, values.rows[:_MOST_ROWS]))
-    shown = evaluation.queries[:_MOST_QUERIES]
-    if len(shown) < len(evaluation.queries):
-        yield f"<p>The first {len(shown)} of {len(evaluation.queries)} queries, rank by rank:</p>"
+    counted = [query for query in evaluation.queries if evaluation.truth[query]]
+    shown = counted[:_MOST_QUERIES]
+    if len(shown) < len(counted):
+        yield f"<p>The first {len(shown)} of {len(counted)} queries, rank by rank:</p>"
     for query in shown:
         yield f"<details><summary>{escape(query)}</summary>"
         for section in steps_of(evaluation, query):

@@ -7,6 +7,7 @@ found not relevant (measures such as bpref count only these), and a name. `notes
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -45,7 +46,7 @@ class Truth(Mapping[str, Groups]):
         for query, each in self._gains.items():
             if len(each) != len(self[query]):
                 raise ArgumentError(f"query {query!r}: {len(each)} gains for {len(self[query])} groups")
-            if list(each) != sorted(each, reverse=True) or any(not gain > 0 for gain in each):
+            if list(each) != sorted(each, reverse=True) or any(not 0 < gain < math.inf for gain in each):
                 raise ArgumentError(f"query {query!r}: gains must be above 0 and not rise; got {list(each)}")
         for query, ids in self._nonrelevant.items():
             both = set(ids).intersection(id for group in self[query] for id in group)
@@ -106,6 +107,8 @@ def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:
     of_query = f"query {query!r}: " if query else ""
     if isinstance(groups, (str, bytes)):
         raise ArgumentError(f"{of_query}the truth must be a list of groups of ids; got a text")
+    if not isinstance(groups, Iterable):
+        raise ArgumentError(f"{of_query}the truth must be a list of groups of ids; got {groups!r}")
     checked = []
     for group in groups:
         if isinstance(group, (str, bytes)) or not isinstance(group, Iterable):
@@ -116,7 +119,11 @@ def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:
         if not group:
             raise ArgumentError(f"{of_query}group {position} is empty; every group must hold at least one id")
         for id in group:
-            if id in seen:
+            try:
+                is_new = id not in seen
+            except TypeError:
+                raise ArgumentError(f"{of_query}an id must be a text or a number; got {id!r}") from None
+            if not is_new:
                 raise ArgumentError(f"{of_query}{id!r} is in the truth twice; an id must be in one group only")
             seen.add(id)
     return tuple(checked)

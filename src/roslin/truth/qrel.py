@@ -34,7 +34,7 @@ from roslin.truth.tables import (
 __all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "write_truth"]
 
 _JSON_FORMAT = "roslin-truth"
-_ITERATIONS = ({"0"}, {"Q0"})
+_NO_ITERATION = {"0", "Q0"}
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -59,11 +59,22 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
 
 
 def _read_columns(path: Path) -> Truth:
-    """Grouped or TREC: the second column of TREC qrels is 0 (or Q0) on every line, that of a grouped qrel a query."""
+    """Grouped or TREC, told by the first two columns, which are a list and a query, or a query and an iteration.
+
+    The iteration is 0 (or Q0) on every line; some files have other numbers among them. Then the first column decides:
+    a grouped qrel holds one list, so that it is the same on every line. The notes say what was decided.
+    """
     rows = list(column_rows(path, ("list", "query", "document", "group")))
-    if {row.cells[1] for row in rows} in _ITERATIONS:
+    seconds = {row.cells[1] for row in rows}
+    if seconds <= _NO_ITERATION:
         return _from_trec(rows, path)
-    return _from_grouped(rows, path)
+    is_mixed = not seconds.isdisjoint(_NO_ITERATION) and all(map(str.isdecimal, seconds - _NO_ITERATION))
+    if not is_mixed:
+        return _from_grouped(rows, path)
+    if len({row.cells[0] for row in rows}) > 1:
+        return _from_trec(rows, path, [f"{path}: read as TREC qrels: the first column has queries, the second numbers"])
+    note = f"{path}: read as a grouped qrel with one list; for TREC qrels of one query write 0 into the second column"
+    return _from_grouped(rows, path, [note])
 
 
 def _read_grouped(path: Path) -> Truth:
@@ -97,7 +108,7 @@ FORMATS = {
 }
 
 
-def _from_grouped(rows: Sequence[Row], path: Path) -> Truth:
+def _from_grouped(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) -> Truth:
     name = rows[0].cells[0] if rows else path.stem
     judgements = []
     for row in rows:
@@ -111,15 +122,15 @@ def _from_grouped(rows: Sequence[Row], path: Path) -> Truth:
             )
         group = whole_number(row.cells[3], "group", file=row.file, line=row.line)
         judgements.append((row.cells[1], row.cells[2], group, row.line))
-    return _grouped(judgements, name, str(path))
+    return _grouped(judgements, name, str(path), notes)
 
 
-def _from_trec(rows: Sequence[Row], path: Path) -> Truth:
+def _from_trec(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) -> Truth:
     judgements = []
     for row in rows:
         gain = number(row.cells[3], "relevance", file=row.file, line=row.line)
         judgements.append((row.cells[0], row.cells[2], gain, row.line))
-    return _graded(judgements, path.stem, str(path))
+    return _graded(judgements, path.stem, str(path), notes)
 
 
 def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Truth:
@@ -133,10 +144,10 @@ def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str
     return _grouped(grouped, name, file) if grouped else _graded(graded, name, file)
 
 
-def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: str) -> Truth:
+def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: str, known: Sequence[str] = ()) -> Truth:
     """Group numbers give the order; a number that is left out is no empty group."""
     by_query: dict[str, dict[int, list[str]]] = {}
-    notes: list[str] = []
+    notes = list(known)
     for query, document, group, line in _once(judgements, file, notes):
         if group < 0:
             raise refuse("bad group", expected="0 or more", found=str(group), file=file, line=line)
@@ -146,9 +157,11 @@ def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: s
     return Truth(groups, nonrelevant=nonrelevant, name=name, notes=notes)
 
 
-def _graded(judgements: Iterable[tuple[str, str, float, int]], name: str, file: str) -> Truth:
+def _graded(
+    judgements: Iterable[tuple[str, str, float, int]], name: str, file: str, known: Sequence[str] = ()
+) -> Truth:
     relevance: dict[str, dict[str, float]] = {}
-    notes: list[str] = []
+    notes = list(known)
     for query, document, gain, _ in _once(judgements, file, notes):
         relevance.setdefault(query, {})[document] = gain
     return Truth.from_relevance(relevance, name=name, notes=notes)

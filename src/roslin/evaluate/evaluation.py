@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from roslin.evaluate.rankings import hits_of, judge
 from roslin.evaluate.runs import Results, read_run
 from roslin.truth.qrel import Truth, read_truth
 
-__all__ = ["DEFAULT_MEASURES", "Evaluation", "TieRange", "evaluate", "tie_sensitivity"]
+__all__ = ["DEFAULT_MEASURES", "Evaluation", "evaluate", "values_of"]
 
 # What the symbolic melodic similarity task of MIREX 2005 reported.
 DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")
@@ -85,7 +87,7 @@ class Evaluation:
 
 
 def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES) -> Evaluation:
-    """Evaluate one run or several: {name: run}, a list of `Results`, or one run in any form that `read_run` takes.
+    """Evaluate one run or several: {name: run}, a list of paths or `Results`, or one run as `read_run` takes it.
 
     >>> result = evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"])
     >>> result.means.round(4).tolist()
@@ -98,12 +100,12 @@ def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Me
     names = [run.name for run in systems]
     for name in names:
         if names.count(name) > 1:
-            raise ArgumentError(f"two runs are called {name!r}; every run needs a name of its own")
+            raise ArgumentError(f"two runs are called {name!r}; every run needs a name of its own (that of its file)")
     chosen = tuple(measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures))
     if not chosen:
         raise ArgumentError("evaluation needs at least one measure")
     judged = judge(known)
-    values = np.stack([_values(hits_of(judged, run), chosen) for run in systems])
+    values = np.stack([values_of(hits_of(judged, run), chosen) for run in systems])
     result = Evaluation(known, tuple(systems), chosen, tuple(known), values)
     if result.empty:
         note = f"{len(result.empty)} of {len(known)} queries have no relevant document and are left out of the means"
@@ -112,11 +114,11 @@ def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Me
 
 
 def _systems(runs: Any) -> list[Results]:
-    """A mapping of names to runs, or one run: the values of a mapping of rankings are lists of ids or of scores."""
+    """A mapping of names to runs, a list of runs, or one run."""
     if isinstance(runs, Mapping) and not isinstance(runs, Results) and not _is_one_run(runs):
-        found = [_renamed(read_run(run, name=name), name) for name, run in runs.items()]
-    elif isinstance(runs, (list, tuple)) and runs and all(isinstance(run, Results) for run in runs):
-        found = list(runs)
+        found = [read_run(run, name=name).named(name) for name, run in runs.items()]
+    elif isinstance(runs, (list, tuple)) and runs and all(map(_is_whole_run, runs)):
+        found = [read_run(run) for run in runs]
     else:
         found = [read_run(runs)]
     if not found:
@@ -127,70 +129,20 @@ def _systems(runs: Any) -> list[Results]:
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """{query: [id, ...]} or {query: {id: score}}, and not {name: run}."""
     first = next(iter(runs.values()), None)
-    if isinstance(first, (list, tuple)):
-        return not first or isinstance(first[0], str)
+    if isinstance(first, (list, tuple, np.ndarray)):
+        return not len(first) or isinstance(first[0], (str, Real))
     if isinstance(first, Mapping) and not isinstance(first, Results):
-        return all(isinstance(value, (int, float)) for value in first.values())
+        return all(isinstance(value, Real) for value in first.values())
     return False
 
 
-def _renamed(run: Results, name: str) -> Results:
-    if run.name == name:
-        return run
-    copy = Results({}, name=name)
-    copy._rankings, copy._scores = run._rankings, run._scores
-    return copy
+def _is_whole_run(item: Any) -> bool:
+    """A path, a mapping or a frame, and not a row of a run."""
+    return isinstance(item, (str, Path, Mapping)) or hasattr(item, "columns") or hasattr(item, "column_names")
 
 
-def _values(hits: Hits, measures: Sequence[Measure]) -> Floats:
+def values_of(hits: Hits, measures: Sequence[Measure]) -> Floats:
+    """(measures, Q) The values of several measures, without a warning from each of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said once for all measures, with the names of the queries
         return np.stack([each.values(hits) for each in measures])
-
-
-# -- ties -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class TieRange:
-    """What the mean of a measure could be, if tied scores stood in another order."""
-
-    system: str
-    measure: str
-    value: float
-    worst: float
-    best: float
-
-
-def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
-    """The best and the worst mean that any order of tied scores could give, for every system and measure.
-
-    Exact for measures that are `monotone`: within a tie, the more similar documents first is best, last is worst.
-    Others are refused, since nothing short of trying every order would tell.
-    """
-    for each in evaluation.measures:
-        if not each.monotone:
-            raise ArgumentError(f"the best and worst order of ties is not known for {each!r}")
-    judged = judge(evaluation.truth)
-    keep = np.array([bool(evaluation.truth[query]) for query in evaluation.queries], dtype=bool)
-    found = []
-    for number, run in enumerate(evaluation.runs):
-        both = []
-        for sign in (1, -1):
-            rankings = {query: _reordered(run, query, judged[query].group_of, sign) for query in judged if query in run}
-            both.append(_values(hits_of(judged, rankings), evaluation.measures)[:, keep].mean(axis=1))
-        for place, each in enumerate(evaluation.measures):
-            mean = float(evaluation.means[number, place])
-            found.append(TieRange(run.name, repr(each), mean, float(both[1][place]), float(both[0][place])))
-    return found
-
-
-def _reordered(run: Results, query: str, group_of: Mapping[Any, int], sign: int) -> list[str]:
-    """The ranking with ties in the best order (sign 1) or the worst (-1): groups, then unjudged, then not relevant."""
-    ranking, scores = run[query], run.scores(query)
-    if scores is None:
-        return list(ranking)
-    last = len(group_of) + 1
-    key = {id: group if group >= 0 else last + 1 for id, group in group_of.items()}
-    order = sorted(range(len(ranking)), key=lambda k: (-scores[k], sign * key.get(ranking[k], last)))
-    return [ranking[k] for k in order]

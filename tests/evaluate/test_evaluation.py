@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import random
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure
-from roslin.evaluate.campaign import tie_sensitivity
+from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure, tie_sensitivity
 from roslin.evaluate.runs import Results
 from roslin.evaluate.significance import (
     Comparison,
@@ -62,6 +62,24 @@ def test_runs_in_every_form(runs: Any) -> None:
     assert evaluate(TRUTH, runs, "P@1").of(evaluate(TRUTH, runs, "P@1").systems[0], "P@1")["q1"] == 1.0
 
 
+def test_lists_of_runs(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.run").write_text("q1 Q0 a 1 1 x\n")
+    paths = [tmp_path / "one.run", str(tmp_path / "two.run")]
+    assert evaluate(TRUTH, paths, "P@1").systems == ("one", "two")
+    assert evaluate(TRUTH, {"mine": paths[0]}, "P@1").systems == ("mine",)
+    assert evaluate(TRUTH, [paths[0], Results(GOOD, name="good")], "P@1").systems == ("one", "good")
+
+
+def test_numbers_and_arrays_of_numpy() -> None:
+    scored = {"q1": {"a": np.float32(0.5), "x": np.float32(0.75)}, "q2": {"d": np.int64(3)}}
+    assert evaluate(TRUTH, scored, "RR").of("run", "RR") == {"q1": 0.5, "q2": 1.0}
+    listed = {"q1": np.array(["x", "a"]), "q2": np.array(["d"])}
+    assert evaluate(TRUTH, listed, "RR").of("run", "RR") == {"q1": 0.5, "q2": 1.0}
+    numbered = evaluate({"q": [[1, 2]]}, {"q": [3, 2, 1]}, "RR")
+    assert numbered.of("run", "RR") == {"q": 0.5}
+
+
 def test_one_scored_run() -> None:
     assert evaluate(TRUTH, {"q1": {"a": 0.1, "x": 0.9}}, ["RR"]).of("run", "RR") == {"q1": 0.5, "q2": 0.0}
 
@@ -73,6 +91,7 @@ def test_one_scored_run() -> None:
         (lambda: evaluate(TRUTH, GOOD, []), "at least one measure"),
         (lambda: evaluate(TRUTH, {}), "at least one run"),
         (lambda: evaluate(TRUTH, [Results(GOOD), Results(GOOD)]), "two runs are called 'run'"),
+        (lambda: evaluate(TRUTH, [GOOD, GOOD]), "two runs are called 'run'"),
         (lambda: compare(evaluate(TRUTH, GOOD)), "at least two runs"),
         (lambda: tie_sensitivity(evaluate(TRUTH, GOOD, "RBO")), "not known for RBO"),
     ],
@@ -120,6 +139,52 @@ def test_best_and_worst_order_of_ties(name: str) -> None:
         assert ends[0] - 1e-12 <= found.value <= ends[1] + 1e-12
 
 
+@pytest.mark.parametrize("name", ["ADR", "AP", "nDCG", "RR", "P@2", "bpref", "FP@2"])
+def test_ties_in_a_run_that_repeats_ids(name: str) -> None:
+    """Only the first place of a document counts, wherever its copies stand: by trying every order."""
+    chance = random.Random(11)
+    refused = 0
+    for _ in range(150):
+        rows = [("q", chance.choice("abcnx"), float(chance.randint(0, 2))) for _ in range(6)]
+        truth = Truth({"q": [["a"], ["b", "c"]]}, nonrelevant={"q": ["n"]})
+        evaluation = evaluate(truth, Results.from_rows(rows, name="mine"), name)
+        blocks = [[id for _, id, score in rows if score == each] for each in (2.0, 1.0, 0.0)]
+        orders = product(*(set(permutations(block)) for block in blocks))
+        values = [measure(name)(truth["q"], [*a, *b, *c], nonrelevant=["n"]) for a, b, c in orders]
+        if has_copies_among_others(blocks, "abc"):
+            refused += 1
+            with pytest.raises(ArgumentError, match="twice with the same score"):
+                tie_sensitivity(evaluation)
+            continue
+        (found,) = tie_sensitivity(evaluation)
+        assert sorted((found.worst, found.best)) == pytest.approx([min(values), max(values)], abs=1e-12)
+    assert 0 < refused < 75
+
+
+def has_copies_among_others(ties: list[list[str]], relevant: str) -> bool:
+    """Whether a tie has a relevant document twice, and another one: then no order is the worst for every measure."""
+    for place, tie in enumerate(ties):
+        new = [id for id in tie if id in relevant and not any(id in before for before in ties[:place])]
+        if 1 < len(set(new)) < len(new):
+            return True
+    return False
+
+
+def test_copies_in_one_tie_with_other_relevant_documents_are_refused() -> None:
+    run = Results.from_rows([("q", "a", 1.0), ("q", "a", 1.0), ("q", "b", 1.0)], name="mine")
+    message = "mine has 'a' twice with the same score for query 'q', tied with other relevant documents: the worst"
+    with pytest.raises(ArgumentError, match=message):
+        tie_sensitivity(evaluate({"q": [["a"], ["b"]]}, run, "ADR"))
+
+
+def test_ties_where_no_query_counts() -> None:
+    with pytest.warns(EmptyTruthWarning):
+        evaluation = evaluate(Truth({"q": []}), {"mine": {"q": ["a"]}}, "ADR")
+    (found,) = tie_sensitivity(evaluation)
+    assert math.isnan(found.best)
+    assert math.isnan(found.worst)
+
+
 def test_without_ties_nothing_changes() -> None:
     (found,) = tie_sensitivity(evaluate(TRUTH, {"good": GOOD}, "ADR"))
     assert (found.system, found.measure, found.worst, found.value, found.best) == ("good", "ADR", 1.0, 1.0, 1.0)
@@ -149,6 +214,7 @@ def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
 def test_intervals_of_little() -> None:
     assert np.isnan(bootstrap_intervals(np.array([0.3]))).all()
     assert bootstrap_intervals(np.ones((2, 3, 4))).shape == (2, 3, 2)
+    assert np.isnan(bootstrap_intervals(np.ones((2, 3, 0)))).all()
     with pytest.raises(ArgumentError, match="level must lie between 0 and 1; got 1"):
         bootstrap_intervals(np.ones(3), level=1)
     with pytest.raises(ArgumentError, match="a value is NaN"):
@@ -246,11 +312,21 @@ def test_comparisons() -> None:
     )
 
 
+def test_nothing_to_compare_by() -> None:
+    with pytest.warns(EmptyTruthWarning):
+        (pair,) = compare(evaluate(Truth({"q": []}), {"A": {"q": ["a"]}, "B": {"q": []}}, "ADR"))
+    assert pair.sentence == "There is no query by which A and B could be compared."
+
+
 def test_sentences() -> None:
     plain = Comparison("ADR", "A", "B", 11, 0.02, -0.01, 0.05, 0.31, 0.31, 0.31, 0.3, 5, 1, 5, 0.1)
     assert plain.sentence == "A is ahead of B by 0.020 in ADR; with 11 queries this could be chance, p = 0.31."
     (fewer, *_) = compare(three_systems(), "FN")
     assert fewer.sentence == "good and fair have the same FN, over 11 queries."
+    silent = Comparison("FP", "A", "B", 11, 2.0, 1.0, 3.0, 0.31, 0.31, 0.31, 0.3, 5, 1, 5, 0.1)
+    assert silent.sentence == (
+        "A has 2.000 more FP than B (an empty list would do best); with 11 queries this could be chance, p = 0.31."
+    )
     worst = compare(three_systems(), "FN")[1]
     assert worst.difference == -1.0
     assert worst.sentence.startswith("good is ahead of bad by 1.000 in FN; with 11 queries this is unlikely")
