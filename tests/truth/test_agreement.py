@@ -72,6 +72,28 @@ def test_the_careless_are_the_outliers() -> None:
     assert {each.expert for each in experts(mixed) if each.outlier} == careless
 
 
+@pytest.mark.parametrize("candidates", range(2, 7))
+def test_a_short_list_has_no_outliers_among_those_who_agree(candidates: int) -> None:
+    same = [[*range(1, candidates + 1)]] * 5
+    nearly = [*same, [2, 1, *range(3, candidates + 1)]]  # one swaps the first two
+    for ranks in (same, nearly):
+        found = experts(Rankings([ranked(ranks)]))
+        assert found[-1].agreement == pytest.approx(1)
+        assert not any(each.outlier for each in found)
+
+
+def test_who_turns_a_list_round_is_an_outlier_once_it_is_long_enough() -> None:
+    def outliers(candidates: int) -> list[str]:
+        upright = [*range(1, candidates + 1)]
+        return [each.expert for each in experts(Rankings([ranked([upright] * 5 + [upright[::-1]])])) if each.outlier]
+
+    assert [outliers(candidates) for candidates in (2, 3, 4, 8)] == [[], [], ["e5"], ["e5"]]
+
+
+def test_among_those_who_guess_nobody_is_an_outlier() -> None:
+    assert not any(each.outlier for each in experts(simulate_rankings([10] * 6, 20, noise=1.0, seed=3)))
+
+
 def test_an_expert_who_cannot_be_compared() -> None:
     alone = experts(as_rankings([("q", "ann", "a", 1), ("q", "ann", "b", 2)]))
     assert alone[0].queries == 0
