@@ -80,9 +80,12 @@ class Method:
         """As in paper 004: All-2, Any-1, ..."""
         return f"{self.rule.capitalize()}-{self.tails}"
 
-    def pvalues(self, ranks: Floats) -> Floats:
-        """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order."""
-        less = pairwise_less(ranks, self.test)
+    def pvalues(self, ranks: Floats, *, quick: bool = False) -> Floats:
+        """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order.
+
+        `quick`: as in `pairwise_less`.
+        """
+        less = pairwise_less(ranks, self.test, quick=quick)
         votes = np.count_nonzero(~np.isnan(ranks), axis=-2)
         return corrected_pairs(two_tailed(less) if self.tails == 2 else less, self.correction, votes)
 
