@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth import Truth
 from roslin.truth.agreement import attention, experts, kendall_w, krippendorff_alpha
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, groups_of
 from roslin.truth.null import count_groups, null_groups
@@ -181,6 +182,20 @@ def test_simulated_experts(model: str) -> None:
     assert isinstance(each, Rankings)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_experts_for_whom_a_truth_holds(model: str) -> None:
+    truth = Truth({"x": [["a"], ["b", "c"], ["d"]], "y": [["e", "f"]], "nothing": []}, nonrelevant={"x": ["n"]})
+    said = simulate_rankings(truth=truth, experts=400, model=model, noise=0)
+    assert list(said) == ["x", "y"]
+    assert said["x"].documents == ("a", "b", "c", "d")
+    ranks = said["x"].ranks
+    assert np.all(ranks[:, 0] == 1)
+    assert np.all(ranks[:, 3] == 4)
+    assert np.mean(ranks[:, 1] < ranks[:, 2]) == pytest.approx(0.5, abs=0.08)  # nobody prefers b or c
+    with pytest.raises(ArgumentError, match="the truth has no groups to draw rankings from"):
+        simulate_rankings(truth=Truth({"q": []}))
+
+
 def test_simulations_that_make_no_sense() -> None:
     for arguments, message in (
         ({"candidates": [3, 4], "queries": 3}, "3 queries, but numbers of candidates for 2"),
@@ -188,6 +203,7 @@ def test_simulations_that_make_no_sense() -> None:
         ({"experts": 0}, "experts must be at least 1; got 0"),
         ({"noise": 1.5}, "noise must lie between 0 and 1; got 1.5"),
         ({"noise": [0.5, 0.5]}, "1 queries, but 2 values of noise"),
+        ({"seed": -1}, "seed must be 0 or more; got -1"),
         ({"carelessness": -1}, "carelessness must lie between 0 and 1; got -1"),
     ):
         with pytest.raises(ArgumentError, match=message):

@@ -38,7 +38,7 @@ def test_csv_with_unranked_and_partial(tmp_path: Path) -> None:
     [
         (
             "q,ann,a,1\nq,ann,b,1\n",
-            r"said.csv:3: expert ann gives rank 1 twice for query q \(a in line 2\); expected another rank, or room for .*"
+            r"said.csv:3: expert ann gives rank 1 twice for query q \(a in line 2\); expected another rank, or room .*"
             "; found b",
         ),
         ("q,ann,a,0\n", r"said.csv:2: bad rank; expected 1 \(the most similar\) or more, or nothing; found 0"),

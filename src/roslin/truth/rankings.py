@@ -8,8 +8,8 @@ shape (experts, documents) with NaN where there is none. Read from
         or {query: {expert: [document, [tied, tied], ...]}}, the most similar first
 
 A tie is written with the mean of its places (1, 2.5, 2.5, 4; 1, 3, 3, 3, 5), or with the first of them where the next
-rank leaves room for all (1, 2, 2, 4). In files any other whole rank given twice by one expert (1, 2, 2, 3) is taken for a
-slip of the pen and refused, unless ties are asked for. Ranks count as they are written.
+rank leaves room for all (1, 2, 2, 4). In files any other whole rank given twice by one expert (1, 2, 2, 3) is taken for
+a slip of the pen and refused, unless ties are asked for. Ranks count as they are written.
 """
 
 from __future__ import annotations

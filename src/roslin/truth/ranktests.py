@@ -28,8 +28,8 @@ from roslin.truth.rankings import Floats
 
 __all__ = ["TESTS", "pairwise_less", "two_tailed", "u_statistics"]
 
-# Products of two sizes. With 60 ranks each, exact and asymptotic p-values differ by 0.002 at most; up to 10 each the exact
-# ones take microseconds (`tests/truth/test_ranktests.py` has the differences).
+# Products of two sizes. With 60 ranks each, exact and asymptotic p-values differ by 0.002 at most; up to 10 each the
+# exact ones take microseconds (`tests/truth/test_ranktests.py` has the differences).
 _MOST_EXACT = 60 * 60
 _FEW = 10 * 10
 _SAMPLED_PERMUTATIONS = 9_999
