@@ -145,6 +145,11 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     write_rankings(said, tmp_path / "out.csv")
     again = read_rankings(tmp_path / "out.csv")
     assert list(again.rows()) == list(said.rows())
+    large = as_rankings([("q", "ann", "a", 1234567.5)])
+    write_rankings(large, tmp_path / "large.csv")
+    assert list(read_rankings(tmp_path / "large.csv").rows()) == list(large.rows())
+    with pytest.raises(ArgumentError, match=r"rankings are written to a file that ends with .csv; got out.json"):
+        write_rankings(said, tmp_path / "out.json")
 
 
 def test_rows_frames_and_choices() -> None:

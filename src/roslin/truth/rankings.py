@@ -26,7 +26,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.tables import frame_rows, number, read_json, refuse, table_rows
 
-__all__ = ["QueryRankings", "Rankings", "as_rankings", "read_rankings", "write_rankings"]
+__all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
 
 Floats = npt.NDArray[np.float64]
 _COLUMNS = ("query", "expert", "document", "rank")
@@ -201,7 +201,7 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
 def read_rankings(path: str | Path, *, ties: bool = False, queries: Sequence[str] | None = None) -> Rankings:
     """Rankings from a CSV or JSON file. `queries`: only these may occur. `ties`: any rank may be given twice."""
     path = Path(path)
-    is_json = path.suffix == ".json"
+    is_json = path.suffix.lower() == ".json"
     places = _Places(str(path), "judgement" if is_json else "line", ties=ties, queries=queries)
     if is_json:
         _take_json(read_json(path), places)
@@ -251,12 +251,19 @@ def _said(said: Any, where: str, file: str) -> Iterator[tuple[str, Any]]:
         placed += len(tied)
 
 
+def check_rankings_path(path: str | Path) -> None:
+    """Refuse a name under which rankings would not be read as what was written."""
+    if Path(path).suffix.lower() != ".csv":
+        raise ArgumentError(f"rankings are written to a file that ends with .csv; got {Path(path).name}")
+
+
 def write_rankings(rankings: Rankings, path: str | Path) -> None:
     """Write rankings as CSV, a row for every expert and candidate; an empty rank is a candidate left out."""
     import csv
 
+    check_rankings_path(path)
     with Path(path).open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for query, expert, document, rank in rankings.rows():
-            writer.writerow([query, expert, document, "" if rank is None else f"{rank:g}"])
+            writer.writerow([query, expert, document, "" if rank is None else repr(rank).removesuffix(".0")])

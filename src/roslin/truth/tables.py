@@ -129,7 +129,7 @@ def table_rows(
         return
     lines = _lines(path, other_encoding)
     delimiter = "\t" if lines and "\t" in lines[0] else ","
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         names = _columns(header, needed, optional, str(path))
