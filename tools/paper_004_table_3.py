@@ -171,6 +171,13 @@ def sweep(real: dict[str, Truth], studies: int) -> None:
         if finding.startswith("simulated"):
             counts = [sum(findings(tables[setting])[finding] for setting in settings) for _, settings in columns]
             sys.stdout.write("  ".join(f"{count:30}" for count in counts) + f"  {finding}\n")
+    gaps: dict[str, float] = {}
+    for setting in GROUPED:
+        values = {name: row.consistency for name, row in tables[setting].items()}
+        best = max(values, key=lambda name: values[name])
+        gaps[best] = max(gaps.get(best, 0.0), values[best] - values["Any-1"])
+    ahead = ", ".join(f"{name} by {gap:.3f}" for name, gap in gaps.items() if name != "Any-1")
+    sys.stdout.write(f"real groups: more consistent than Any-1 somewhere, at most: {ahead or 'none'}\n")
 
 
 def main() -> int:

@@ -96,7 +96,8 @@ def test_figure_7() -> None:
 def test_the_page_has_a_row_for_every_candidate_and_a_line_for_every_group(found: Study) -> None:
     page = truth_page(found, experience=[1, 2, 3], sources=["from here"])
     assert re.search(
-        r"<summary>\d neighbours not yet apart</summary><ul><li>[^<]*: p = 0\.\d+, about \d+ more experts", page
+        r"<summary>\d pairs? of neighbours not yet apart</summary><ul><li>[^<]*: p = 0\.\d+, about \d+ more experts",
+        page,
     )
     groups = [len(each.grouped.starts) for each in found.queries.values()]
     assert max(groups) > 1
@@ -187,7 +188,7 @@ def test_a_correction_is_in_the_consistency_of_a_report() -> None:
         expected = list_consistency(truth, said, correction=each.method.correction)
         assert summary(each).rows[0]["ADR-1"] == expected["q1"]
     assert len(holm.queries["q1"].consistency.intra) < len(plain.queries["q1"].consistency.intra)
-    assert "neighbours even uncorrected, not yet apart" in truth_page(
+    assert "pairs of neighbours not yet apart, even uncorrected" in truth_page(
         study(said, Method(correction="holm"), shuffles=0)
     )
 

@@ -29,6 +29,7 @@ from roslin.cli.truth_options import (
     chosen_method,
     print_section,
     rankings_from,
+    spare,
     write_and_say,
 )
 
@@ -76,6 +77,7 @@ def group_command(
 
     if output is not None:
         truth_writer(output)
+    spare(rankings, output)
     method = chosen_method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
     said = rankings_from(rankings, query, ties=ties, known=known_queries)
     truth = group_rankings(said, **asdict(method))
@@ -172,6 +174,7 @@ def report_command(
         raise typer.BadParameter(f"--output must end with {', '.join(_REPORTS)}; got {output.name}")
     if experience is not None and ending == ".csv":
         raise typer.BadParameter("--experience is a plot, and a .csv file has none; write .html, .svg or .tex")
+    spare(rankings, output)
     method = chosen_method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
     said = rankings_from(rankings, query, ties=ties, known=known_queries)
     years = _years(experience) if experience else []

@@ -23,6 +23,7 @@ from roslin.cli.truth_options import (
     UnrankedOption,
     print_section,
     rankings_from,
+    spare,
     write_and_say,
 )
 
@@ -62,6 +63,7 @@ def strengths_command(
 
     if output is not None:
         truth_writer(output)
+    spare(rankings, output)
     method = Method(rule, tails, alpha, unranked=unranked)
     said = rankings_from(rankings, query, ties=ties, known=known_queries)
     fitted, nulls = {}, {}
@@ -107,6 +109,7 @@ def votes_command(
 
     if output is not None:
         truth_writer(output)
+    spare(votes, output)
     models: dict[str, Callable[[QueryVotes], Groups]] = {
         "segments": partial(segments, margin=margin),
         "bradley-terry": partial(vote_groups, method=Method(rule, tails, alpha)),

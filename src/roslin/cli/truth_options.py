@@ -32,6 +32,7 @@ __all__ = [
     "chosen_method",
     "print_section",
     "rankings_from",
+    "spare",
     "write_and_say",
 ]
 
@@ -54,6 +55,12 @@ QueryOption = Annotated[list[str] | None, typer.Option("--query", help="Only thi
 KnownQueriesOption = Annotated[
     Path | None, typer.Option("--known-queries", help="Text file, a query a line; any other query is refused.")
 ]
+
+
+def spare(source: Path, output: Path | None) -> None:
+    """Refuse to write over what is about to be read."""
+    if output is not None and output.exists() and source.exists() and output.samefile(source):
+        raise typer.BadParameter(f"--output {output} would replace what it is made from")
 
 
 def rankings_from(path: Path, only: list[str] | None, *, ties: bool, known: Path | None) -> Rankings:

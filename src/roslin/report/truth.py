@@ -90,7 +90,7 @@ def truth_page(
         caption = f"The experience of {len(experience)} experts (paper 002, Figure 7)."
         body.append(f"<figure>{plot_of_experience(experience)}<figcaption>{caption}</figcaption></figure>")
     for number, (query, each) in enumerate(found.queries.items()):
-        body += _query(query, each, known, f"q{number}-", "even uncorrected, " if found.method.correction else "")
+        body += _query(query, each, known, f"q{number}-", ", even uncorrected" if found.method.correction else "")
     body += ["<h2>Experts</h2>", _numbers(people(found.rankings))]
     body += ["<p>agreement: mean rank correlation with the order of the others; z: how far above chance.</p>"]
     if sources:
@@ -164,8 +164,8 @@ def _details(each: QueryStudy, uncorrected: str) -> str:
     ]
     parts = []
     for title, lines in (
-        (f"{len(pairs)} inconsistent pairs", pairs),
-        (f"{len(close)} neighbours {uncorrected}not yet apart", close),
+        (f"{len(pairs)} inconsistent pair{'' if len(pairs) == 1 else 's'}", pairs),
+        (f"{len(close)} pair{'' if len(close) == 1 else 's'} of neighbours not yet apart{uncorrected}", close),
     ):
         if lines:
             entries = "".join(f"<li>{escape(line)}</li>" for line in lines)
