@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,7 +71,7 @@ def group_command(
     """
     from roslin.report.evaluation_tables import plain
     from roslin.report.truth_tables import candidates, study
-    from roslin.truth import group_rankings
+    from roslin.truth.grouping import truth_of_groups
     from roslin.truth.qrel import truth_writer
 
     if output is not None:
@@ -80,10 +79,9 @@ def group_command(
     spare(rankings, output)
     method = chosen_method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
     said = rankings_from(rankings, query, ties=ties, known=known_queries)
-    truth = group_rankings(said, **asdict(method))
     with progress_bar("grouping", len(said)) as progress:
         found = study(said, method, shuffles, seed, power=False, progress=progress)
-    write_and_say(truth, output)
+    write_and_say(truth_of_groups({name: each.grouped for name, each in found.queries.items()}, method), output)
     for name, each in found.queries.items():
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
     _remark_experts(said)

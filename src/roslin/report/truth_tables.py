@@ -105,7 +105,7 @@ def study(
         )
         found[query] = QueryStudy(
             grouped,
-            null_groups(said, method, shuffles, seed) if shuffles else None,
+            null_groups(said, method, shuffles, seed, grouped=grouped) if shuffles else None,
             consistency.lists[query],
             more_experts(said, method, seed=seed) if power else [],
             kendall_w(said),

@@ -22,9 +22,11 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.arrangement import counted_ranks
+from roslin.truth.correction import corrected_pairs
 from roslin.truth.grouping import Method
 from roslin.truth.model import Groups, Truth
 from roslin.truth.rankings import QueryRankings, as_rankings
+from roslin.truth.ranktests import pairwise_less, two_tailed
 
 __all__ = ["Consistency", "ListConsistency", "Pivot", "consistency_of_groups", "list_consistency"]
 
@@ -115,10 +117,13 @@ def _of_query(groups: Groups, said: QueryRankings, method: Method) -> ListConsis
         if id not in place:
             raise UnknownNameError(f"document of query {said.query!r}", id, said.documents)
     ranks = counted_ranks(said.ranks, method.unranked)[:, [place[id] for id in documents]]
+    less, votes = pairwise_less(ranks, method.test), np.count_nonzero(~np.isnan(ranks), axis=0)
     if method.tails == 2:
-        return consistency_of_groups(groups, method.pvalues(ranks) < method.alpha)
+        differs = corrected_pairs(two_tailed(less), method.correction, votes) < method.alpha
+        return consistency_of_groups(groups, differs)
     # Tests of "earlier before later", as the grouping does them, and of the opposite, are corrected apart.
-    forth, back = method.pvalues(ranks), method.pvalues(ranks[:, ::-1])[::-1, ::-1]
+    forth = corrected_pairs(less, method.correction, votes)
+    back = corrected_pairs(less[::-1, ::-1], method.correction, votes[::-1])[::-1, ::-1]
     below = np.where(np.tri(len(documents), dtype=bool), back, forth) < method.alpha
     return consistency_of_groups(groups, below | below.T, below)
 

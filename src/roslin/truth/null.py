@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError
 from roslin.truth.arrangement import arranged_order, counted_ranks
-from roslin.truth.grouping import Method, group_starts, groups_of
+from roslin.truth.grouping import Grouped, Method, group_starts, groups_of
 from roslin.truth.model import Groups
 from roslin.truth.plackett_luce import FittedStrengths, plackett_luce, strength_groups
 from roslin.truth.preferences import QueryVotes
@@ -59,14 +59,16 @@ class NullGroups:
         return f"{found}; shuffled {what} give {self.mean:.1f} (as many or more: p = {self.p:.2g})"
 
 
-def null_groups(rankings: QueryRankings, method: Method, shuffles: int = 1000, seed: int = 2005) -> NullGroups:
-    """Group the rankings of one query, and `shuffles` shuffled copies of them."""
+def null_groups(
+    rankings: QueryRankings, method: Method, shuffles: int = 1000, seed: int = 2005, *, grouped: Grouped | None = None
+) -> NullGroups:
+    """Group the rankings of one query, unless they are `grouped`, and `shuffles` shuffled copies of them."""
     chance = _chance(shuffles, seed)
     counts = []
     for first in range(0, shuffles, _AT_ONCE):
         shape = (min(_AT_ONCE, shuffles - first), *rankings.ranks.shape)
         counts.append(count_groups(chance.permuted(np.broadcast_to(rankings.ranks, shape), axis=-1), method))
-    return NullGroups(len(groups_of(rankings, method).starts), np.concatenate(counts))
+    return NullGroups(len((grouped or groups_of(rankings, method)).starts), np.concatenate(counts))
 
 
 def _chance(shuffles: int, seed: int) -> np.random.Generator:
