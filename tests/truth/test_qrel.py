@@ -172,12 +172,36 @@ WORDS = IDS.filter(lambda text: text != "-")  # a dash stands for no name at all
 def test_written_and_read_again(tmp_path_factory: pytest.TempPathFactory, queries: dict[str, list[str]]) -> None:
     folder = tmp_path_factory.mktemp("truth")
     groups = {query: [ids[:2], ids[2:]] if ids[2:] else [ids] for query, ids in queries.items()}
-    truth = Truth(groups, name="mine")
-    for name in ("t.json", "t.qrel"):
+    truth = Truth(groups, nonrelevant={query: ["no \u2192 such, thing"] for query in groups}, name="mine")
+    for name in ("t.json", "t.JSON", "t.qrel", "t.txt"):
         write_truth(truth, folder / name)
-        again = read_truth(folder / name, format=None if name == "t.json" else "grouped")
+        again = read_truth(folder / name, format=None if name.lower() == "t.json" else "grouped")
         assert again == truth
         assert again.name == "mine"
+    if not any("\r" in word for query, ids in queries.items() for word in (query, *ids)):  # every line end is one
+        write_truth(truth, folder / "t.csv")
+        assert read_truth(folder / "t.csv") == truth
+
+
+@pytest.mark.parametrize("name", ["truth.html", "truth", "truth.qrels", "truth.tsv", "truth.parquet"])
+def test_an_ending_that_would_not_be_read_as_written(tmp_path: Path, name: str) -> None:
+    expected = f"a truth is written to a file that ends with .qrel, .txt, .json, .csv; got {name}"
+    with pytest.raises(ArgumentError, match=expected):
+        write_truth(Truth({"q": [["a"]]}), tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_only_some_queries() -> None:
+    truth = Truth({"q": [["a"]], "r": [["b"], ["c"]]}, gains={"r": [9, 2]}, nonrelevant={"q": ["n"]}, name="x")
+    assert truth.only(["r"]) == Truth({"r": [["b"], ["c"]]}, gains={"r": [9, 2]})
+    assert truth.only(["r", "q", "r"]) == truth
+    with pytest.raises(UnknownNameError, match="unknown query 's'; known: q, r"):
+        truth.only(["s"])
+
+
+def test_a_name_twice_in_json(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"t.json: broken JSON; expected each name once in an object; found q twice"):
+        read_truth(write(tmp_path, "t.json", '{"q": [["a"]], "q": [["b"]]}'))
 
 
 def test_everything_is_kept_in_json(tmp_path: Path) -> None:

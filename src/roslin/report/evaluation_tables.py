@@ -32,6 +32,7 @@ __all__ = [
     "comparisons",
     "groupings",
     "latex",
+    "latex_text",
     "means",
     "per_query",
     "plain",
@@ -277,9 +278,9 @@ def latex(section: Section) -> str:
         f"% {section.title}",
         f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in numeric)}}}",
         "\\toprule",
-        " & ".join(_latex(name) for name in columns) + r" \\",
+        " & ".join(latex_text(name) for name in columns) + r" \\",
         "\\midrule",
-        *(" & ".join(_latex(row.get(name)) for name in columns) + r" \\" for row in section.rows),
+        *(" & ".join(latex_text(row.get(name)) for name in columns) + r" \\" for row in section.rows),
         "\\bottomrule",
         "\\end{tabular}",
     ]
@@ -297,7 +298,8 @@ def _wide(section: Section) -> Section:
     return Section(section.key, section.title, ("system", *measures), list(by_system.values()))
 
 
-def _latex(value: Any) -> str:
+def latex_text(value: Any) -> str:
+    """A value for LaTeX: signs that mean something there are written out."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "--"
     if isinstance(value, float):

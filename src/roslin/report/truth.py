@@ -23,8 +23,10 @@ from roslin.report.truth_plots import (
     p_squares,
     plot_of_experience,
     scale_axis,
+    scale_of,
 )
-from roslin.report.truth_tables import QueryStudy, Study, people, summary
+from roslin.report.truth_tables import QueryStudy, Study, people, summary, title_of
+from roslin.truth.power import MOST_EXPERTS
 
 __all__ = ["Melodies", "bar_height", "common_scale", "truth_page"]
 
@@ -81,13 +83,14 @@ def truth_page(
         f"<p>{escape(_method(found))}</p>",
         _numbers(summary(found)),
         "<p>noise: mean number of groups when every expert's ranks are shuffled; p: how often that gives at least as "
-        "many groups as were found. W: Kendall's concordance; alpha: Krippendorff's, ordinal. ADR-1: consistency.</p>",
+        "many groups as were found. W: Kendall's concordance; alpha: Krippendorff's (ordinal), not the level of the "
+        "tests. ADR-1: consistency.</p>",
     ]
     if len(experience):
         caption = f"The experience of {len(experience)} experts (paper 002, Figure 7)."
         body.append(f"<figure>{plot_of_experience(experience)}<figcaption>{caption}</figcaption></figure>")
     for number, (query, each) in enumerate(found.queries.items()):
-        body += _query(query, each, known, f"q{number}-", found.method.alpha)
+        body += _query(query, each, known, f"q{number}-", ", even uncorrected" if found.method.correction else "")
     body += ["<h2>Experts</h2>", _numbers(people(found.rankings))]
     body += ["<p>agreement: mean rank correlation with the order of the others; z: how far above chance.</p>"]
     if sources:
@@ -119,7 +122,7 @@ def _method(found: Study) -> str:
     )
 
 
-def _query(query: str, each: QueryStudy, melodies: Melodies, prefix: str, alpha: float) -> list[str]:
+def _query(query: str, each: QueryStudy, melodies: Melodies, prefix: str, uncorrected: str) -> list[str]:
     arranged = each.grouped.arranged
     scale = common_scale(each)
     rows = [
@@ -143,10 +146,10 @@ def _query(query: str, each: QueryStudy, melodies: Melodies, prefix: str, alpha:
         f"<tfoot><tr><th></th><th></th><th>{axis}</th></tr></tfoot></table></div>"
     )
     said.append(f"<p>{escape(_LEGEND)}</p>" if prefix == "q0-" else "")
-    return [*said, _details(each, alpha)]
+    return [*said, _details(each, uncorrected)]
 
 
-def _details(each: QueryStudy, alpha: float) -> str:
+def _details(each: QueryStudy, uncorrected: str) -> str:
     """What spoils the list, and how many more experts would help, behind a fold."""
     listed = each.consistency
     kinds = (("one group, but different", listed.intra), ("two groups, but not different", listed.inter))
@@ -154,14 +157,15 @@ def _details(each: QueryStudy, alpha: float) -> str:
         f"{kind}: {' / '.join(pair)}" for kind, found in (*kinds, ("wrong order", listed.misplaced)) for pair in found
     ]
     close = [
-        f"{pair.first} / {pair.second}: p = {pair.p:.3g}, about {pair.more} more experts"
+        f"{pair.first} / {pair.second}: p = {pair.p:.3g}, "
+        + (f"about {pair.more} more experts" if pair.more else f"not even with {MOST_EXPERTS} experts like these")
         for pair in each.neighbours
-        if pair.more and pair.p >= alpha
+        if pair.more != 0
     ]
     parts = []
     for title, lines in (
-        (f"{len(pairs)} inconsistent pairs", pairs),
-        (f"{len(close)} neighbours not yet apart", close),
+        (f"{len(pairs)} inconsistent pair{'' if len(pairs) == 1 else 's'}", pairs),
+        (f"{len(close)} pair{'' if len(close) == 1 else 's'} of neighbours not yet apart{uncorrected}", close),
     ):
         if lines:
             entries = "".join(f"<li>{escape(line)}</li>" for line in lines)
@@ -171,14 +175,14 @@ def _details(each: QueryStudy, alpha: float) -> str:
 
 def common_scale(each: QueryStudy) -> Scale:
     """One scale for all plots of a list, from rank 1."""
-    ranks = each.grouped.arranged.ranks
-    return Scale(1.0, max(float(ranks[ranks == ranks].max(initial=2.0)), 2.0))
+    arranged = each.grouped.arranged
+    return scale_of(map(arranged.sample, range(len(arranged.documents))), least=1)
 
 
 def _document(document: str, melody: Melody | None, prefix: str) -> str:
     if melody is None:
         return f"<code>{escape(document)}</code>"
-    about = ": ".join(part for part in (melody.composer, melody.title) if part)
+    about = title_of(melody)
     name = f"{escape(about)} " if about else ""
     return f"{drawing(melody).in_page(prefix)}{name}<code>{escape(document)}</code>"
 
@@ -204,9 +208,14 @@ def bar_height(earlier: int) -> int:
 
 
 def _numbers(section: Section) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in section.columns)
+    head = "".join(f'<th scope="col"{_side(section, name)}>{escape(name)}</th>' for name in section.columns)
     rows = "".join("<tr>" + "".join(_cell(row.get(name)) for name in section.columns) + "</tr>" for row in section.rows)
     return f'<div class="wide"><table class="numbers"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _side(section: Section, name: str) -> str:
+    """A column of numbers stands on the right, its name too."""
+    return "" if any(isinstance(row.get(name), str) for row in section.rows) else " class=number"
 
 
 def _cell(value: object) -> str:

@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.tables import number
 
 __all__ = ["Groups", "Truth", "check_groups"]
@@ -76,6 +76,20 @@ class Truth(Mapping[str, Groups]):
     def __repr__(self) -> str:
         documents = sum(len(group) for groups in self.values() for group in groups)
         return f"Truth({self.name!r}, {len(self)} queries, {documents} documents)"
+
+    def only(self, queries: Sequence[str]) -> Truth:
+        """Only these queries; one that is not there is an error that lists those that are."""
+        for query in queries:
+            if query not in self:
+                raise UnknownNameError("query", query, self)
+        kept = list(dict.fromkeys(queries))
+        return Truth(
+            {query: self[query] for query in kept},
+            gains={query: self._gains[query] for query in kept if query in self._gains},
+            nonrelevant={query: self._nonrelevant[query] for query in kept if query in self._nonrelevant},
+            name=self.name,
+            notes=self.notes,
+        )
 
     def gains(self, query: str) -> tuple[float, ...]:
         """What a document of each group is worth; by default the last group 1, the one before it 2, and so on."""

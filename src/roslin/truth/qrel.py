@@ -11,9 +11,11 @@ say so.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ from roslin.truth.tables import (
     whole_number,
 )
 
-__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "write_truth"]
+__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
 
 _JSON_FORMAT = "roslin-truth"
 _NO_ITERATION = {"0", "Q0"}
@@ -52,7 +54,7 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
         raise ArgumentError(f"a truth must be a path, a mapping or a data frame; got {type(source).__name__}")
     path = Path(source)
     if format is None:
-        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(path.suffix, "qrel")
+        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(path.suffix.lower(), "qrel")
     if format not in FORMATS:
         raise UnknownNameError("format of a truth", format, sorted(FORMATS))
     return FORMATS[format](path)
@@ -202,10 +204,17 @@ def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
 
 
 def write_truth(truth: Truth, path: str | Path) -> None:
-    """Write a truth as JSON (`.json`: everything), or as a grouped qrel (any other name: no gains)."""
-    path = Path(path)
-    text = _to_json(truth) if path.suffix == ".json" else _to_grouped(truth)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains)."""
+    text = truth_writer(path)(truth)
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def truth_writer(path: str | Path) -> Callable[[Truth], str]:
+    """What makes the text of a file with this name; an ending that is not known is refused."""
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise ArgumentError(f"a truth is written to a file that ends with {', '.join(_WRITERS)}; got {Path(path).name}")
+    return _WRITERS[ending]
 
 
 def _to_json(truth: Truth) -> str:
@@ -220,10 +229,26 @@ def _to_json(truth: Truth) -> str:
 
 
 def _to_grouped(truth: Truth) -> str:
-    lines = []
+    words = ((truth.name, query, id, str(group)) for query, id, group in _rows(truth))
+    return "".join("\t".join(map(to_word, row)) + "\n" for row in words)
+
+
+def _to_csv(truth: Truth) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([("query", "document", "group"), *_rows(truth)])
+    return stream.getvalue()
+
+
+def _rows(truth: Truth) -> Iterator[tuple[str, str, int]]:
+    """(query, document, group), the judged and not relevant in group 0."""
     for query, groups in truth.items():
-        numbered = [*enumerate(groups, start=1), (0, truth.nonrelevant(query) or ())]
-        for number_of_group, group in numbered:
-            words = (to_word(truth.name), to_word(query))
-            lines += ["\t".join((*words, to_word(id), str(number_of_group))) + "\n" for id in group]
-    return "".join(lines)
+        for group, ids in [*enumerate(groups, start=1), (0, truth.nonrelevant(query) or ())]:
+            yield from ((query, id, group) for id in ids)
+
+
+_WRITERS: dict[str, Callable[[Truth], str]] = {
+    ".qrel": _to_grouped,
+    ".txt": _to_grouped,
+    ".json": _to_json,
+    ".csv": _to_csv,
+}
