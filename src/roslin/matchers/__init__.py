@@ -11,9 +11,10 @@ from types import ModuleType
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
 from roslin.matchers.dp import DP
 from roslin.matchers.emd import EMD
+from roslin.matchers.fusion import Fusion, fuse
 from roslin.matchers.twv import TWV
 
-__all__ = ["DP", "EMD", "MATCHERS", "TWV", "Matcher", "matcher", "matchers"]
+__all__ = ["DP", "EMD", "MATCHERS", "TWV", "Fusion", "Matcher", "fuse", "matcher", "matchers"]
 
 
 class _CallablePackage(ModuleType):

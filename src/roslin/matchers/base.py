@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.errors import ArgumentError, MelodyError, RoslinError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, pack
 
-__all__ = ["MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register"]
+__all__ = ["COMPOUND", "MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register"]
 
 Distances = npt.NDArray[np.float64]
 
@@ -58,18 +58,20 @@ def check_query(query: Melody) -> None:
 
 
 MATCHERS: dict[str, type[Matcher]] = {}
+# Those that are made of other matchers, which must be named.
+COMPOUND: dict[str, type[Matcher]] = {}
 
 AnyMatcher = TypeVar("AnyMatcher", bound=type[Matcher])
 
 
 def register(cls: AnyMatcher) -> AnyMatcher:
     """Make a matcher known under its name."""
-    MATCHERS[cls.name] = cls
+    (COMPOUND if "members" in cls.__annotations__ else MATCHERS)[cls.name] = cls
     return cls
 
 
 def matchers() -> list[str]:
-    """The names of all matchers."""
+    """The names of all matchers that can be used by their name alone."""
     return sorted(MATCHERS)
 
 
@@ -81,23 +83,30 @@ def matcher(text: str | Matcher) -> Matcher:
     """
     if isinstance(text, Matcher):
         return text
-    name, parameters = _parse(text)
-    if name not in MATCHERS:
-        raise UnknownNameError("matcher", name, sorted(MATCHERS))
-    known = [f.name for f in fields(MATCHERS[name])]
+    try:
+        return _built(ast.parse(text.strip(), mode="eval").body)
+    except RoslinError:
+        raise
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UnknownNameError("matcher", text, matchers()) from None
+
+
+def _built(expression: ast.expr) -> Matcher:
+    """A name, or a call with named parameters; what is not named is a matcher itself, as in `fuse(dp, emd)`."""
+    call = expression if isinstance(expression, ast.Call) else ast.Call(expression, [], [])
+    if not isinstance(call.func, ast.Name):
+        raise ValueError("not a name")
+    name = call.func.id
+    kind = MATCHERS.get(name) or COMPOUND.get(name)
+    if kind is None:
+        raise UnknownNameError("matcher", name, matchers())
+    known = [f.name for f in fields(kind)]
+    parameters = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     for parameter in parameters:
         if parameter not in known:
             raise UnknownNameError(f"parameter of {name}", parameter, sorted(known))
-    return MATCHERS[name](**parameters)
-
-
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    try:
-        expression = ast.parse(text.strip(), mode="eval").body
-        if isinstance(expression, ast.Name):
-            return expression.id, {}
-        if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and not expression.args:
-            return expression.func.id, {str(k.arg): ast.literal_eval(k.value) for k in expression.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        pass
-    raise UnknownNameError("matcher", text, sorted(MATCHERS))
+    if call.args:
+        if "members" not in known:
+            raise ArgumentError(f"the parameters of {name} need their names: {', '.join(known) or 'it has none'}")
+        parameters["members"] = tuple(_built(argument) for argument in call.args)
+    return kind(**parameters)
