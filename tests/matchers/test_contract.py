@@ -87,7 +87,7 @@ def test_degenerate_queries(any_matcher: Matcher) -> None:
 
 
 def test_names_and_parameters() -> None:
-    with pytest.raises(UnknownNameError, match="unknown matcher 'nothing'; known: .*dp"):
+    with pytest.raises(UnknownNameError, match=r"unknown matcher 'nothing'; known: .*dp"):
         matcher("nothing")
     with pytest.raises(UnknownNameError, match="unknown parameter of dp 'size'; known: place"):
         matcher("dp(size=3)")
