@@ -23,7 +23,7 @@ from roslin.report.campaign import all_remarks, campaign_page, campaign_text, wr
 from roslin.report.campaign_tables import main_tables, standings, tie_table
 from roslin.represent.packed import Packed
 from roslin.starter import truth_path, tunes_path
-from roslin.truth import read_truth
+from roslin.truth import Truth, read_truth
 
 QUERIES = ["roslin-castle", "white-cockade", "la-folia"]
 SMALL = {query: read_truth(truth_path())[query] for query in QUERIES}
@@ -384,6 +384,15 @@ def test_the_page_of_one_system_has_nothing_to_compare(starter: Collection, tmp_
     assert "<h1>1 system on starter.roslin</h1>" in page
     assert "Is the difference real" not in page
     assert "Where systems disagree" not in page
+
+
+def test_a_truth_in_which_no_query_counts(starter: Collection, tmp_path: Path) -> None:
+    truth = Truth({"la-folia": []}, nonrelevant={"la-folia": ["bingo"]})
+    campaign = run_campaign(starter, truth, ["dp", "dp(place='inside')"], tmp_path)
+    assert np.isnan(campaign.evaluation.means).all()
+    assert "query (la-folia) without a relevant document: left out of the means" in all_remarks(campaign)
+    assert "Standings" in campaign_page(campaign, starter)
+    assert "Standings" in campaign_text(campaign)
 
 
 def test_the_page_of_many_queries_joins_neighbours() -> None:

@@ -160,4 +160,4 @@ def test_refusals(starter: Collection, tmp_path: Path) -> None:
     ):
         make_queries(starter, 500)
     with pytest.raises(FormatError, match=r"q.csv: queries are written as JSON Lines; expected a name that ends with"):
-        write_queries([], *[make_queries(starter, 1)[1]], tmp_path / "q.csv")
+        write_queries(*make_queries(starter, 1), tmp_path / "q.csv")

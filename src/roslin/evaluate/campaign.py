@@ -174,7 +174,9 @@ class _Asking:
         self.collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
         self.versions = json.dumps(_versions())
 
-    def all(self, matchers: Sequence[Matcher], queries: Mapping[str, Melody], files: Mapping[str, str]) -> Any:
+    def all(
+        self, matchers: Sequence[Matcher], queries: Mapping[str, Melody], files: Mapping[str, str]
+    ) -> tuple[System, ...]:
         """Every matcher asked every query, one after the other."""
         systems, total = [], len(matchers) * len(queries)
         for place, each in enumerate(matchers):
