@@ -109,7 +109,8 @@ def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) 
     campaign, folder = whole
     said = json.loads((folder / "campaign.json").read_text("utf-8"))
     assert said == json.loads(json.dumps(campaign.provenance))
-    assert said["collection"]["melodies"] == str(len(starter))
+    assert said["collection"]["melodies"] == len(starter)
+    assert (said["queries"]["from"], said["queries"]["number"]) == ("the collection", 18)
     assert said["collection"]["written"] == starter.about["written"]
     assert said["truths"] == [
         {
@@ -141,6 +142,7 @@ def test_queries_from_a_file(starter: Collection, tmp_path: Path) -> None:
         starter, {"a": [["ah-vous-dirai-je"]]}, ["dp(place='inside')"], tmp_path / "out", queries=path
     )
     assert campaign.evaluation.of("dp(place='inside')", "RR") == {"a": 1.0}
+    assert campaign.provenance["queries"]["from"] == "queries.pae"
     assert all_remarks(campaign) == [f"1 of 2 queries of {path} are in no truth: not asked"]
 
 

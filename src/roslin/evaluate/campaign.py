@@ -97,7 +97,7 @@ def run_campaign(
     *,
     queries: str | Path | Iterable[Melody] | None = None,
     k: int = DEPTH,
-    measures: Sequence[str | Measure] = CAMPAIGN_MEASURES,
+    measures: Sequence[str | Measure] | str | Measure = CAMPAIGN_MEASURES,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Campaign:
@@ -109,30 +109,37 @@ def run_campaign(
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
-    wanted = [measure(each) for each in measures]
+    wanted = [measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures)]
     if not wanted:
         raise ArgumentError("a campaign needs at least one measure")
     chosen = _matchers(matchers)
-    known = chosen_truths(truths)
-    asked, remarks = chosen_queries(collection, [truth for truth, _ in known], queries)
-    remarks += missing_documents(collection, [truth for truth, _ in known])
+    about_truths = chosen_truths(truths)
+    known = [truth for truth, _ in about_truths]
+    asked, remarks = chosen_queries(collection, known, queries)
+    remarks += missing_documents(collection, known)
     output = Path(folder)
     (output / "runs").mkdir(parents=True, exist_ok=True)
     named = {repr(each): f"runs/{file}" for each, file in zip(chosen, _file_names(chosen), strict=True)}
     with Finished(output / "finished.sqlite") as finished:
-        asking = _Asking(collection, [truth for truth, _ in known], k, threads, finished, progress)
+        asking = _Asking(collection, known, k, threads, finished, progress)
         systems = asking.all(chosen, asked, named)
     checksums = {system.name: _write(output / system.file, _trec(system)) for system in systems}
-    evaluations = _evaluate([truth for truth, _ in known], systems, wanted)
+    evaluations = _evaluate(known, systems, wanted)
     provenance = {
         **_versions(),
         "collection": {
             "name": collection.path.name,
-            **{name: collection.about[name] for name in ("melodies", "notes", "written")},
+            "melodies": len(collection),
+            "notes": int(collection.about["notes"]),
+            "written": collection.about["written"],
             "sha256": asking.collection_checksum,
         },
-        "queries": {"number": len(asked), "sha256": checksum(*(_text_of(query) for query in asked.values()))},
-        "truths": [about for _, about in known],
+        "queries": {
+            "from": _origin(queries),
+            "number": len(asked),
+            "sha256": checksum(*(_text_of(query) for query in asked.values())),
+        },
+        "truths": [about for _, about in about_truths],
         "k": k,
         "measures": [repr(each) for each in wanted],
         "systems": [_about(system, checksums[system.name]) for system in systems],
@@ -279,6 +286,12 @@ def _trec(system: System) -> str:
         hits = tuple(Hit(rank, id, distance) for rank, (id, distance) in enumerate(pairs, start=1))
         lines.append(Run(query, system.name, hits).to_trec())
     return "".join(lines)
+
+
+def _origin(queries: object) -> str:
+    if isinstance(queries, (str, Path)):
+        return Path(queries).name
+    return "the collection" if queries is None else "memory"
 
 
 def _about(system: System, run_sha256: str) -> dict[str, Any]:

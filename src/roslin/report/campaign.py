@@ -39,6 +39,7 @@ _STYLE = """
   margin: 0 0 .8rem; break-inside: avoid; }
 .case h3 { margin: .3rem 0; } .case p { margin: .2rem 0; }
 .melody svg { width: auto; }
+pre { overflow-x: auto; }
 """
 
 
