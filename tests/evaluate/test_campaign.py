@@ -346,13 +346,13 @@ def test_a_damaged_file_of_finished_lists(starter: Collection, tmp_path: Path) -
 
 def test_disagreement_by_hand() -> None:
     truth = {"q": [["a"], ["b", "gone"]]}
-    runs = {"one": {"q": ["a", "b", "x"]}, "two": {"q": ["b", "y", "q"]}}
+    runs = {"one": {"q": ["a", "b", "x"]}, "two": {"q": ["b", "A", "q"]}}
     found = disagreements(evaluate(truth, runs, "ADR"))
-    # Ranks, 4 where there is none: a 1 and 4, b 2 and 1, x 3 and 4, y 4 and 2, gone 4 and 4. The spread of two numbers
+    # Ranks, 4 where there is none: a 1 and 4, b 2 and 1, x 3 and 4, A 4 and 2, gone 4 and 4. The spread of two numbers
     # is half of their difference, here of their logarithms. The query itself does not count.
-    expected = {"a": 1.0, "b": 0.5, "y": 0.5, "x": np.log2(4 / 3) / 2, "gone": 0.0}
+    expected = {"a": 1.0, "b": 0.5, "A": 0.5, "x": np.log2(4 / 3) / 2, "gone": 0.0}
     assert {each.document: each.spread for each in found} == pytest.approx(expected)
-    assert [each.document for each in found] == ["a", "b", "y", "x", "gone"]
+    assert [each.document for each in found] == ["a", "b", "A", "x", "gone"]  # b is relevant, A is not
     assert (found[0].ranks, found[0].group) == ({"one": 1, "two": None}, 1)
     assert [each.group for each in found] == [1, 2, None, None, 2]
 

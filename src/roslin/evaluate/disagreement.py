@@ -34,7 +34,10 @@ class Disagreement:
 
 
 def disagreements(evaluation: Evaluation) -> list[Disagreement]:
-    """Every document that is relevant or among the first ten of a list, the largest spread first."""
+    """Every document that is relevant or among the first ten of a list, the largest spread first.
+
+    Of the same spread, documents of the truth come before others: there it is known who is right.
+    """
     found = []
     for query in evaluation.queries:
         places = [
@@ -48,4 +51,4 @@ def disagreements(evaluation: Evaluation) -> list[Disagreement]:
             spread = float(np.std(np.log2([missing if rank is None else rank for rank in ranks])))
             by_system = dict(zip(evaluation.systems, ranks, strict=True))
             found.append(Disagreement(query, document, groups.get(document), by_system, spread))
-    return sorted(found, key=lambda each: (-each.spread, each.query, each.document))
+    return sorted(found, key=lambda each: (-round(each.spread, 9), each.group is None, each.query, each.document))
