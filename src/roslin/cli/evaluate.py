@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from roslin.evaluate import Evaluation
     from roslin.report.evaluation_tables import Section
 
-__all__ = ["evaluate_command"]
+__all__ = ["evaluate_command", "print_sections"]
 
 
 class EvaluationFormat(StrEnum):
@@ -75,7 +75,7 @@ def evaluate_command(
             if section.note:
                 remark(section.note)
         if output is None and format in (EvaluationFormat.table, EvaluationFormat.tsv):
-            _print(sections, Format(format.value))
+            print_sections(sections, Format(format.value))
             return
         text = _text(sections, format)
     if output is None:
@@ -155,7 +155,11 @@ def _sections(
     return sections + extra
 
 
-def _print(sections: list[Section], format: Format) -> None:
+def print_sections(sections: list[Section], format: Format) -> None:
+    """Print tables one after the other, with titles where a person reads them; JSON is one object."""
+    if format is Format.json:
+        typer.echo(_json(sections), nl=False)
+        return
     for number, section in enumerate(sections):
         if number:
             typer.echo()
@@ -170,13 +174,19 @@ def _print(sections: list[Section], format: Format) -> None:
 
 
 def _text(sections: list[Section], format: EvaluationFormat) -> str:
-    from roslin.report.evaluation_tables import latex, plain
+    from roslin.report.evaluation_tables import latex
 
     if format is EvaluationFormat.latex:
         return "\n".join(latex(section) for section in sections)
     if format is EvaluationFormat.json:
-        return json.dumps({each.key: plain(each.rows) for each in sections}, ensure_ascii=False, indent=1) + "\n"
+        return _json(sections)
     raise typer.BadParameter("--output goes with --format json, latex or html")
+
+
+def _json(sections: list[Section]) -> str:
+    from roslin.report.evaluation_tables import plain
+
+    return json.dumps({each.key: plain(each.rows) for each in sections}, ensure_ascii=False, indent=1) + "\n"
 
 
 def _page(

@@ -1,8 +1,7 @@
 """A ground truth as one page: the tables of paper 002, section 3.3.2, and what they leave out.
 
 For every candidate the median rank, its notation where it is a melody at hand, id and title, a box-and-whisker plot,
-and the p-values against all earlier candidates; a line above every candidate that begins a group. The page needs
-nothing but itself; its own rules (Content-Security-Policy) forbid the browser to fetch anything.
+and the p-values against all earlier candidates; a line above every candidate that begins a group.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from html import escape
 
 from roslin.melody import Melody
 from roslin.report.evaluation_tables import Section
+from roslin.report.frame import framed
 from roslin.report.player import drawing
 from roslin.report.truth_plots import (
     PLOT_HEIGHT,
@@ -32,19 +32,12 @@ __all__ = ["Melodies", "bar_height", "common_scale", "truth_page"]
 
 Melodies = Mapping[str, Melody]
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6570; --line: #d9dee3; --paper: #fdfdfb; --card: #fff;
-  --rt-ink: #1d2329; --rt-soft: #5b6570; --rt-line: #e3e7ea; --rt-box: #dbe8f1; --rt-light: #e4e2da;
-  --rt-accent: #b3401f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --soft: #a3adb7; --line: #3a424a; --paper: #15191d;
-  --card: #1d2328; --rt-ink: #e6e8ea; --rt-soft: #a3adb7; --rt-line: #313940; --rt-box: #2b4254; --rt-light: #454d55;
-  --rt-accent: #f0a06a; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.5 Georgia, "Times New Roman", serif; }
-main { max-width: 64rem; margin: 0 auto; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .3rem; }
+:root { --width: 64rem; --rt-ink: #1d2329; --rt-soft: #5b6570; --rt-line: #e3e7ea; --rt-box: #dbe8f1;
+  --rt-light: #e4e2da; --rt-accent: #b3401f; }
+@media (prefers-color-scheme: dark) { :root { --rt-ink: #e6e8ea; --rt-soft: #a3adb7; --rt-line: #313940;
+  --rt-box: #2b4254; --rt-light: #454d55; --rt-accent: #f0a06a; } }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .3rem; }
 p, li, figcaption { color: var(--soft); margin: .3rem 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; background: var(--card); font-variant-numeric: tabular-nums; }
@@ -59,11 +52,9 @@ table { border-collapse: collapse; background: var(--card); font-variant-numeric
 .list .plot { width: 396px; }
 .list svg { display: block; } .list .plot svg + svg { margin-top: 4px; }
 .list .notation { max-width: 100%; max-height: 4.5rem; width: auto; height: auto; margin-bottom: .2rem; }
-code { font: .82rem/1.4 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 details { margin: .4rem 0; } summary { cursor: pointer; color: var(--soft); }
-@media print { :root { color-scheme: light; --ink: #000; --soft: #444; --paper: #fff; } body { padding: 0; }
-  tr { break-inside: avoid; } }
+@media print { tr { break-inside: avoid; } }
 """
 _LEGEND = (
     "Box: first to third quartile. Whiskers: bottom and top 10 %. Little dots: every rank. Fat dot: median. Vertical "
@@ -79,7 +70,6 @@ def truth_page(
     known = melodies or {}
     heading = f"Ground truth of {len(found.queries)} quer{'y' if len(found.queries) == 1 else 'ies'}"
     body = [
-        f"<h1>{escape(heading)}</h1>",
         f"<p>{escape(_method(found))}</p>",
         _numbers(summary(found)),
         "<p>noise: mean number of groups when every expert's ranks are shuffled; p: how often that gives at least as "
@@ -95,22 +85,7 @@ def truth_page(
     body += ["<p>agreement: mean rank correlation with the order of the others; z: how far above chance.</p>"]
     if sources:
         body += ["<h2>Where this comes from</h2><ul>", *(f"<li>{escape(line)}</li>" for line in sources), "</ul>"]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{escape(heading)}</title>
-<style>{_STYLE}{PLOT_STYLE}</style>
-</head>
-<body>
-<main>
-{chr(10).join(body)}
-</main>
-</body>
-</html>
-"""
+    return framed(heading, "\n".join(body), _STYLE + PLOT_STYLE)
 
 
 def _method(found: Study) -> str:
