@@ -52,6 +52,7 @@ class Store:
                 self._arrays = {name: open_array(self.path, name, self.about["token"]) for name in ARRAY_NAMES}
                 self._length = int(self.about["melodies"])
                 self._check_lengths()
+                self._packed = Packed(*(self._arrays[name] for name in ARRAY_NAMES))
                 break
             except FileNotFoundError as error:
                 # A writer published a new state between the two steps: look again.
@@ -109,8 +110,8 @@ class Store:
         return np.array([by_id[id] for id in ids], dtype=np.int64)
 
     def packed(self) -> Packed:
-        """All notes as one table, for algorithms that compare a query with everything."""
-        return Packed(*(self._arrays[name] for name in ARRAY_NAMES))
+        """All notes as one table, for algorithms that compare a query with everything; the same object each time."""
+        return self._packed
 
     def array(self, name: str) -> npt.NDArray[Any]:
         """One of the memory-mapped arrays (files.ARRAY_NAMES)."""
