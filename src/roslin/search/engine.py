@@ -19,6 +19,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers import EMD, TWV, Matcher, matcher
 from roslin.matchers.base import check_query
 from roslin.melody import Melody
+from roslin.represent.packed import Packed
 from roslin.search.index import open_index
 from roslin.search.run import Hit, Run
 from roslin.search.work import Progress, Work
@@ -101,8 +102,10 @@ def _compare_all(wanted: _Wanted) -> Found:
     packed, numbers = wanted.collection.packed(), wanted.numbers
     if not len(numbers):
         return numbers, np.empty(0)
-    if not wanted.matcher.is_independent:
-        return numbers, wanted.matcher.distances(wanted.query, packed.take(numbers))
+    if wanted.matcher.is_indexed or not wanted.matcher.is_independent:
+        distances = _compare_at_once(wanted, packed)
+        wanted.work.report(1.0, "comparing")
+        return numbers, distances
     pieces = np.array_split(numbers, -(-len(numbers) // _COMPARED_AT_ONCE))
 
     def compare(piece: Numbers) -> Distances:
@@ -110,11 +113,20 @@ def _compare_all(wanted: _Wanted) -> Found:
         part = packed.part(int(piece[0]), int(piece[-1]) + 1) if is_run else packed.take(piece)
         return wanted.matcher.distances(wanted.query, part)
 
-    distances = []
+    found = []
     for done, piece in enumerate(wanted.work.map(compare, pieces), start=1):
-        distances.append(piece)
+        found.append(piece)
         wanted.work.report(done / len(pieces), "comparing")
-    return numbers, np.concatenate(distances)
+    return numbers, np.concatenate(found)
+
+
+def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
+    """The distances of a matcher that must see all candidates, or is faster when it does."""
+    is_everything = np.array_equal(wanted.numbers, np.arange(len(packed)))
+    if is_everything or wanted.matcher.is_independent:
+        # The collection's own table is the one that keeps the index from search to search.
+        return wanted.matcher.distances(wanted.query, packed)[wanted.numbers]
+    return wanted.matcher.distances(wanted.query, packed.take(wanted.numbers))
 
 
 def _nearest(wanted: _Wanted) -> Found:
