@@ -54,6 +54,12 @@ def test_degenerate_melodies() -> None:
     assert P2().distances(chord, DEGENERATE).tolist() == pytest.approx([1 - 2 / 5, 1 - 2 / 9, 0, 1])
 
 
+def test_long_melodies() -> None:
+    random = np.random.default_rng(9)
+    long = [melody_of([(float(k), 1.0, int(p)) for k, p in enumerate(random.integers(60, 72, 140))]) for _ in range(2)]
+    assert P2().distances(long[0], [long[1], long[0]]).tolist() == pytest.approx([literal(*long, "both"), 0])
+
+
 def test_a_long_candidate_after_short_ones() -> None:
     long = melody_of([(float(k), 1.0, 60 + k % 5) for k in range(400)])
     assert P2().distances(repeated, [one_note, long, repeated]).tolist()[1:] == pytest.approx([1 - 2 / 405, 0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -108,6 +109,14 @@ class Store:
             if id not in by_id:
                 raise UnknownNameError("melody", id, self._similar_ids(id))
         return np.array([by_id[id] for id in ids], dtype=np.int64)
+
+    @cached_property
+    def id_ranks(self) -> npt.NDArray[np.int64]:
+        """The place of each melody in the order of ids, from 0."""
+        rows = self._connection.execute("SELECT number FROM melodies ORDER BY id")
+        ranks = np.empty(self._length, dtype=np.int64)
+        ranks[np.fromiter((row[0] for row in rows), np.int64, self._length)] = np.arange(self._length)
+        return ranks
 
     def packed(self) -> Packed:
         """All notes as one table, for algorithms that compare a query with everything; the same object each time."""

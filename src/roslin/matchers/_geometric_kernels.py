@@ -1,7 +1,6 @@
 """Numba kernels of `p1`, `p2` and `p3`: figures from notes, and what a query has in common with each candidate.
 
-A figure is a number of segments (start, stop, pitch) in order of pitch, then of time. A point is a segment that stops
-where it starts.
+A figure is a number of segments (start, stop, pitch), or of points, which are segments that stop where they start.
 """
 
 from __future__ import annotations
@@ -10,25 +9,53 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["figures_of", "most_in_common", "whole_query"]
+__all__ = ["most_in_common", "points_of", "segments_of", "whole_query"]
 
 Numbers = npt.NDArray[np.int64]
 Pitches = npt.NDArray[np.int16]
 Flags = npt.NDArray[np.bool_]
+Cells = npt.NDArray[np.int16] | npt.NDArray[np.int32]
 
 _PITCHES = 128
 # The table of moves is kept where it has at most so many cells; else the moves are sorted.
 _CELLS = 65536
+# So many pairs change a cell by at most twice their number, which fits into 16 bits.
+_FEW_PAIRS = 2**14 - 1
 
 
 @nb.njit(cache=True, nogil=True)
-def figures_of(
-    onset: Numbers, duration: Numbers, pitch: Pitches, is_grace: Flags, offsets: Numbers, timed: bool
-) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """(starts, stops, pitches, offsets) of the figures of all melodies: segments if `timed`, else points.
+def points_of(onset: Numbers, pitch: Pitches, is_grace: Flags, offsets: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """(times, pitches, offsets): the points of all melodies, in order of time, then of pitch, each place once."""
+    times, pitches = np.empty(len(onset), np.int64), np.empty(len(onset), np.int64)
+    bounds = np.zeros(len(offsets), np.int64)
+    count = 0
+    for k in range(len(offsets) - 1):
+        chord = count  # where the notes of the present onset begin
+        for row in range(offsets[k], offsets[k + 1]):
+            if is_grace[row]:
+                continue
+            if count > chord and times[count - 1] != onset[row]:
+                chord = count
+            place = count
+            while place > chord and pitches[place - 1] > pitch[row]:
+                place -= 1
+            if place > chord and pitches[place - 1] == pitch[row]:
+                continue
+            for other in range(count, place, -1):
+                pitches[other] = pitches[other - 1]
+            times[count], pitches[place] = onset[row], pitch[row]
+            count += 1
+        bounds[k + 1] = count
+    return times[:count].copy(), pitches[:count].copy(), bounds
 
-    Notes of one pitch that touch or overlap become one segment, so that the time which they share counts once; notes
-    in the same place become one point.
+
+@nb.njit(cache=True, nogil=True)
+def segments_of(
+    onset: Numbers, duration: Numbers, pitch: Pitches, is_grace: Flags, offsets: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """(starts, stops, pitches, offsets): the segments of all melodies, in order of pitch, then of time.
+
+    Notes of one pitch that touch or overlap become one segment, so that the time which they share counts once.
     """
     start, stop = np.empty(len(onset), np.int64), np.empty(len(onset), np.int64)
     pitches, bounds = np.empty(len(onset), np.int64), np.zeros(len(offsets), np.int64)
@@ -38,7 +65,7 @@ def figures_of(
         # Rows are in order of onset already: they only need to be dealt out by pitch.
         low, high, sounding = _PITCHES, -1, 0
         for row in range(offsets[k], offsets[k + 1]):
-            if not is_grace[row] and (duration[row] > 0 or not timed):
+            if not is_grace[row] and duration[row] > 0:
                 low, high, sounding = min(low, int(pitch[row])), max(high, int(pitch[row])), sounding + 1
                 place[int(pitch[row]) + 1] += 1
         if sounding > len(rows):
@@ -46,13 +73,13 @@ def figures_of(
         for p in range(low, high):
             place[p + 1] += place[p]
         for row in range(offsets[k], offsets[k + 1]):
-            if not is_grace[row] and (duration[row] > 0 or not timed):
+            if not is_grace[row] and duration[row] > 0:
                 rows[place[pitch[row]]] = row
                 place[pitch[row]] += 1
         for p in range(low, high + 2):
             place[p] = 0
         for row in rows[:sounding]:
-            end = onset[row] + duration[row] if timed else onset[row]
+            end = onset[row] + duration[row]
             if count > bounds[k] and pitches[count - 1] == pitch[row] and onset[row] <= stop[count - 1]:
                 stop[count - 1] = max(stop[count - 1], end)
             else:
@@ -78,7 +105,7 @@ def whole_query(query_time: Numbers, query_pitch: Numbers, time: Numbers, pitch:
             for i in range(1, m):
                 at, high = query_time[i] + shift, query_pitch[i] + up
                 place = pointer[i]
-                while place < end and (pitch[place] < high or (pitch[place] == high and time[place] < at)):
+                while place < end and (time[place] < at or (time[place] == at and pitch[place] < high)):
                     place += 1
                 pointer[i] = place
                 if place == end or time[place] != at or pitch[place] != high:
@@ -111,38 +138,42 @@ def most_in_common(
     if m == 0:
         return common
     query_from, query_to = query_start.min(), query_stop.max()
-    query_low, query_high = query_pitch[0], query_pitch[m - 1]
-    query_grid = _grid(query_start, query_stop, 0, m, query_from, 0)
+    query_low, query_high = query_pitch.min(), query_pitch.max()
+    query_grid = _grid(query_start, query_stop, 0, m, query_from, 0, timed)
     mine, theirs = np.zeros(_PITCHES, np.int64), np.zeros(_PITCHES, np.int64)
     for i in range(m):
         mine[query_pitch[i]] += query_stop[i] - query_start[i]
-    reach, cells = np.empty(2 * _PITCHES, np.int64), np.zeros(_CELLS, np.int32)
+    reach = np.empty(2 * _PITCHES, np.int64)
+    narrow, wide = np.zeros(_CELLS, np.int16), np.zeros(_CELLS, np.int32)
     a, b = np.empty(m, np.int64), np.empty(m, np.int64)
     s, e = np.empty(16, np.int64), np.empty(16, np.int64)
     for k in range(len(offsets) - 1):
         first, n = offsets[k], offsets[k + 1] - offsets[k]
         if n == 0:
             continue
-        low, high = pitch[first], pitch[first + n - 1]
-        rows = high - low + query_high - query_low + 1
+        low, high = pitch[first], pitch[first]
         begin, over = start[first], stop[first]
         for j in range(first, first + n):
+            low, high = min(low, pitch[j]), max(high, pitch[j])
             begin, over = min(begin, start[j]), max(over, stop[j])
+        rows = high - low + query_high - query_low + 1
         # A shift is a time of the candidate from its beginning plus a time of the query back from its end; in the same
         # way, a transposition is the sum of two distances in pitch. So the cell of a pair is the sum of two numbers.
-        grid = max(_grid(start, stop, first, first + n, begin, query_grid), 1)
+        grid = max(_grid(start, stop, first, first + n, begin, query_grid, timed), 1)
         per_tick = 1.0 / grid
         columns = _steps(query_to - query_from + over - begin, per_tick) + 1
         for i in range(m):
             row = (query_high - query_pitch[i]) * columns
             a[i] = row + _steps(query_to - query_start[i], per_tick)
-            b[i] = row + _steps(query_to - query_stop[i], per_tick)
+            if timed:
+                b[i] = row + _steps(query_to - query_stop[i], per_tick)
         if n > len(s):
             s, e = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
         for j in range(n):
             row = (pitch[first + j] - low) * columns
             s[j] = row + _steps(start[first + j] - begin, per_tick)
-            e[j] = row + _steps(stop[first + j] - begin, per_tick)
+            if timed:
+                e[j] = row + _steps(stop[first + j] - begin, per_tick)
 
         if rows * columns > _CELLS:
             common[k] = _most_in_order(a, b, s[:n], e[:n], timed) * (grid if timed else 1)
@@ -151,16 +182,15 @@ def most_in_common(
                 theirs[pitch[j]] += stop[j] - start[j]
             _fill_reach(mine, query_low, query_high, theirs, low, high, reach)
             theirs[low : high + 1] = 0
-            common[k] = _longest(a, b, s, e, n, cells, rows, columns, reach, grid) * grid
-            cells[: rows * columns] = 0
+            # To clear the table takes much of the time: cells are as narrow as the number of pairs allows.
+            if m * n <= _FEW_PAIRS:
+                common[k] = _longest(a, b, s, e, n, narrow, rows, columns, reach, grid) * grid
+            else:
+                common[k] = _longest(a, b, s, e, n, wide, rows, columns, reach, grid) * grid
+        elif m * n <= _FEW_PAIRS:
+            common[k] = _most_votes(a, s, n, narrow, rows * columns)
         else:
-            best = np.int32(0)
-            for j in range(n):
-                for i in range(m):
-                    cells[s[j] + a[i]] += 1
-                    best = max(best, cells[s[j] + a[i]])
-            common[k] = best
-            cells[: rows * columns] = 0
+            common[k] = _most_votes(a, s, n, wide, rows * columns)
     return common
 
 
@@ -171,13 +201,21 @@ def _steps(ticks: int, per_tick: float) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def _grid(start: Numbers, stop: Numbers, first: int, end: int, origin: int, grid: int) -> int:
-    """The greatest common divisor of `grid` and of all times from the origin."""
+def _grid(start: Numbers, stop: Numbers, first: int, end: int, origin: int, grid: int, timed: bool) -> int:
+    """The greatest common divisor of `grid` and of all times from the origin: starts and, if `timed`, stops."""
     for j in range(first, end):
-        for value in (start[j] - origin, stop[j] - origin):
-            if grid == 0 or value % grid != 0:
-                while value != 0:
-                    grid, value = value, grid % value
+        grid = _divisor(grid, start[j] - origin)
+        if timed:
+            grid = _divisor(grid, stop[j] - origin)
+    return grid
+
+
+@nb.njit(cache=True, nogil=True)
+def _divisor(grid: int, value: int) -> int:
+    """The greatest common divisor of two numbers, where the first mostly is it already."""
+    if grid == 0 or value % grid != 0:
+        while value != 0:
+            grid, value = value, grid % value
     return grid
 
 
@@ -194,19 +232,32 @@ def _fill_reach(
 
 
 @nb.njit(cache=True, nogil=True)
+def _most_votes(a: Numbers, s: Numbers, n: int, votes: Cells, size: int) -> int:
+    """The largest number of pairs in a cell. `votes` is zero before and after."""
+    best = 0
+    for j in range(n):
+        for i in range(len(a)):
+            count = votes[s[j] + a[i]] + 1
+            votes[s[j] + a[i]] = count
+            best = max(best, count)
+    votes[:size] = 0
+    return best
+
+
+@nb.njit(cache=True, nogil=True)
 def _longest(
     a: Numbers,
     b: Numbers,
     s: Numbers,
     e: Numbers,
     n: int,
-    bends: npt.NDArray[np.int32],
+    bends: Cells,
     rows: int,
     columns: int,
     reach: Numbers,
     grid: int,
 ) -> int:
-    """The largest common time, in steps of the grid. `bends` is zero before.
+    """The largest common time, in steps of the grid. `bends` is zero before and after.
 
     Rows are swept in the order of what they could reach, until none could reach more than the best so far.
     """
@@ -220,6 +271,7 @@ def _longest(
     while True:
         row = int(np.argmax(reach[:rows]))
         if reach[row] <= best * grid:
+            bends[: rows * columns] = 0
             return best
         reach[row] = 0
         value, slope = 0, 0

@@ -43,9 +43,9 @@ _SLOWEST = 8.0  # times longer: a breve in place of a quarter
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Segments in the plane, in order of pitch, then of time; figure k from `offsets[k]` to `offsets[k + 1]`.
+    """Segments in the plane, or points, which stop where they start; figure k from `offsets[k]` to `offsets[k + 1]`.
 
-    Times are in ticks; points stop where they start. `sizes` is how much there is of each figure: what a and b are.
+    Times are in ticks. `sizes` is how much there is of each figure: what a and b are.
     """
 
     start: Numbers
@@ -87,13 +87,14 @@ class Geometric(Matcher):
 
     def _figures(self, notes: NoteTable, offsets: Numbers) -> Figures:
         """Note tables end to end as figures."""
-        from roslin.matchers._geometric_kernels import figures_of  # Numba loads only when something is searched
+        from roslin.matchers._geometric_kernels import points_of, segments_of  # Numba loads only for a search
 
-        start, stop, pitch, bounds = figures_of(
-            notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"], notes["is_grace"], offsets, self.timed
-        )
         if not self.timed:
-            return Figures(start, stop, pitch, bounds, np.diff(bounds))
+            time, pitch, bounds = points_of(notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], offsets)
+            return Figures(time, time, pitch, bounds, np.diff(bounds))
+        start, stop, pitch, bounds = segments_of(
+            notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"], notes["is_grace"], offsets
+        )
         sounding = np.concatenate([[0], np.cumsum(stop - start)]).astype(np.int64)
         return Figures(start, stop, pitch, bounds, sounding[bounds[1:]] - sounding[bounds[:-1]])
 
