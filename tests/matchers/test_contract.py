@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,31 @@ def test_a_candidate_s_distance_does_not_depend_on_its_neighbours_or_the_matcher
     together = any_matcher.distances(TUNES[0], TUNES)
     alone = [any_matcher.distances(TUNES[0], [tune])[0] for tune in TUNES]
     assert (together.tolist() == alone) == any_matcher.is_independent
+
+
+def test_any_split_of_the_candidates_gives_the_same(any_matcher: Matcher) -> None:
+    if any_matcher.is_independent:
+        packed = pack(TUNES)
+        whole = any_matcher.distances(TUNES[1], packed).tobytes()
+        for cuts in ((0, 1, 40), (0, 17, 18, 33, 40)):
+            parts = [any_matcher.distances(TUNES[1], packed.part(a, b)) for a, b in pairwise(cuts)]
+            assert np.concatenate(parts).tobytes() == whole
+
+
+def test_searching_is_sorting_the_distances(any_matcher: Matcher, tmp_path: Path) -> None:
+    with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
+        for within in (np.arange(40), np.arange(3, 30, 2), np.array([7])):
+            ids, packed = collection.ids(within), collection.packed().take(within)
+            distances = any_matcher.distances(TUNES[5], packed).tolist()
+            expected = sorted(zip(distances, ids, strict=True))[:12]
+            for threads in (1, 2):
+                run = collection.search(TUNES[5], any_matcher, 12, within=within, threads=threads)
+                assert [(hit.distance, hit.id) for hit in run] == expected
+
+
+def test_nothing_is_farther_than_a_melody_without_notes(any_matcher: Matcher) -> None:
+    distances = any_matcher.distances(TUNES[0], [*TUNES, Melody.from_notes([], [], [])])
+    assert distances[-1] == distances.max()
 
 
 def test_degenerate_candidates(any_matcher: Matcher) -> None:

@@ -12,9 +12,33 @@ from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
 from roslin.matchers.dp import DP
 from roslin.matchers.emd import EMD
 from roslin.matchers.fusion import Fusion, fuse
+from roslin.matchers.gam import GAM
+from roslin.matchers.orio import Orio
+from roslin.matchers.p1 import P1
+from roslin.matchers.p2 import P2
+from roslin.matchers.p3 import P3
+from roslin.matchers.rismonline import RISMOnline
 from roslin.matchers.twv import TWV
+from roslin.matchers.us import US
 
-__all__ = ["DP", "EMD", "MATCHERS", "TWV", "Fusion", "Matcher", "fuse", "matcher", "matchers"]
+__all__ = [
+    "DP",
+    "EMD",
+    "GAM",
+    "MATCHERS",
+    "P1",
+    "P2",
+    "P3",
+    "TWV",
+    "US",
+    "Fusion",
+    "Matcher",
+    "Orio",
+    "RISMOnline",
+    "fuse",
+    "matcher",
+    "matchers",
+]
 
 
 class _CallablePackage(ModuleType):

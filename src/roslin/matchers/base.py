@@ -18,9 +18,12 @@ from roslin.errors import ArgumentError, MelodyError, RoslinError, UnknownNameEr
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, pack
 
-__all__ = ["COMPOUND", "MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register"]
+__all__ = ["COMPOUND", "MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register", "rounded"]
 
 Distances = npt.NDArray[np.float64]
+
+# Differences that only rounding explains are none: a melody is at 0 from itself, and equal matches are equal.
+_DECIMALS = 12
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +44,11 @@ class Matcher(ABC):
         """Whether a candidate's distance is the same whatever the other candidates are."""
         return True
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it makes an index of all candidates, so that one call for all is better than many for parts."""
+        return False
+
     @abstractmethod
     def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
 
@@ -55,6 +63,11 @@ def check_query(query: Melody) -> None:
         raise ArgumentError(f"the query must be a Melody; got {type(query).__name__}; read text with roslin.load")
     if not np.any(~query.notes["is_grace"]):
         raise MelodyError("the query has no notes; expected at least one that is not a grace note")
+
+
+def rounded(distances: Distances) -> Distances:
+    """Distances without the traces of rounding."""
+    return np.round(distances, _DECIMALS)
 
 
 MATCHERS: dict[str, type[Matcher]] = {}

@@ -21,7 +21,7 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.transport import rounded
+from roslin.matchers.base import rounded
 from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
 from roslin.search.index import Index
