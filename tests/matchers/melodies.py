@@ -1,4 +1,4 @@
-"""Melodies that the tests of the transport matchers share."""
+"""Melodies that the tests of the matchers share."""
 
 from __future__ import annotations
 
@@ -23,3 +23,32 @@ def moved(melody: Melody, *, up: int = 0, later: float = 0.0, slower: float = 1.
     return Melody.from_notes(
         quarters[0] * slower + later, quarters[1] * slower, notes["pitch_midi"] + up, graces=notes["is_grace"]
     )
+
+
+def a_fourth_higher(melody: Melody) -> Melody:
+    """The same melody transposed, spelled as before: a perfect fourth is 5 semitones and 17 base-40 steps."""
+    notes = melody.notes.copy()
+    notes["pitch_midi"] += 5
+    notes["pitch_base40"] += 17
+    return Melody(notes, barlines_ticks=melody.barlines_ticks)
+
+
+def any_melody(random: np.random.Generator, notes: int) -> Melody:
+    """Notes that may repeat, overlap, sound together or be ornaments, now and then with bar lines."""
+    onsets = np.sort(random.integers(0, 3 * notes + 1, notes)) / 4
+    bars = np.arange(1, 3 * notes // 4 + 1) if random.random() < 0.5 else []
+    return Melody.from_notes(
+        onsets.tolist(),
+        random.choice([0.25, 0.5, 1.0, 1.5], notes).tolist(),
+        random.integers(58, 58 + int(random.integers(1, 9)), notes).tolist(),
+        graces=(random.random(notes) < 0.1).tolist(),
+        barlines=list(bars),
+    )
+
+
+def sounding_melody(random: np.random.Generator, notes: int) -> Melody:
+    """The same with at least one note that is not an ornament."""
+    while True:
+        melody = any_melody(random, notes)
+        if (~melody.notes["is_grace"]).any():
+            return melody

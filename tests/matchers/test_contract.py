@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.matchers.melodies import a_fourth_higher
 
 from roslin import Collection, Melody, load, matcher, matchers
 from roslin.errors import ArgumentError, MelodyError, UnknownNameError
@@ -110,6 +111,20 @@ def test_degenerate_queries(any_matcher: Matcher) -> None:
         else:
             with pytest.raises(MelodyError, match="the query has no notes"):
                 any_matcher.distances(query, TUNES)
+
+
+def test_nothing_is_nearer_to_a_melody_than_itself(any_matcher: Matcher) -> None:
+    candidates = [*DEGENERATE, *TUNES[:5]]
+    for number, query in enumerate(candidates):
+        if np.any(~query.notes["is_grace"]):
+            distances = any_matcher.distances(query, candidates)
+            assert distances[number] == distances.min()
+
+
+def test_transposition_changes_nothing(any_matcher: Matcher) -> None:
+    expected = any_matcher.distances(TUNES[0], TUNES)
+    assert any_matcher.distances(a_fourth_higher(TUNES[0]), TUNES) == pytest.approx(expected, abs=1e-9)
+    assert any_matcher.distances(TUNES[0], map(a_fourth_higher, TUNES)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_names_and_parameters() -> None:

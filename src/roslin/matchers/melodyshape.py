@@ -1,0 +1,82 @@
+"""What `shapeh` and `time` share: melodies as overlapping n-grams of notes, and how two such sequences are aligned.
+
+Reference: J. Urbano, MelodyShape (MIREX 2010 to 2015; the program, version 1.4). For the grams G of the query and H of
+the candidate, and a score c that is above 0 for what is alike,
+
+    M(i, j) = max { M(i-1, j) + c(G_i, -), M(i, j-1) + c(-, H_j), M(i-1, j-1) + c(G_i, H_j) },  M(0, 0) = 0
+
+    aligner = "hybrid"  the largest M(i, j) with i, j >= 1: the beginnings must agree, the ends are free (published)
+              "local"   M is never below 0: the best passage of both, wherever it is
+              "global"  M(|G|, |H|): everything counts
+    divide  = "shorter" by the length of the shorter of the two (published, for hybrid and local)
+              "longer"  by that of the longer: a short melody is no longer near to everything that it begins like
+              "none"    not at all (published, for global)
+
+A distance is what the query would score with itself, less what it scores with the candidate, and 0 where that would be
+less than 0 (divided by "shorter", a short candidate of rare grams can score higher than the query itself).
+
+Our choices: a candidate with too few notes for a gram scores like one in which every gram of the query is left out.
+A query with too few is at 0 from everything: there is nothing to compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import UnknownNameError
+from roslin.matchers.base import Distances, Matcher
+
+__all__ = ["GramAlignment"]
+
+_ALIGNERS = ("global", "hybrid", "local")
+_DIVISIONS = ("longer", "none", "shorter")
+# Differences that only rounding explains are none: a melody is at 0 from itself, and equal scores are equal.
+_DECIMALS = 12
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class GramAlignment(Matcher):
+    """A matcher that aligns grams."""
+
+    aligner: str = "hybrid"
+    divide: str = "shorter"
+
+    def __post_init__(self) -> None:
+        for name, known in (("aligner", _ALIGNERS), ("divide", _DIVISIONS)):
+            if getattr(self, name) not in known:
+                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+
+    @property
+    def floor(self) -> float:
+        """What M is never below."""
+        return 0.0 if self.aligner == "local" else -np.inf
+
+    @property
+    def takes_best(self) -> bool:
+        """Whether the score is the largest of all M, not the last one."""
+        return self.aligner != "global"
+
+    def distances_from_scores(
+        self, scores: Array, order: Numbers, lengths: Numbers, own: float, lost: float, m: int
+    ) -> Distances:
+        """Distances in the order of the candidates.
+
+        `scores` are in the given order (and may have more rows at the end), `lengths` is the number of grams of every
+        candidate, `own` what the query scores with itself, `lost` what it scores when nothing of it is found.
+        """
+        scored = np.empty(len(lengths))
+        scored[order] = scores[: len(order)]
+        scored[lengths == 0] = max(lost, self.floor)
+        if self.divide == "none":
+            distances: Distances = own - scored
+        else:
+            shorter, longer = np.minimum(lengths, m), np.maximum(lengths, m)
+            by = longer if self.divide == "longer" else np.where(shorter > 0, shorter, m)
+            distances = own / m - scored / by
+        return np.maximum(distances, 0.0).round(_DECIMALS)
