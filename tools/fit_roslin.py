@@ -49,12 +49,8 @@ def main() -> int:
     truths = {name: read_truth(options.data / f"same_work_{name}_dev.qrel") for name in SETS}
     matchers = [*MEMBERS, *options.also]
     with Collection(options.collection) as collection:
-        composer = {
-            id: str(collection[id].metadata.get("composer") or id)
-            for truth in truths.values()
-            for id in truth
-            if id in collection
-        }
+        asked = {id for truth in truths.values() for id in truth if id in collection}
+        composer = {id: collection[id].composer or id for id in asked}
         copies = _copies(collection, truths)
         for title, without in (("as it stands", {}), ("without copies that nobody judged", copies)):
             scores = {name: _scores(collection, matchers, truth, without, name) for name, truth in truths.items()}

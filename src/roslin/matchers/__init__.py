@@ -23,6 +23,7 @@ from roslin.matchers.p1 import P1
 from roslin.matchers.p2 import P2
 from roslin.matchers.p3 import P3
 from roslin.matchers.rismonline import RISMOnline
+from roslin.matchers.roslin import Roslin
 from roslin.matchers.shapeh import ShapeH
 from roslin.matchers.shapetime import ShapeTime
 from roslin.matchers.time import Time
@@ -53,6 +54,7 @@ __all__ = [
     "RISMOnline",
     "RawEd",
     "RhytFuzz",
+    "Roslin",
     "ShapeH",
     "ShapeTime",
     "Time",
