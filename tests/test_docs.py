@@ -34,6 +34,8 @@ def test_commands_and_options_exist(page: Path) -> None:
     for words in commands(page):
         command: Any = typer.main.get_command(app)
         while words and hasattr(command, "commands"):
+            if words[0] not in command.commands and hasattr(command, "default"):
+                words = [command.default, *words]
             assert words[0] in command.commands, f"{page.name}: roslin {' '.join(words)}"
             command, words = command.commands[words[0]], words[1:]
         known = {option for parameter in command.params for option in parameter.opts}

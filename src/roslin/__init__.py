@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         TimeLimitError,
         UnknownNameError,
     )
+    from roslin.evaluate.campaign import Campaign, run_campaign
+    from roslin.evaluate.made_queries import make_queries
     from roslin.matchers import Matcher, matcher, matchers
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TICKS_PER_QUARTER",
     "ArgumentError",
+    "Campaign",
     "Collection",
     "CollectionError",
     "DamagedError",
@@ -58,17 +61,21 @@ __all__ = [
     "group_rankings",
     "list_consistency",
     "load",
+    "make_queries",
     "matcher",
     "matchers",
     "ptd",
     "ptd_flow",
     "records",
+    "run_campaign",
 ]
 
 _HOME = {
     **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
     **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
+    **dict.fromkeys(("Campaign", "run_campaign"), "roslin.evaluate.campaign"),
+    "make_queries": "roslin.evaluate.made_queries",
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),

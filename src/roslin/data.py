@@ -3,15 +3,21 @@
 None of them is part of Roslin. `get` copies a data set to the user's cache, from its public address or from a file or
 folder that is already there; nothing appears under its name before every file is complete and has the right checksum.
 Where ROSLIN_DATA names a folder with the data set in it, that one is used and nothing is copied.
+
+A file that its publisher renews has no checksum that could last. Its archive is read through when it arrives, and its
+SHA-256 is written beside it, so that later damage is noticed all the same. A damaged copy in the cache is fetched
+again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +28,12 @@ __all__ = ["DATA_SETS", "DataFile", "DataSet", "data_set", "get", "path"]
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One file; `sha256` is empty where its publisher renews it, so that no checksum could last."""
+    """One file; `sha256` is empty where its publisher renews it. An archive must hold a file that ends with `holds`."""
 
     name: str
     address: str
     sha256: str
+    holds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,7 @@ DATA_SETS: dict[str, DataSet] = {
                     "rismAllMARCXML.zip",
                     "https://opac.rism.info/fileadmin/user_upload/lod/update/rismAllMARCXML.zip",
                     "",
+                    holds=".xml",
                 ),
             ),
         ),
@@ -107,7 +115,7 @@ def data_set(name: str) -> DataSet:
 
 
 def path(name: str) -> Path:
-    """The folder of a data set that is already here: in ROSLIN_DATA, or in the cache."""
+    """The folder of a data set that is already here: in ROSLIN_DATA, or in the cache. `get` also checks it."""
     wanted = data_set(name)
     for folder in _places(wanted):
         if all((folder / file.name).is_file() for file in wanted.files):
@@ -116,35 +124,50 @@ def path(name: str) -> Path:
 
 
 def get(name: str, source: str | Path | None = None) -> Path:
-    """Fetch a data set and return its folder; one that is already here is only checked.
+    """Fetch a data set and return its folder; one that is already here is only checked, and fetched again if damaged.
 
     source: a folder with its files, a zip archive that holds them, or the file itself where there is only one.
     """
     wanted = data_set(name)
+    target = _cache() / name
+    damage = ""
     if source is None:
         try:
             folder = path(name)
         except RoslinError:
             pass
         else:
-            for file in wanted.files:
-                _check(folder / file.name, file)
-            return folder
-    target = _cache() / name
+            damage = _damage(folder, wanted)
+            if not damage:
+                return folder
+            if folder != target:
+                raise RoslinError(f"{folder}: {damage}; put the folder right that ROSLIN_DATA names, or unset it")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".new-{name}-", dir=target.parent) as new:
-        complete = Path(new) / name
+    try:
+        _replace(target, wanted, None if source is None else Path(source))
+    except RoslinError as error:
+        raise RoslinError(f"{error}; the copy in {target} is damaged ({damage})" if damage else str(error)) from None
+    return target
+
+
+def _replace(target: Path, wanted: DataSet, source: Path | None) -> None:
+    """Put a data set in place when all of it is complete, and not before."""
+    with tempfile.TemporaryDirectory(prefix=f".new-{wanted.name}-", dir=target.parent) as new:
+        complete = Path(new) / wanted.name
         complete.mkdir()
         for file in wanted.files:
             if source is None:
                 _download(file, complete)
             else:
-                _copy(file, Path(source), complete, only=len(wanted.files) == 1)
-            _check(complete / file.name, file)
+                _copy(file, source, complete, only=len(wanted.files) == 1)
+            if not file.sha256:
+                _check_archive(complete / file.name, file.holds)
+                _record(complete / file.name).write_text(f"{_sha256(complete / file.name)}  {file.name}\n")
+        if damage := _damage(complete, wanted):
+            raise RoslinError(damage)
         if target.exists():
             target.rename(Path(new) / "old")
         complete.rename(target)
-    return target
 
 
 def _places(wanted: DataSet) -> list[Path]:
@@ -183,19 +206,56 @@ def _copy(file: DataFile, source: Path, folder: Path, *, only: bool) -> None:
     elif only:
         shutil.copyfile(source, target)
     elif zipfile.is_zipfile(source):
-        with zipfile.ZipFile(source) as archive:
-            inside = [member for member in archive.namelist() if member.rpartition("/")[2] == file.name]
-            if len(inside) != 1:
-                raise RoslinError(f"{source}: expected one file {file.name} in this archive; found {len(inside)}")
-            target.write_bytes(archive.read(inside[0]))
+        _extract(file.name, source, target)
     else:
         raise RoslinError(f"{source}: expected a folder or a zip archive with {file.name}; found another file")
 
 
-def _check(found: Path, file: DataFile) -> None:
-    if not file.sha256:
-        return
-    with found.open("rb") as stream:
-        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    if sha256 != file.sha256:
-        raise RoslinError(f"{found.name}: wrong checksum; expected SHA-256 {file.sha256}; found {sha256}")
+# What zipfile raises for an archive that is damaged, encrypted, or packed in a way that it does not know.
+_BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError)
+
+
+def _extract(name: str, source: Path, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(source) as archive:
+            inside = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
+            if len(inside) != 1:
+                raise RoslinError(f"{source}: expected one file {name} in this archive; found {len(inside)}")
+            with archive.open(inside[0]) as packed, target.open("wb") as stream:
+                shutil.copyfileobj(packed, stream)
+    except _BROKEN_ARCHIVE as error:
+        raise RoslinError(f"{source}: the archive is damaged ({error})") from None
+
+
+def _check_archive(found: Path, holds: str) -> None:
+    """Read an archive through: every file in it must be whole, and one must be what it is for."""
+    try:
+        with zipfile.ZipFile(found) as archive:
+            broken = archive.testzip()
+            names = archive.namelist()
+    except _BROKEN_ARCHIVE as error:
+        raise RoslinError(f"{found.name}: the archive is damaged ({error})") from None
+    if broken is not None:
+        raise RoslinError(f"{found.name}: the archive is damaged (bad checksum of {broken})")
+    if not any(name.lower().endswith(holds) for name in names):
+        raise RoslinError(f"{found.name}: expected a file *{holds} in this archive; found none")
+
+
+def _damage(folder: Path, wanted: DataSet) -> str:
+    """What is wrong with the first file whose checksum is not the published one, or the one that was recorded."""
+    for file in wanted.files:
+        record = _record(folder / file.name)
+        expected = file.sha256 or (record.read_text().partition(" ")[0] if record.is_file() else "")
+        if expected and (sha256 := _sha256(folder / file.name)) != expected:
+            return f"{file.name}: wrong checksum; expected SHA-256 {expected}; found {sha256}"
+    return ""
+
+
+def _record(file: Path) -> Path:
+    """Where the checksum of a file is kept for which none is published."""
+    return file.with_name(f"{file.name}.sha256")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

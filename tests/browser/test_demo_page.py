@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from roslin import Collection
+from roslin import Collection, run_campaign
 from roslin.cli.search import write_page
-from roslin.starter import demo_query, tunes_path
+from roslin.report.campaign import campaign_page
+from roslin.starter import demo_query, truth_path, tunes_path
 
 FLAGS = [
     "--headless",
@@ -109,6 +110,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "results.html").read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("report")
+    with Collection.build(tunes_path(), folder / "starter.roslin") as collection:
+        systems = ["dp", "twv", "dp(place='inside')"]
+        return campaign_page(run_campaign(collection, truth_path(), systems, folder / "campaign"), collection)
+
+
 def title_of(chromium: str, page: str, folder: Path, size: str = "1200,900") -> Any:
     """What the page wrote into its title, as seen by a browser window of this size."""
     (folder / "page.html").write_text(page, encoding="utf-8")
@@ -130,6 +139,14 @@ def test_it_is_drawn(chromium: str, page: str, tmp_path: Path, size: str) -> Non
         "missing": 0,
         "buttons": 11,
     }
+
+
+@pytest.mark.parametrize("size", ["1200,900", "500,800"])
+def test_the_report_of_a_campaign_is_drawn(chromium: str, report: str, tmp_path: Path, size: str) -> None:
+    seen = title_of(chromium, report.replace("</body>", LOOK), tmp_path, size)
+    assert seen["drawn"] == report.count('class="notation"') + report.count('class="roll"') > 10
+    expected = {"wide": False, "requests": 0, "colours": 1, "black": False, "twice": 0, "missing": 0}
+    assert {name: seen[name] for name in expected} == expected
 
 
 def test_it_plays_and_lights_up(chromium: str, page: str, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 from roslin.cli import app
 from roslin.collection.filters import FILTERS
 from roslin.errors import RoslinError
+from roslin.matchers import MATCHERS
 from roslin.starter import tunes_path
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +106,8 @@ def test_demo(tmp_path: Path) -> None:
     assert page.count("<li>") == 10
     assert page.count('class="notation"') == 11
     assert "Building the starter collection" in done.stderr
+    report = (tmp_path / "out" / "campaign" / "report.html").read_text("utf-8")
+    assert f"<h1>{len(MATCHERS)} systems on starter.roslin</h1>" in report
     roslin("demo", "--output", tmp_path / "out")  # again, over what is there
 
 

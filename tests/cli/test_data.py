@@ -173,11 +173,88 @@ def test_bad_sources(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert list(cache.iterdir()) == []
 
 
-def test_a_damaged_copy_is_noticed(cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_copy_is_fetched_again(cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, server)
     (get("toy") / "a.txt").write_bytes(b"changed")
-    with pytest.raises(RoslinError, match=r"a\.txt: wrong checksum"):
+    assert {file.name: file.read_bytes() for file in get("toy").iterdir()} == CONTENT
+    (cache / "toy" / "a.txt").write_bytes(b"changed")
+    toy = DATA_SETS["toy"]
+    elsewhere = tuple(replace(file, address=file.address.replace(server, "http://127.0.0.1:9")) for file in toy.files)
+    monkeypatch.setitem(data.DATA_SETS, "toy", replace(toy, files=elsewhere))
+    with pytest.raises(
+        RoslinError, match=r"the download failed .*; the copy in .* is damaged \(a\.txt: wrong checksum"
+    ):
         get("toy")
+
+
+def test_a_damaged_folder_of_the_user_is_left_alone(
+    cache: Path, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend(monkeypatch, server)
+    mine = tmp_path / "mine" / "toy"
+    mine.mkdir(parents=True)
+    for name in CONTENT:
+        (mine / name).write_bytes(b"changed")
+    monkeypatch.setenv("ROSLIN_DATA", str(mine.parent))
+    with pytest.raises(RoslinError, match=r"a\.txt: wrong checksum.*; put the folder right that ROSLIN_DATA names"):
+        get("toy")
+    assert (mine / "a.txt").read_bytes() == b"changed"
+    assert not cache.exists()
+
+
+def renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data set whose publisher gives no checksum."""
+    file = DataFile("dump.zip", "http://127.0.0.1:9/dump.zip", "", holds=".xml")
+    monkeypatch.setitem(data.DATA_SETS, "toy", DataSet("toy", "A toy.", "CC0", "Nobody 2005.", (file,)))
+
+
+def archive(path: Path, name: str = "all.XML") -> Path:
+    with zipfile.ZipFile(path, "w") as written:
+        written.writestr(name, "<x/>" * 100)
+    return path
+
+
+def test_a_file_without_a_checksum_gets_one(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    renewed(monkeypatch)
+    dump = archive(tmp_path / "dump.zip")
+    folder = get("toy", dump)
+    sha256 = hashlib.sha256(dump.read_bytes()).hexdigest()
+    assert (folder / "dump.zip.sha256").read_text() == f"{sha256}  dump.zip\n"
+    assert get("toy") == folder
+    (folder / "dump.zip").write_bytes(b"changed")
+    with pytest.raises(RoslinError, match=rf"is damaged \(dump\.zip: wrong checksum; expected SHA-256 {sha256}"):
+        get("toy")
+
+
+def test_an_archive_without_a_checksum_is_read_through(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    renewed(monkeypatch)
+    whole = archive(tmp_path / "whole.zip").read_bytes()
+    (tmp_path / "cut.zip").write_bytes(whole[:-30])
+    (tmp_path / "bad.zip").write_bytes(whole.replace(b"<x/>", b"<y/>", 1))
+    archive(tmp_path / "other.zip", "readme.txt")
+    for name, message in (
+        ("cut.zip", r"dump\.zip: the archive is damaged"),
+        ("bad.zip", r"dump\.zip: the archive is damaged \(bad checksum of all\.XML\)"),
+        ("other.zip", r"dump\.zip: expected a file \*\.xml in this archive; found none"),
+    ):
+        with pytest.raises(RoslinError, match=message):
+            get("toy", tmp_path / name)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_damaged_archive_in_place_of_a_download(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pretend(monkeypatch, "http://127.0.0.1:9")
+    broken = archive(tmp_path / "broken.zip", "a.txt")
+    broken.write_bytes(broken.read_bytes().replace(b"<x/>", b"<y/>", 1))
+    with pytest.raises(RoslinError, match=r"broken\.zip: the archive is damaged"):
+        get("toy", broken)
+    assert list(cache.iterdir()) == []
+
+
+def test_an_unknown_name_lists_the_known_ones(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, "http://127.0.0.1:9")
     with pytest.raises(UnknownNameError, match="unknown data set 'essen'; known: crowd2010, mirex2005, rism, toy"):
         get("essen")
 
@@ -192,7 +269,9 @@ def test_the_command_line(tmp_path: Path, data_folder: Path) -> None:
     folder = tmp_path / "data" / "mirex2005"
     assert done.stdout == f"{folder}\n"
     assert "Licence: CC BY-SA 4.0\nPlease cite: Urbano, Marrero" in done.stderr
-    assert roslin("data", "path", "mirex2005", environment=environment).stdout == f"{folder}\n"
+    shown = roslin("data", "path", "mirex2005", environment=environment)
+    assert shown.stdout == f"{folder}\n"
+    assert "Licence: CC BY-SA 4.0\nPlease cite: Urbano, Marrero" in shown.stderr
     refused = roslin("data", "path", "crowd2010", code=2, environment=environment).stderr
     assert refused == "roslin: the data set crowd2010 is not here; fetch it with: roslin data get crowd2010\n"
     unknown = roslin("data", "get", "essen", code=2).stderr

@@ -6,12 +6,12 @@ import json
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 
-from roslin.evaluate import MEASURES, measures
-from roslin.evaluate.campaign import DEFAULT_MEASURES
+from roslin.evaluate import DEFAULT_MEASURES, MEASURES, measures
 
 TRUTH = "mine q1 a 1\nmine q1 b 1\nmine q1 c 2\nmine q1 n 0\nmine q2 d 1\nmine q2 e 2\n"
 OTHER = "fine q1 a 1\nfine q1 b 2\nfine q1 c 3\nfine q1 n 0\nfine q2 e 1\nfine q2 d 2\n"
@@ -99,10 +99,26 @@ def test_ties(folder: Path) -> None:
             "best": pytest.approx((8 / 9 + 1) / 2),
         }
     ]
+    options = ("-m", "ADR", "-m", "RBO", "-m", "Compat", "--tie-sensitivity")
+    said = roslin("evaluate", "truth.qrel", "good.run", *options, folder=folder).stderr
+    assert said == "the best and worst order of ties is not known for RBO, Compat: left out\n"
     message = roslin(
         "evaluate", "truth.qrel", "good.run", "-m", "RBO", "--tie-sensitivity", code=2, folder=folder
     ).stderr
     assert message == "roslin: the best and worst order of ties is not known for RBO\n"
+
+
+def test_what_breaks_ties_of_adr(folder: Path) -> None:
+    (folder / "swapped.run").write_text("q2 Q0 z 1 9 s\nq2 Q0 e 2 8 s\n")
+    found = rows(folder, "truth.qrel", "good.run", "swapped.run", "-m", "ADR", "--tie-break")
+    last = found["tie_break"][-1]
+    # ADR: nothing at rank 1, one of two at rank 2. Nothing is misplaced, so the constructed list is d, d; inverted, d
+    # is due at rank 2 only.
+    assert last == {"query": "q2", "system": "swapped", "ADR": 0.25, "inversions": 0, "published": 0.25}
+    said = roslin("evaluate", "truth.qrel", "good.run", "--tie-break", folder=folder).stderr
+    assert said == (
+        "of two lists with equal ADR, fewer inversions are better; the published rule prefers the smaller value\n"
+    )
 
 
 def test_steps(folder: Path) -> None:
@@ -110,15 +126,39 @@ def test_steps(folder: Path) -> None:
     assert list(found) == ["steps of good", "steps of poor"]
     first = found["steps of good"]
     assert [row["document"] for row in first] == ["b", "a", "n", "c"]
-    assert [row["distance"] for row in first] == [0.0, 0.5, 0.5, 2.0]
+    assert [row["score"] for row in first] == [0.0, -0.5, -0.5, -2.0]  # nothing says that these are distances
     assert [row["group"] for row in first] == [1, 1, None, 2]
     assert [row["found"] for row in first] == [1, 2, 2, 3]
     assert [row["ADR"] for row in first] == pytest.approx([1, 1, 8 / 9, (8 / 3 + 3 / 4) / 4])
-    assert [row["score"] for row in found["steps of poor"]] == [9.0, 8.0]
+    end = "the truth ends here (n = 3): the ADR of the query"
+    assert [row["note"] for row in first] == ["", "", end, ""]
+    second = found["steps of poor"]
+    assert [row["score"] for row in second] == [9.0, 8.0, None]
+    assert [row["document"] for row in second] == ["n", "c", None]
+    assert second[-1]["note"] == f"the list has ended; {end}"
+    assert second[-1]["ADR"] == pytest.approx(1 / 9)
     table = roslin("evaluate", "truth.qrel", "good.run", "--steps", "q1", folder=folder).stdout.splitlines()
-    assert table[0].split() == ["rank", "distance", "document", "group", "found", "recall", "ADR"]
+    assert table[0].split() == ["rank", "score", "document", "group", "found", "recall", "ADR", "note"]
+    assert table[3].endswith(end)
+    refused = roslin("evaluate", "truth.qrel", "good.run", "--steps", "q1", "--format", "html", code=2, folder=folder)
+    assert "--steps goes with the other formats; the page has every query rank by rank" in refused.stderr
     message = roslin("evaluate", "truth.qrel", "good.run", "--steps", "q9", code=2, folder=folder).stderr
     assert message == "roslin: unknown query 'q9'; known: q1, q2\n"
+
+
+def test_steps_of_distances_and_ranks(folder: Path) -> None:
+    (folder / "far.csv").write_text("query,document,distance\nq2,d,0\nq2,e,1.5\n")
+    (folder / "order.csv").write_text("query,document,rank\nq2,e,1\nq2,d,2\n")
+    found = rows(folder, "truth.qrel", "far.csv", "order.csv", "--steps", "q2")
+    assert [row["distance"] for row in found["steps of far"]] == [0.0, 1.5]
+    assert [row["rank"] for row in found["steps of order"]] == [1, 2]
+    assert not {"score", "distance"} & set(found["steps of order"][0])
+
+
+def test_steps_of_a_query_that_the_run_lacks(folder: Path) -> None:
+    found = rows(folder, "truth.qrel", "poor.run", "--steps", "q2")["steps of poor"]
+    assert [(row["rank"], row["document"], row["ADR"]) for row in found] == [(1, None, 0), (2, None, 0)]
+    assert found[0]["note"] == "the list has ended"
 
 
 def test_several_truths(folder: Path) -> None:
@@ -130,7 +170,61 @@ def test_several_truths(folder: Path) -> None:
     assert good["fine"] == pytest.approx((5 / 9 + 1 / 2) / 2)
     assert tau == {"system": "Kendall's tau", "mine": 1.0, "fine": 1.0}
     same = roslin("evaluate", "--truth", "truth.qrel", "--truth", "truth.qrel", "good.run", code=2, folder=folder)
-    assert same.stderr.endswith("roslin: every truth needs a name of its own; got mine, mine\n")
+    assert same.stderr.endswith("roslin: two truths are called 'mine'; every truth needs a name of its own\n")
+
+
+def test_remarks_on_every_truth(folder: Path, tmp_path: Path) -> None:
+    """An empty query, a repeated judgement and a missing query of the second truth are reported, without warnings."""
+    second = tmp_path / "second.qrel"
+    second.write_text(OTHER + "fine q3 x 0\nfine q1 a 2\nfine q4 y 1\n")
+    done = roslin("evaluate", "--truth", "truth.qrel", "--truth", second, "good.run", "-m", "ADR", folder=folder)
+    assert done.stderr.splitlines() == [
+        f"{second}:8: a is judged again for query q1; line 1 counts",
+        "fine: good lacks 2 queries (q3, q4) of the truth: counted as an empty list",
+        "fine: query (q3) without a relevant document: left out of the means",
+    ]
+
+
+def test_a_truth_in_which_no_query_counts(folder: Path, tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing.qrel"
+    nothing.write_text("none q1 a 0\n")
+    found = rows(folder, "--truth", "truth.qrel", "--truth", nothing, "good.run", "poor.run", "-m", "ADR")
+    assert [row["none"] for row in found["groupings"]] == [None, None, None]
+
+
+def test_names_that_are_columns(folder: Path, tmp_path: Path) -> None:
+    for name, options in (("measure", ["--per-query"]), ("query", ["--format", "html"])):
+        run = tmp_path / f"{name}.run"
+        run.write_text(GOOD)
+        refused = roslin("evaluate", "truth.qrel", run, *options, code=2, folder=folder).stderr
+        assert refused == f"roslin: a run cannot be called '{name}', which is a column of the table; rename it\n"
+    (tmp_path / "system.qrel").write_text(OTHER.replace("fine", "system"))
+    truths = ("--truth", "truth.qrel", "--truth", tmp_path / "system.qrel")
+    refused = roslin("evaluate", *truths, "good.run", code=2, folder=folder).stderr
+    assert refused == "roslin: a truth cannot be called 'system', which is a column of the table; rename it\n"
+
+
+def test_silence_is_not_praised(folder: Path) -> None:
+    options = ("-m", "FP", "-m", "Inversions", "--compare")
+    (folder / "silent.run").write_text("q7 Q0 z 1 8 p\n")
+    done = roslin("evaluate", "truth.qrel", "good.run", "silent.run", *options, folder=folder)
+    best = "for which FP and Inversions have their best value"
+    assert f"silent lacks 2 queries (q1, q2) of the truth: counted as an empty list, {best}" in done.stderr
+    assert "good has 0.500 more FP than silent (an empty list would do best); with 2 queries" in done.stdout
+    assert "ahead" not in done.stdout
+
+
+def test_the_level_is_shown_as_it_is(folder: Path) -> None:
+    options = ("--per-query", "--level", "0.996")
+    done = roslin("evaluate", "truth.qrel", "good.run", *options, folder=folder)
+    assert "with 99.6 % confidence intervals" in done.stdout
+
+
+def test_qrels_with_other_iterations(folder: Path, tmp_path: Path) -> None:
+    truth = tmp_path / "trec.qrels"
+    truth.write_text("q1 0 a 1\nq1 1 n 0\nq2 Q0 d 1\n")
+    done = roslin("evaluate", truth, "good.run", "-m", "P@2", folder=folder)
+    assert done.stderr == f"{truth}: read as TREC qrels: the first column has queries, the second numbers\n"
 
 
 def test_other_formats(folder: Path) -> None:
@@ -142,6 +236,31 @@ def test_other_formats(folder: Path) -> None:
     assert "system & bpref\\_10 \\\\" in latex
     assert re.search(r"good & \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\] \\\\", latex)
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
+
+
+def test_latex_without_nan(folder: Path, tmp_path: Path) -> None:
+    """One query has no interval, and none has no mean; an effect may be infinite."""
+    (tmp_path / "one.qrel").write_text("mine q2 d 1\nmine q3 x 0\n")
+    (tmp_path / "none.qrel").write_text("mine q3 x 0\n")
+    (tmp_path / "two.qrel").write_text("mine q1 b 1\nmine q2 d 1\n")
+    (tmp_path / "bad.run").write_text("q1 Q0 z 1 1 b\nq2 Q0 z 1 1 b\n")
+    options = ("-m", "RR", "--per-query", "--format", "latex")
+    one = roslin("evaluate", tmp_path / "one.qrel", "good.run", "poor.run", *options, folder=folder).stdout
+    assert "good & 1.000 \\\\" in one
+    assert "q3 & RR & -- & -- \\\\" in one
+    none = roslin("evaluate", tmp_path / "none.qrel", "good.run", "poor.run", *options, folder=folder).stdout
+    assert "good & -- \\\\" in none
+    assert (
+        "<details>"
+        not in roslin(
+            "evaluate", tmp_path / "none.qrel", "good.run", "poor.run", "--format", "html", folder=folder
+        ).stdout
+    )
+    files = (tmp_path / "two.qrel", tmp_path / "bad.run", "good.run")
+    compared = roslin("evaluate", *files, "-m", "RR", "--compare", "--format", "latex", folder=folder).stdout
+    assert "$-\\infty$" in compared
+    for text in (one, none, compared):
+        assert not re.search(r"\b(?:nan|inf)\b", text)
 
 
 def test_files_instead_of_the_screen(folder: Path, tmp_path: Path) -> None:
@@ -159,6 +278,8 @@ def test_measures_are_listed() -> None:
     for name in measures():
         assert f"\n{name} " in text
         assert MEASURES[name].summary[:40] in text
+        for other in MEASURES[name].also:
+            assert other in text
 
 
 def test_an_empty_truth_is_reported(folder: Path, tmp_path: Path) -> None:
@@ -170,6 +291,10 @@ def test_an_empty_truth_is_reported(folder: Path, tmp_path: Path) -> None:
     assert found["means"][0]["mean"] == pytest.approx(17 / 18)
     assert found["means"][0]["queries"] == 2
     assert found["per_query"][2] == {"query": "q3", "measure": "ADR", "good": None}
+    refused = roslin("evaluate", truth, "good.run", "--steps", "q3", code=2, folder=folder).stderr
+    assert refused.endswith("roslin: query 'q3' has no relevant document, so there is no ADR to calculate\n")
+    page = roslin("evaluate", truth, "good.run", "--format", "html", folder=folder).stdout
+    assert page.count("<details>") == 2
 
 
 @pytest.mark.parametrize(
@@ -200,13 +325,17 @@ def test_bad_input_is_one_line(folder: Path, arguments: list[str], message: str)
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
+NAMES = ("good.run", "poor.run", "<b>.run", "_hidden.run", "$x_1$.run")
+EXTRA = ("--tie-sensitivity", "--tie-break")
+
+
 @pytest.fixture(scope="module")
 def page(folder: Path) -> Path:
     target = folder / "page.html"
-    (folder / "<b>.run").write_text(POOR)
-    runs = ("good.run", "poor.run", "<b>.run")
-    options = ("--format", "html", "-o", target, "-m", "ADR", "-m", "AP")
-    roslin("evaluate", "--truth", "truth.qrel", "--truth", "other.qrel", *runs, *options, folder=folder)
+    for name in NAMES[2:]:
+        (folder / name).write_text(POOR)
+    options = ("--format", "html", "-o", target, "-m", "ADR", "-m", "AP", "-m", "RBO", *EXTRA)
+    roslin("evaluate", "--truth", "truth.qrel", "--truth", "other.qrel", *NAMES, *options, folder=folder)
     return target
 
 
@@ -223,13 +352,23 @@ def test_the_page_has_everything_and_fetches_nothing(page: Path, folder: Path) -
     assert hashlib.sha256((folder / "good.run").read_bytes()).hexdigest() in text
     assert "good is ahead of poor by" in text
     assert "ADR under 2 groupings" in text
-    assert "poor lacks query (q2) of the truth" in text
+    assert "<li>poor lacks query (q2) of the truth" in text
+    assert "What another order of tied scores could give" in text
+    assert "the best and worst order of ties is not known for RBO: left out" in text
+    assert "Breaking ties of ADR" in text
+
+
+def test_every_name_is_in_the_legend(page: Path) -> None:
+    """Also one that matplotlib would leave out, and one that it would read as a formula."""
+    for drawing in re.findall(r"<svg.*?</svg>", page.read_text("utf-8"), re.DOTALL):
+        labels = [unescape(label) for label in re.findall(r"<text[^>]*>([^<]*)</text>", drawing)]
+        for name in NAMES:
+            assert name.removesuffix(".run") in labels
 
 
 def test_the_same_input_gives_the_same_page(page: Path, folder: Path) -> None:
-    options = ("--format", "html", "-m", "ADR", "-m", "AP")
-    runs = ("good.run", "poor.run", "<b>.run")
-    again = roslin("evaluate", "--truth", "truth.qrel", "--truth", "other.qrel", *runs, *options, folder=folder)
+    options = ("--format", "html", "-m", "ADR", "-m", "AP", "-m", "RBO", *EXTRA)
+    again = roslin("evaluate", "--truth", "truth.qrel", "--truth", "other.qrel", *NAMES, *options, folder=folder)
     assert again.stdout == page.read_text("utf-8")
 
 
@@ -249,5 +388,5 @@ document.title = [...head.closest("table").tBodies[0].rows].map(row => row.cells
     assert title is not None
     *values, order = title[1].split()
     assert order == "descending"
-    assert len(values) == 6
+    assert len(values) == 15
     assert [float(value) for value in values] == sorted(map(float, values), reverse=True)

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from roslin.cli import main
 from roslin.truth import group_rankings, list_consistency, read_rankings, read_truth
 
 
-def roslin(*arguments: object, code: int = 0, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "roslin", "truth", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
+@dataclass
+class Done:
+    """What a command printed."""
+
+    stdout: str
+    stderr: str
+
+
+def roslin(*arguments: object, code: int = 0, folder: Path) -> Done:
+    """Run a command in this process, which spares a second each; `test_as_a_program` runs one as it is typed."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", ["roslin", "truth", *map(str, arguments)]),
+        pytest.raises(SystemExit) as left,
+    ):
+        main()
+    assert (left.value.code or 0) == code, (out.getvalue(), err.getvalue())
+    return Done(out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +48,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments = ["--queries", 2, "--candidates", "6-10", "--experts", 20, "--noise", 0.6, "--dropout", 0.2]
     roslin("simulate", "-o", "said.csv", *arguments, folder=path)
     return path
+
+
+def test_as_a_program(folder: Path) -> None:
+    command = [sys.executable, "-m", "roslin", "truth", "group", "said.csv", "--shuffles", "5", "--format", "tsv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    assert done.stdout == roslin("group", "said.csv", "--shuffles", 5, "--format", "tsv", folder=folder).stdout
+    assert "shuffled rankings give" in done.stderr
 
 
 def test_simulated_rankings(folder: Path) -> None:
@@ -43,8 +71,58 @@ def test_group_prints_lists_says_what_noise_gives_and_writes_the_truth(folder: P
     truth = group_rankings(read_rankings(folder / "said.csv"), "any", 1)
     assert [row["document"] for row in rows] == [id for each in truth.values() for group in each for id in group]
     assert dict(read_truth(folder / "any.qrel")) == dict(truth)
-    assert f"query q1: {len(truth['q1'])} groups; shuffled rankings give" in done.stderr
-    assert done.stderr.splitlines()[-1] == "written to any.qrel"
+    first, *queries = [line for line in done.stderr.splitlines() if not line.startswith("mostly")]
+    assert first == "written to any.qrel"
+    assert queries[0].startswith(f"query q1: {len(truth['q1'])} groups; shuffled rankings give")
+    assert re.search(r"; Kendall's W 0\.\d\d, Krippendorff's alpha 0\.\d\d$", queries[0])
+
+
+@pytest.mark.parametrize("name", ["t.qrel", "t.txt", "t.json", "t.csv"])
+def test_every_ending_is_read_back(folder: Path, name: str) -> None:
+    truth = group_rankings(read_rankings(folder / "said.csv"))
+    roslin("group", "said.csv", "-o", name, "--shuffles", 0, folder=folder)
+    assert dict(read_truth(folder / name)) == dict(truth)
+    again = roslin("consistency", name, "said.csv", "--query", "q2", "--format", "json", folder=folder)
+    assert [row["query"] for row in json.loads(again.stdout)] == ["q2"]
+
+
+@pytest.mark.parametrize("test", ["exact", "permutation"])
+def test_slow_tests_with_many_shuffles_finish(folder: Path, test: str) -> None:
+    done = roslin("group", "said.csv", "--test", test, "--shuffles", 1000, "--query", "q2", folder=folder)
+    assert "shuffled rankings give 1." in done.stderr
+
+
+def test_a_single_expert_is_said_in_words(folder: Path) -> None:
+    (folder / "one.csv").write_text("query,expert,document,rank\nq,ann,a,1\nq,ann,b,2\nq,ann,n,\n")
+    done = roslin("group", "one.csv", "--shuffles", 5, folder=folder)
+    assert "nan" not in done.stdout + done.stderr
+    assert "query q: only one expert (ann); no difference can be tested" in done.stderr
+    done = roslin("strengths", "one.csv", "-o", "one.qrel", "--format", "json", folder=folder)
+    assert "query q: 1 expert cannot tell candidates apart" in done.stderr
+    assert [(row["group"], row["low"], row["high"]) for row in json.loads(done.stdout)] == [(1, None, None)] * 2
+    truth = read_truth(folder / "one.qrel")
+    assert (truth["q"], truth.nonrelevant("q")) == ((("a", "b"),), ("n",))
+
+
+def test_experts_and_those_who_stand_out(folder: Path) -> None:
+    options = ["--queries", 4, "--candidates", 10, "--noise", 0.4, "--carelessness", 0.1, "--seed", 3]
+    roslin("simulate", "-o", "mixed.csv", *options, folder=folder)
+    rows = json.loads(roslin("experts", "mixed.csv", "--format", "json", folder=folder).stdout)
+    assert list(rows[0]) == ["expert", "queries", "agreement", "z", "attention", "remark"]
+    assert len(rows) == 30
+    outliers = [row["expert"] for row in rows if row["remark"] == "outlier"]
+    assert outliers
+    done = roslin("group", "mixed.csv", "--shuffles", 0, folder=folder)
+    assert f"disagree with the others: {', '.join(outliers)}" in done.stderr
+
+
+def test_queries_that_may_occur(folder: Path) -> None:
+    (folder / "queries.txt").write_text("q1\n\nq3\n")
+    for command in ("group", "experts", "power", "strengths"):
+        done = roslin(command, "said.csv", "--known-queries", "queries.txt", code=2, folder=folder)
+        assert re.search(r"said.csv:\d+: unknown query; expected one of q1, q3; found q2$", done.stderr.strip())
+    (folder / "queries.txt").write_text("q1\nq2\n")
+    roslin("experts", "said.csv", "--known-queries", "queries.txt", folder=folder)
 
 
 def test_consistency_and_what_spoils_it(folder: Path) -> None:
@@ -67,18 +145,42 @@ def test_consistency_and_what_spoils_it(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "begins"), [("r.html", "<!DOCTYPE html>"), ("r.svg", "<svg"), ("r.tex", "% Query q1"), ("r.csv", "query,")]
+    ("name", "begins", "experience"),
+    [
+        ("r.html", "<!DOCTYPE html>", "The experience of 2 experts"),
+        ("r.svg", "<svg", "2 experts: median 7.5, mean 7.5 years of experience"),
+        ("r.tex", "% \\usepackage{longtable}", "The experience of 2 experts"),
+        ("r.csv", "query,", ""),
+    ],
 )
-def test_reports(folder: Path, name: str, begins: str) -> None:
+def test_reports(folder: Path, name: str, begins: str, experience: str) -> None:
     (folder / "years.csv").write_text("expert,years\nann,3\nbob,12\n")
-    options = ["--shuffles", 20, "--experience", "years.csv"]
+    options = ["--shuffles", 20, *(["--experience", "years.csv"] if experience else [])]
     done = roslin("report", "said.csv", "-o", name, *options, folder=folder)
     text = (folder / name).read_text("utf-8")
     assert text.startswith(begins)
+    assert experience in text
+    assert ("noise_groups" if name == "r.csv" else "shuffled rankings give") in text
     assert done.stdout == ""
     if name == "r.html":
-        assert "The experience of 2 experts" in text
         assert "said.csv, SHA-256" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ann,-3\n", "years.csv:2: bad years; expected 0 or more; found -3"),
+        ("ann,inf\n", "years.csv:2: bad years; expected 0 or more; found inf"),
+        ("ann,many\n", "years.csv:2: bad years; expected a number; found 'many'"),
+        ("ann,3\nann,4\n", "years.csv:3: expert ann again; expected each expert once"),
+        ("", "years.csv: no experience; expected at least one row with expert,years; found none"),
+    ],
+)
+def test_experience_that_cannot_be_drawn(folder: Path, text: str, message: str) -> None:
+    (folder / "years.csv").write_text("expert,years\n" + text)
+    done = roslin("report", "said.csv", "-o", "y.html", "--experience", "years.csv", code=2, folder=folder)
+    assert message in done.stderr
+    assert not (folder / "y.html").exists()
 
 
 def test_votes_and_power(folder: Path) -> None:
@@ -87,11 +189,22 @@ def test_votes_and_power(folder: Path) -> None:
     for model in ("segments", "bradley-terry"):
         done = roslin("votes", "votes.csv", "--model", model, "-o", "votes.qrel", "--format", "json", folder=folder)
         assert json.loads(done.stdout)[0] == {"query": "q", "group": 1, "document": "a"}
+        assert re.search(
+            r"query q: 2 groups; shuffled votes give [12]\.\d \(as many or more: p = 0\.\d+\)", done.stderr
+        )
         assert [set(group) for group in read_truth(folder / "votes.qrel")["q"]] == [{"a"}, {"b", "c"}]
     done = roslin("votes", "votes.csv", "--against", "votes.qrel", "--format", "json", folder=folder)
     assert json.loads(done.stdout)[0]["identical"] is True
+    for options in (["--margin", 10], ["--model", "bradley-terry", "--alpha", 1e-9]):
+        done = roslin(
+            "votes", "votes.csv", *options, "--shuffles", 0, "--query", "q", "--format", "json", folder=folder
+        )
+        assert {row["group"] for row in json.loads(done.stdout)} == {1}
+        assert done.stderr == ""
     strengths = ["strengths", "said.csv", "--resamples", 20, "-o", "strengths.qrel", "--format", "json"]
-    fitted = json.loads(roslin(*strengths, folder=folder).stdout)
+    done = roslin(*strengths, "--shuffles", 5, folder=folder)
+    assert re.search(r"query q2: \d groups?; shuffled rankings give 1\.", done.stderr)
+    fitted = json.loads(done.stdout)
     assert len(fitted) == 16
     assert all(row["low"] <= row["high"] for row in fitted)
     assert [row["document"] for row in fitted] == [
@@ -104,7 +217,15 @@ def test_votes_and_power(folder: Path) -> None:
         )
     )
     assert len(rows) == 5
-    assert list(rows[0]) == ["query", "first", "second", "p", "chance", "votes", "needed", "more"]
+    assert list(rows[0]) == ["query", "first", "second", "p", "chance", "experts", "needed", "more"]
+    assert {row["experts"] for row in rows} == {"20"}
+    options = ["--power", 0.5, "--alpha", 0.1, "--tails", 1, "--test", "paired", "--seed", 1, "--unranked", "last"]
+    other = roslin("power", "said.csv", "--query", "q1", *options, "--format", "tsv", folder=folder).stdout
+    assert other.splitlines()[1:] != ["\t".join(row.values()) for row in rows]
+    both = ["--power", 0.9, "--query", "q1", "--format", "json"]
+    assert json.loads(roslin("power", "said.csv", *both, folder=folder).stdout) == json.loads(
+        roslin("power", "said.csv", *both, folder=folder).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +238,44 @@ def test_votes_and_power(folder: Path) -> None:
         (["group", "said.csv", "--query", "q9"], "unknown query 'q9'; known: q1, q2"),
         (["group", "said.csv", "--alpha", "2"], "alpha must be above 0 and at most 1; got 2.0"),
         (["report", "said.csv", "-o", "r.pdf"], "--output must end with .html, .svg, .tex, .csv; got r.pdf"),
+        (
+            ["report", "said.csv", "-o", "r.csv", "--experience", "y.csv"],
+            "--experience is a plot, and a .csv file has none",
+        ),
+        (
+            ["group", "said.csv", "-o", "t.html"],
+            "a truth is written to a file that ends with .qrel, .txt, .json, .csv;",
+        ),
+        (
+            ["votes", "votes.csv", "-o", "t"],
+            "a truth is written to a file that ends with .qrel, .txt, .json, .csv; got t",
+        ),
+        (["strengths", "said.csv", "-o", "t.tsv"], "a truth is written to a file that ends with"),
+        (["group", "said.csv", "--correction", "x"], "unknown correction 'x'"),
+        (["consistency", "any.qrel", "said.csv", "--query", "q9"], "unknown query 'q9'; known: q1, q2"),
         (["simulate", "-o", "x.csv", "--candidates", "few"], "--candidates must be a number, or two with a dash"),
+        (
+            ["simulate", "-o", "x.csv", "--candidates", "4-"],
+            "--candidates must be a number, or two with a dash; got 4-",
+        ),
+        (["simulate", "-o", "x.csv", "--candidates", "24-4"], "the least before the most; got 24-4"),
+        (["simulate", "-o", "x.csv", "--candidates", "0"], "--candidates must be at least 1"),
+        (
+            ["simulate", "-o", "x.csv", "--seed", "-1"],
+            "Invalid value for '--seed': Input should be greater than or equal to 0",
+        ),
+        (["simulate", "-o", "x.json"], "rankings are written to a file that ends with .csv; got x.json"),
+        (
+            ["simulate", "-o", "x.csv", "--truth", "any.qrel", "--queries", "3"],
+            "--truth has its own queries and candidates",
+        ),
+        (["group", "said.csv", "-o", "said.csv"], "--output said.csv would replace what it is made from"),
+        (["report", "said.csv", "-o", "./said.csv"], "--output said.csv would replace what it is made from"),
+        (["strengths", "said.csv", "-o", "said.csv"], "--output said.csv would replace what it is made from"),
+        (["votes", "votes.csv", "-o", "votes.csv"], "--output votes.csv would replace what it is made from"),
+        (["votes", "votes.csv", "--query", "z"], "unknown query 'z'; known: q"),
+        (["votes", "apart.csv", "--model", "bradley-terry"], "query q: no chain of comparisons links a and c"),
+        (["votes", "votes.csv", "--against", "other.qrel"], "the two truths have no document in common"),
         (["simulate", "-o", "x.csv", "--model", "x"], "unknown model 'x'; known: mallows, plackett-luce"),
         (["votes", "said.csv"], "said.csv: no column first"),
         (["votes", "votes.csv", "--model", "x"], "unknown model 'x'; known: segments, bradley-terry"),
@@ -127,6 +285,9 @@ def test_refusals_are_one_line(folder: Path, arguments: list[str], message: str)
     (folder / "twice.csv").write_text("query,expert,document,rank\nq,ann,a,1\nq,ann,b,1\n")
     (folder / "zero.csv").write_text("query,expert,document,rank\nq,ann,a,0\n")
     (folder / "votes.csv").write_text("query,first,second,answer\nq,a,b,a\n")
+    (folder / "apart.csv").write_text("query,first,second,answer\nq,a,b,a\nq,c,d,a\n")
+    (folder / "other.qrel").write_text("other q x 1\n")
+    (folder / "any.qrel").write_text("any q1 q1 1\nany q2 q2 1\n")
     done = roslin(*arguments, code=2, folder=folder)
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -138,7 +299,16 @@ def test_ties_where_they_are_meant(folder: Path) -> None:
     assert [line.split("\t")[1] for line in done.stdout.splitlines()] == ["group", "1", "1"]
 
 
+def test_experts_for_whom_a_truth_holds(folder: Path) -> None:
+    (folder / "known.qrel").write_text("known q a 1\nknown q b 2\nknown q c 2\nknown q n 0\n")
+    roslin("simulate", "-o", "drawn.csv", "--truth", "known.qrel", "--noise", 0, "--experts", 9, folder=folder)
+    said = read_rankings(folder / "drawn.csv")["q"]
+    assert said.documents == ("a", "b", "c")
+    assert said.ranks[:, 0].tolist() == [1] * 9
+
+
 def test_melodies_of_a_file_are_drawn(folder: Path) -> None:
+    from roslin.api import Collection
     from roslin.starter import tunes_path
 
     text = "query,expert,document,rank\n"
@@ -146,9 +316,6 @@ def test_melodies_of_a_file_are_drawn(folder: Path) -> None:
     (folder / "tunes.csv").write_text(text)
     roslin("report", "tunes.csv", "-o", "tunes.html", "--melodies", tunes_path(), "--shuffles", 5, folder=folder)
     assert (folder / "tunes.html").read_text("utf-8").count('class="notation"') == 1
-    subprocess.run(
-        [sys.executable, "-m", "roslin", "collection", "build", "tunes.roslin", tunes_path()],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
+    Collection.build(tunes_path(), folder / "tunes.roslin").close()
     roslin("report", "tunes.csv", "-o", "again.html", "--melodies", "tunes.roslin", "--shuffles", 5, folder=folder)
     assert (folder / "again.html").read_text("utf-8").count('class="notation"') == 1

@@ -1,282 +1,406 @@
-"""Whole runs, ties, and uncertainty."""
+"""Campaigns on the starter collection: what comes out, that nothing is lost, and that bytes stay the same."""
 
 from __future__ import annotations
 
-import math
-import random
-from itertools import permutations, product
-from typing import Any
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from roslin.errors import ArgumentError, UnknownNameError
-from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure
-from roslin.evaluate.campaign import tie_sensitivity
-from roslin.evaluate.runs import Results
-from roslin.evaluate.significance import (
-    Comparison,
-    benjamini_hochberg,
-    bootstrap_intervals,
-    compare,
-    effect_size,
-    holm,
-    minimum_detectable_difference,
-    permutation_test,
-)
-from roslin.truth import Truth
+from roslin import Collection, Melody, run_campaign
+from roslin.errors import ArgumentError, CollectionError, FormatError, MelodyError, NotationError, UnknownNameError
+from roslin.evaluate import evaluate
+from roslin.evaluate.campaign import Campaign
+from roslin.evaluate.disagreement import disagreements
+from roslin.matchers import DP, Matcher
+from roslin.matchers.base import Distances
+from roslin.report.campaign import all_remarks, campaign_page, campaign_text, write_report
+from roslin.report.campaign_tables import main_tables, standings, tie_table
+from roslin.represent.packed import Packed
+from roslin.starter import truth_path, tunes_path
+from roslin.truth import Truth, read_truth
 
-TRUTH = {"q1": [["a", "b"], ["c"]], "q2": [["d"]]}
-GOOD = {"q1": ["a", "b", "c"], "q2": ["d"]}
-POOR = {"q1": ["x", "c"], "q9": ["d"]}
+QUERIES = ["roslin-castle", "white-cockade", "la-folia"]
+SMALL = {query: read_truth(truth_path())[query] for query in QUERIES}
+NOT_THE_TIME = ["campaign.json", "runs/counting.run", "runs/dp.run"]
 
 
-def test_values_means_and_what_was_odd() -> None:
-    result = evaluate(TRUTH, {"good": GOOD, "poor": POOR}, ["ADR", "P@1"])
-    assert result.systems == ("good", "poor")
-    assert result.values.shape == (2, 2, 2)
-    # poor: nothing at rank 1, x and c at rank 2, then c counts: (0 + 0 + 1/3) / 3.
-    assert result.means.tolist() == pytest.approx(np.array([[1.0, 1.0], [1 / 18, 0.0]]))
-    assert result.of("poor", "ADR") == pytest.approx({"q1": 1 / 9, "q2": 0.0})
-    assert result.missing == {"poor": ("q2",)}
-    assert result.unknown == {"poor": ("q9",)}
-    assert result.empty == ()
+@dataclass(frozen=True, repr=False)
+class Counting(Matcher):
+    """Compares as `dp` does, counts how often it is asked, and stops the program at one of these times."""
+
+    name: ClassVar[str] = "counting"
+    summary: ClassVar[str] = "For tests."
+    reference: ClassVar[str] = "none"
+    asked: ClassVar[int] = 0
+    stop_at: ClassVar[int] = 0
+    shift: float = 0.0
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        Counting.asked += 1
+        if Counting.asked == Counting.stop_at:
+            raise KeyboardInterrupt
+        return DP().distances(query, candidates) + self.shift
 
 
-def test_an_empty_truth_is_counted_and_left_out() -> None:
-    with pytest.warns(EmptyTruthWarning, match="1 of 3 queries have no relevant document and are left out .*: q3"):
-        result = evaluate(Truth({**TRUTH, "q3": []}), {"good": GOOD}, "ADR")
-    assert result.empty == ("q3",)
-    assert math.isnan(result.of("good", "ADR")["q3"])
-    assert result.means.tolist() == [[1.0]]
-    with pytest.warns(EmptyTruthWarning):
-        assert math.isnan(evaluate(Truth({"q": []}), {"good": GOOD}, "ADR").means[0, 0])
+@dataclass(frozen=True, repr=False)
+class Same(Matcher):
+    """Everything is equally far; what has bar lines in three cannot be asked."""
+
+    name: ClassVar[str] = "same"
+    summary: ClassVar[str] = "For tests."
+    reference: ClassVar[str] = "none"
+    words: str = ""
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        if query.metre == "3/4":
+            raise MelodyError("the query is in three")
+        return np.ones(len(candidates))
 
 
-@pytest.mark.parametrize(
-    "runs",
-    [GOOD, {"good": GOOD}, [Results(GOOD, name="good")], Results(GOOD), [("q1", "a", 3.0), ("q1", "b", 2.0)]],
-    ids=["rankings", "named", "list of results", "results", "rows"],
-)
-def test_runs_in_every_form(runs: Any) -> None:
-    assert evaluate(TRUTH, runs, "P@1").of(evaluate(TRUTH, runs, "P@1").systems[0], "P@1")["q1"] == 1.0
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection.build(tunes_path(), tmp_path_factory.mktemp("campaign") / "starter.roslin") as collection:
+        yield collection
 
 
-def test_one_scored_run() -> None:
-    assert evaluate(TRUTH, {"q1": {"a": 0.1, "x": 0.9}}, ["RR"]).of("run", "RR") == {"q1": 0.5, "q2": 0.0}
+@pytest.fixture(autouse=True)
+def nothing_asked_yet() -> None:
+    Counting.asked = Counting.stop_at = 0
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: evaluate({}, GOOD), "the truth has no queries"),
-        (lambda: evaluate(TRUTH, GOOD, []), "at least one measure"),
-        (lambda: evaluate(TRUTH, {}), "at least one run"),
-        (lambda: evaluate(TRUTH, [Results(GOOD), Results(GOOD)]), "two runs are called 'run'"),
-        (lambda: compare(evaluate(TRUTH, GOOD)), "at least two runs"),
-        (lambda: tie_sensitivity(evaluate(TRUTH, GOOD, "RBO")), "not known for RBO"),
-    ],
-)
-def test_bad_input(call: Any, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        call()
+def contents(folder: Path, names: list[str] = NOT_THE_TIME) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in names]
 
 
-def test_names_are_listed() -> None:
-    result = evaluate(TRUTH, {"good": GOOD}, "ADR")
-    with pytest.raises(UnknownNameError, match="unknown system 'bad'; known: good"):
-        result.of("bad", "ADR")
-    with pytest.raises(UnknownNameError, match="unknown measure of this evaluation 'AP'; known: ADR"):
-        result.of("good", "AP")
-    with pytest.raises(UnknownNameError, match="unknown measure 'MAPP'; known: Accuracy, ADR"):
-        evaluate(TRUTH, GOOD, ["MAPP"])
+# -- what comes out ---------------------------------------------------------------------------------------------------
 
 
-# -- ties -------------------------------------------------------------------------------------------------------------
-
-MONOTONE = [name for name, cls in MEASURES.items() if "size" not in cls.__dataclass_fields__ and cls().monotone]
-
-
-def all_orders(scores: dict[str, float]) -> list[list[str]]:
-    blocks = [[id for id in scores if scores[id] == s] for s in sorted(set(scores.values()), reverse=True)]
-    return [[id for block in order for id in block] for order in product(*(permutations(block) for block in blocks))]
+@pytest.fixture(scope="module")
+def whole(starter: Collection, tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, Path]:
+    folder = tmp_path_factory.mktemp("whole")
+    return run_campaign(starter, truth_path(), ["dp", "twv", "dp(place='inside')"], folder), folder
 
 
-@pytest.mark.parametrize("name", [*MONOTONE, "P@3", "ADR@2", "nDCG@3", "AP@3", "nDCG(discount=jarvelin)", "ERR@2"])
-def test_best_and_worst_order_of_ties(name: str) -> None:
-    """By trying every order; this also shows that the measures called monotone are."""
-    chance = random.Random(4)
-    for _ in range(12):
-        ids = list("abcdefghij")
-        chance.shuffle(ids)
-        groups = [ids[:1], ids[1:3], ids[3:5]]
-        run = {id: float(chance.randint(0, 2)) for id in chance.sample(ids, 7)}
-        truth = Truth({"q": groups}, nonrelevant={"q": ids[5:7]})
-        evaluation = evaluate(truth, {"mine": {"q": run}}, name)
-        (found,) = tie_sensitivity(evaluation)
-        values = [measure(name)(groups, order, nonrelevant=ids[5:7]) for order in all_orders(run)]
-        ends = sorted((found.worst, found.best))
-        assert ends == pytest.approx([min(values), max(values)], abs=1e-12)
-        assert ends[0] - 1e-12 <= found.value <= ends[1] + 1e-12
+def test_the_values_are_those_of_the_files(whole: tuple[Campaign, Path]) -> None:
+    campaign, folder = whole
+    files = [folder / system.file for system in campaign.systems]
+    again = evaluate(truth_path(), files, campaign.evaluation.measures)
+    assert np.array_equal(campaign.evaluation.values, again.values)
+    assert [repr(measure) for measure in campaign.evaluation.measures] == ["ADR", "AP", "R@10", "RR"]
+    assert len(campaign.queries) == 18
 
 
-def test_without_ties_nothing_changes() -> None:
-    (found,) = tie_sensitivity(evaluate(TRUTH, {"good": GOOD}, "ADR"))
-    assert (found.system, found.measure, found.worst, found.value, found.best) == ("good", "ADR", 1.0, 1.0, 1.0)
+def test_a_list_is_what_a_search_gives_without_the_query_itself(
+    whole: tuple[Campaign, Path], starter: Collection
+) -> None:
+    campaign, folder = whole
+    expected = "".join(starter.search(starter[id], "dp", k=100, exclude=[id]).to_trec() for id in campaign.queries)
+    assert (folder / "runs" / "dp.run").read_text("utf-8") == expected
+    assert sorted(path.name for path in (folder / "runs").iterdir()) == ["dp-place=-inside.run", "dp.run", "twv.run"]
 
 
-# -- uncertainty ------------------------------------------------------------------------------------------------------
+def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) -> None:
+    campaign, folder = whole
+    said = json.loads((folder / "campaign.json").read_text("utf-8"))
+    assert said == json.loads(json.dumps(campaign.provenance))
+    assert said["collection"]["melodies"] == len(starter)
+    assert (said["queries"]["from"], said["queries"]["number"]) == ("the collection", 18)
+    assert said["collection"]["written"] == starter.about["written"]
+    assert said["truths"] == [
+        {
+            "name": "starter",
+            "queries": 18,
+            "file": "truth.qrel",
+            "sha256": hashlib.sha256(truth_path().read_bytes()).hexdigest(),
+        }
+    ]
+    assert [system["name"] for system in said["systems"]] == ["dp", "twv", "dp(place='inside')"]
+    assert said["systems"][2]["parameters"] == {"place": "inside"}
+    assert said["systems"][1]["parameters"]["ground"] == "euclidean"  # those that are defaults too
+    for system in said["systems"]:
+        assert system["sha256"] == hashlib.sha256((folder / system["run"]).read_bytes()).hexdigest()
+    assert {"roslin", "python", "numpy", "numba", "program_sha256"} <= said.keys()
 
 
-def test_intervals_are_those_of_scipy() -> None:
-    from scipy.stats import bootstrap
-
-    values = np.random.default_rng(1).beta(2, 5, 30)
-    theirs = bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(2))
-    ours = bootstrap_intervals(values, resamples=20_000)
-    expected = [theirs.confidence_interval.low, theirs.confidence_interval.high]
-    assert ours.tolist() == pytest.approx(expected, abs=0.003)
+def test_a_query_that_the_truth_names_stays_in_its_list(starter: Collection, tmp_path: Path) -> None:
+    truth = {"la-folia": [["la-folia"], ["la-folia-2"]]}
+    campaign = run_campaign(starter, truth, ["dp"], tmp_path, k=5)
+    assert campaign.systems[0].answers["la-folia"].ids[0] == "la-folia"
+    assert campaign.evaluation.of("dp", "RR") == {"la-folia": 1.0}
 
 
-def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
-    chance = np.random.default_rng(3)
-    samples = chance.beta(2, 3, (400, 25))
-    ends = bootstrap_intervals(samples, level=0.9, resamples=2_000)
-    covered = np.mean((ends[:, 0] <= 0.4) & (ends[:, 1] >= 0.4))
-    assert 0.84 <= covered <= 0.94
-
-
-def test_intervals_of_little() -> None:
-    assert np.isnan(bootstrap_intervals(np.array([0.3]))).all()
-    assert bootstrap_intervals(np.ones((2, 3, 4))).shape == (2, 3, 2)
-    with pytest.raises(ArgumentError, match="level must lie between 0 and 1; got 1"):
-        bootstrap_intervals(np.ones(3), level=1)
-    with pytest.raises(ArgumentError, match="a value is NaN"):
-        bootstrap_intervals(np.array([1.0, math.nan]))
-
-
-def test_exact_permutations() -> None:
-    """The example by hand: differences 3, 2, -1. Sums as large as 4 in absolute value: +-6, +-4."""
-    assert permutation_test(np.array([3.0, 2.0, 0.0]), np.array([0.0, 0.0, 1.0])) == 4 / 8
-    assert permutation_test(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 1.0
-
-
-def test_permutations_are_those_of_scipy() -> None:
-    from scipy.stats import permutation_test as theirs
-
-    chance = np.random.default_rng(8)
-    for count in (9, 16, 40):
-        one, other = chance.random(count), chance.random(count) + 0.15
-        expected = theirs(
-            (one, other),
-            lambda x, y, axis: np.mean(x - y, axis=axis),
-            permutation_type="samples",
-            n_resamples=30_000,
-            rng=np.random.default_rng(0),
-        ).pvalue
-        assert permutation_test(one, other) == pytest.approx(expected, abs=1e-12 if count == 9 else 0.01)
-
-
-def test_false_alarms_are_as_rare_as_promised() -> None:
-    chance = np.random.default_rng(12)
-    p = [permutation_test(chance.random(11), chance.random(11)) for _ in range(400)]
-    assert 0.02 <= np.mean(np.array(p) <= 0.05) <= 0.08
-
-
-def test_corrections() -> None:
-    from scipy.stats import false_discovery_control
-
-    chance = np.random.default_rng(5)
-    for _ in range(10):
-        p = (chance.random(7) ** 3).tolist()
-        assert benjamini_hochberg(p) == pytest.approx(false_discovery_control(p).tolist())
-        order = sorted(range(7), key=p.__getitem__)
-        running, expected = 0.0, [0.0] * 7
-        for place, k in enumerate(order):
-            running = max(running, min(1.0, (7 - place) * p[k]))
-            expected[k] = running
-        assert holm(p) == pytest.approx(expected)
-    assert holm([]) == benjamini_hochberg([]) == []
-
-
-def test_effect_sizes() -> None:
-    assert effect_size(np.array([1.0, 1.0]), np.array([1.0, 1.0])) == 0.0
-    assert effect_size(np.array([1.0, 1.0]), np.array([2.0, 2.0])) == -math.inf
-    assert math.isnan(effect_size(np.array([1.0]), np.array([2.0])))
-    with pytest.raises(ArgumentError, match="both systems need one value a query"):
-        effect_size(np.array([1.0]), np.array([1.0, 2.0]))
-    with pytest.raises(ArgumentError, match="a value is NaN"):
-        permutation_test(np.array([math.nan]), np.array([1.0]))
-
-
-def test_the_detectable_difference_is_detected_in_eight_of_ten() -> None:
-    """Simulated: differences with exactly this mean, a t test at 5 %."""
-    from scipy.stats import ttest_1samp
-
-    chance = np.random.default_rng(6)
-    sample = chance.normal(size=20)
-    sample = (sample - sample.mean()) / sample.std(ddof=1)
-    size = minimum_detectable_difference(sample, np.zeros(20))
-    trials = chance.normal(loc=size, size=(3_000, 20))
-    assert np.mean(ttest_1samp(trials, 0.0, axis=1).pvalue < 0.05) == pytest.approx(0.8, abs=0.03)
-    assert math.isnan(minimum_detectable_difference(np.array([1.0]), np.array([0.0])))
-
-
-def three_systems() -> Any:
-    chance = random.Random(9)
-    truth = {f"q{k}": [[f"r{k}"]] for k in range(11)}
-    good = {f"q{k}": [f"r{k}", "x"] for k in range(11)}
-    fair = {f"q{k}": chance.sample([f"r{k}", "x", "y", "z"], 4) for k in range(11)}
-    bad = {f"q{k}": ["x", "y"] for k in range(11)}
-    return evaluate(truth, {"good": good, "fair": fair, "bad": bad}, ["RR", "FN"])
-
-
-def test_comparisons() -> None:
-    found = compare(three_systems())
-    assert [(c.system, c.other) for c in found] == [("good", "fair"), ("good", "bad"), ("fair", "bad")]
-    for c in found:
-        assert c.wins + c.ties + c.losses == c.queries == 11
-        assert c.low <= c.difference <= c.high
-        assert c.p <= c.p_bh <= c.p_holm <= 1
-        assert c.detectable >= 0
-    assert (found[1].difference, found[1].p) == (1.0, 2 / 2**11)
-    assert (
-        found[1].sentence
-        == "good is ahead of bad by 1.000 in RR; with 11 queries this is unlikely to be chance, p = 0.0029."
+def test_queries_from_a_file(starter: Collection, tmp_path: Path) -> None:
+    path = tmp_path / "queries.pae"
+    path.write_text("@start:a\n@clef:G-2\n@data:'4CC/GG/AA/2G\n@end:a\n@start:b\n@clef:G-2\n@data:'4CDE\n@end:b\n")
+    campaign = run_campaign(
+        starter, {"a": [["ah-vous-dirai-je"]]}, ["dp(place='inside')"], tmp_path / "out", queries=path
     )
+    assert campaign.evaluation.of("dp(place='inside')", "RR") == {"a": 1.0}
+    assert campaign.provenance["queries"]["from"] == "queries.pae"
+    assert all_remarks(campaign) == [f"1 of 2 queries of {path} are in no truth: not asked"]
 
 
-def test_sentences() -> None:
-    plain = Comparison("ADR", "A", "B", 11, 0.02, -0.01, 0.05, 0.31, 0.31, 0.31, 0.3, 5, 1, 5, 0.1)
-    assert plain.sentence == "A is ahead of B by 0.020 in ADR; with 11 queries this could be chance, p = 0.31."
-    (fewer, *_) = compare(three_systems(), "FN")
-    assert fewer.sentence == "good and fair have the same FN, over 11 queries."
-    worst = compare(three_systems(), "FN")[1]
-    assert worst.difference == -1.0
-    assert worst.sentence.startswith("good is ahead of bad by 1.000 in FN; with 11 queries this is unlikely")
+def test_several_truths_have_their_own_queries(starter: Collection, tmp_path: Path) -> None:
+    (tmp_path / "one.qrel").write_text("one la-folia la-folia-2 1\none la-folia la-folia-3 2\n")
+    (tmp_path / "two.qrel").write_text("two roslin-castle roslin-castle-7 1\ntwo la-folia la-folia-3 1\n")
+    campaign = run_campaign(
+        starter, [tmp_path / "one.qrel", tmp_path / "two.qrel"], ["dp", "emd"], tmp_path / "out", measures=["RR", "AP"]
+    )
+    assert list(campaign.queries) == ["la-folia", "roslin-castle"]
+    assert [each.queries for each in campaign.evaluations] == [("la-folia",), ("roslin-castle", "la-folia")]
+    assert all_remarks(campaign) == []
+    section = main_tables(campaign)[1]
+    assert section.columns == ("system", "one", "two")
+    assert [row["system"] for row in section.rows] == ["dp", "emd", "Kendall's tau"]
+    assert section.rows[0]["two"] == campaign.evaluations[1].means[0, 0]
 
 
-# -- ir_measures ------------------------------------------------------------------------------------------------------
+def test_documents_that_nobody_can_find(starter: Collection, tmp_path: Path) -> None:
+    campaign = run_campaign(starter, {"la-folia": [["la-folia-2", "gone"]]}, ["dp"], tmp_path)
+    assert all_remarks(campaign) == [
+        "truth 1: 1 of 2 documents are not in starter.roslin, so that nobody can find them (gone)"
+    ]
+    assert campaign.evaluation.of("dp", "R@10") == {"la-folia": 0.5}
 
 
-def test_the_bridge_to_ir_measures() -> None:
-    import ir_measures
+# -- nothing is lost --------------------------------------------------------------------------------------------------
 
-    from roslin.evaluate import ir_bridge
 
-    qrels = {"q1": {"a": 2, "b": 2, "c": 1}, "q2": {"z": 0}, "q3": {"d": 1}}
-    run = {"q1": {"b": 3.0, "x": 2.0, "a": 1.0}}
-    assert "ADR" in ir_bridge.NAMES
-    assert "nDCG" not in ir_bridge.NAMES
-    parse = ir_measures.parse_measure
-    wanted = [parse("ADR"), parse("ADR@2"), parse("ADR(short='cut')"), parse("bpref_star"), ir_measures.P @ 1]
-    means = {str(m): value for m, value in ir_measures.calc_aggregate(wanted, qrels, run).items()}
-    # q2 has no relevant document and does not count; q3 is missing from the run and is 0.
-    first = {"q1": [["a", "b"], ["c"]]}
-    for name in ("ADR", "ADR@2", "ADR(short='cut')"):
-        assert means[name] == pytest.approx(evaluate(first, run, name).means[0, 0] / 2)
-    assert means["P@1"] == pytest.approx(1 / 3)
-    by_query = {m.query_id: m.value for m in ir_measures.iter_calc([parse("ADR")], qrels, run)}
-    assert by_query["q1"] == pytest.approx(13 / 18)
-    assert math.isnan(by_query["q2"])
-    assert by_query["q3"] == 0.0
+@pytest.mark.parametrize("stop_at", [1, 2, 3, 4])
+def test_stopped_and_started_again(starter: Collection, tmp_path: Path, stop_at: int) -> None:
+    systems = [DP(), Counting()]
+    run_campaign(starter, SMALL, systems, tmp_path / "at once")
+    assert Counting.asked == len(QUERIES) + 1  # the first is asked twice: that may compile
+    Counting.asked, Counting.stop_at = 0, stop_at
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(starter, SMALL, systems, tmp_path / "stopped")
+    done = max(stop_at - 2, 0)
+    assert not (tmp_path / "stopped" / "campaign.json").exists()
+    Counting.asked = Counting.stop_at = 0
+    first = run_campaign(starter, SMALL, systems, tmp_path / "stopped")
+    assert Counting.asked == len(QUERIES) - done + 1
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "at once")
+    again = run_campaign(starter, SMALL, systems, tmp_path / "stopped")
+    assert Counting.asked == len(QUERIES) - done + 1  # nothing is left to ask
+    assert [system.answers for system in again.systems] == [system.answers for system in first.systems]  # and its time
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "at once")
+
+
+def asked_anew(collection: Collection, folder: Path, truth: object = None, **changes: object) -> int:
+    """How many queries `Counting` is asked again, after a campaign with other arguments in the same folder."""
+    before = Counting.asked
+    arguments = {"k": 20} | changes
+    systems = [arguments.pop("system", Counting())]
+    run_campaign(collection, truth or SMALL, systems, folder, **arguments)  # type: ignore[arg-type]
+    asked = Counting.asked - before
+    return asked - 1 if asked else 0  # without the one that may compile
+
+
+def test_what_changed_is_asked_again_and_nothing_else(starter: Collection, tmp_path: Path) -> None:
+    assert asked_anew(starter, tmp_path) == 3
+    assert asked_anew(starter, tmp_path) == 0
+    assert asked_anew(starter, tmp_path, k=21) == 3
+    assert asked_anew(starter, tmp_path, system=Counting(shift=1.0)) == 3
+    assert asked_anew(starter, tmp_path, measures=["RR"]) == 0
+    assert asked_anew(starter, tmp_path, {**SMALL, "greensleeves": [["greensleeves-2"]]}) == 1
+    assert asked_anew(starter, tmp_path, {**SMALL, "la-folia": [["la-folia"]]}) == 1  # it stays in its own list now
+    others = [starter[id].with_metadata(metre="9/8") if id == "la-folia" else starter[id] for id in QUERIES]
+    assert asked_anew(starter, tmp_path, queries=others) == 1
+    assert asked_anew(starter, tmp_path) == 0
+
+
+def test_another_collection_or_version_is_asked_again(
+    starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked_anew(starter, tmp_path / "out") == 3
+    with Collection.build(tunes_path(), tmp_path / "starter.roslin") as rebuilt:
+        assert asked_anew(rebuilt, tmp_path / "out") == 0  # the same melodies
+    renamed = [tune.with_metadata(id=f"{tune.id}x") if tune.id == "bingo" else tune for tune in starter]
+    with Collection.build(renamed, tmp_path / "renamed.roslin") as other:
+        assert asked_anew(other, tmp_path / "out") == 3
+    monkeypatch.setattr("roslin.evaluate.campaign.version", lambda _: "9.9.9")
+    assert asked_anew(starter, tmp_path / "out") == 3
+
+
+def test_a_program_that_changed_is_asked_again(
+    starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked_anew(starter, tmp_path) == 3
+    monkeypatch.setattr("roslin.evaluate.campaign._COUNTED", ("melody.py",))
+    assert asked_anew(starter, tmp_path) == 3
+
+
+def test_the_same_bytes_with_any_number_of_threads(starter: Collection, tmp_path: Path) -> None:
+    for threads in (1, 2):
+        run_campaign(starter, SMALL, ["twv", "emd", "dp"], tmp_path / str(threads), k=10, threads=threads)
+    names = ["campaign.json", "runs/twv.run", "runs/emd.run", "runs/dp.run"]
+    assert contents(tmp_path / "1", names) == contents(tmp_path / "2", names)
+
+
+def test_progress_goes_up_to_the_end(starter: Collection, tmp_path: Path) -> None:
+    heard: list[tuple[float, str]] = []
+    run_campaign(starter, SMALL, ["dp"], tmp_path, progress=lambda share, what: heard.append((share, what)))
+    shares = [share for share, _ in heard if share > 0]
+    assert shares[-1] == 1.0
+    assert all(0 <= share <= 1 for share in shares)
+    assert any(what == "dp, white-cockade" for _, what in heard)
+
+
+# -- ties and refusals ------------------------------------------------------------------------------------------------
+
+
+def test_ties_are_broken_by_id_and_counted(starter: Collection, tmp_path: Path) -> None:
+    truth = {"roslin-castle": [["roslin-castle-2"]]}
+    campaign = run_campaign(starter, truth, [Same(), DP()], tmp_path, k=10, measures=["RR"])
+    answer = campaign.systems[0].answers["roslin-castle"]
+    assert list(answer.ids) == sorted(set(starter.ids()) - {"roslin-castle"})[:10]
+    assert (answer.tied, answer.is_cut_in_a_tie) == (10, True)
+    rows = {row["system"]: row for row in tie_table(campaign).rows}
+    assert (rows["same"]["tied"], rows["same"]["cut"]) == (10, 1)
+    assert campaign.provenance["systems"][0]["lists_cut_in_a_tie"] == 1
+    assert {row["system"]: row["tied"] for row in standings(campaign).rows}["same"] == 10
+
+
+def test_a_list_that_holds_everything_is_not_cut(starter: Collection, tmp_path: Path) -> None:
+    campaign = run_campaign(starter, {"bingo": [["taps"]]}, [Same()], tmp_path, k=1000)
+    answer = campaign.systems[0].answers["bingo"]
+    assert (len(answer.ids), answer.is_cut_in_a_tie) == (len(starter) - 1, False)
+
+
+def test_what_a_system_cannot_take_is_an_empty_list(starter: Collection, tmp_path: Path) -> None:
+    campaign = run_campaign(starter, SMALL, [Same(), DP()], tmp_path)
+    said = "same cannot take query la-folia: the query is in three; counted as an empty list"
+    assert starter["la-folia"].metre == "3/4"
+    assert said in all_remarks(campaign)
+    assert campaign.evaluation.of("same", "RR")["la-folia"] == 0
+    assert campaign.provenance["systems"][0]["refused"] == {"la-folia": "the query is in three"}
+
+
+def test_file_names_are_all_different(starter: Collection, tmp_path: Path) -> None:
+    systems = [Same("a b"), Same("a-b"), Same("a/b"), Same("..")]
+    campaign = run_campaign(starter, {"bingo": [["taps"]]}, systems, tmp_path, k=2)
+    files = [system.file for system in campaign.systems]
+    assert files == [f"runs/same-words=-{rest}.run" for rest in ("a-b", "a-b~2", "a-b~3", "..")]
+    assert all((tmp_path / file).is_file() for file in files)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_arguments_that_make_no_sense(starter: Collection, tmp_path: Path) -> None:
+    for changes, message in (
+        ({"matchers": []}, "a campaign needs at least one matcher"),
+        ({"matchers": ["dp", "dp(place='whole')"]}, "the matcher dp is given 2 times; once is enough"),
+        ({"truths": []}, "a campaign needs at least one truth"),
+        ({"truths": {}}, "the truth has no queries"),
+        ({"truths": [truth_path(), truth_path()]}, "two truths are called 'starter'"),
+        ({"measures": []}, "a campaign needs at least one measure"),
+        ({"k": 0}, "k must be a whole number, at least 1; got 0"),
+        ({"truths": {"nobody": [["bingo"]]}}, "query 'nobody' of the truth is no melody of starter.roslin; give the"),
+        (
+            {"truths": {"bingo": [["nobody"]]}},
+            "truth 1: no document of the truth is in starter.roslin; are the ids the same. The truth has 'nobody', the",
+        ),
+    ):
+        arguments = {"truths": SMALL, "matchers": ["dp"], "folder": tmp_path} | changes
+        with pytest.raises(ArgumentError, match=message):
+            run_campaign(starter, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="unknown matcher 'nothing'"):
+        run_campaign(starter, SMALL, ["nothing"], tmp_path)
+    assert not list(tmp_path.iterdir())  # everything is looked at before anything is done
+
+
+def test_broken_files_are_refused_with_their_place(starter: Collection, tmp_path: Path) -> None:
+    truth, queries = tmp_path / "broken.qrel", tmp_path / "queries.jsonl"
+    truth.write_text("t la-folia la-folia-2 1\nt la-folia la-folia-3 first\n")
+    with pytest.raises(FormatError, match=r"broken.qrel:2: .*expected a whole number; found 'first'"):
+        run_campaign(starter, truth, ["dp"], tmp_path / "out")
+    tune = '{"id": "la-folia", "pae": "\'4CDE"}\n'
+    for text, error, message in (
+        (tune + '{"id": "b", "pae": "\'4CZ"}\n', NotationError, r"queries.jsonl:2, b, column 4: unreadable sign"),
+        (tune + tune, ArgumentError, "queries.jsonl: melody 2 has the id 'la-folia', which another has"),
+        ('{"pae": "\'4CDE"}\n', ArgumentError, "queries.jsonl: melody 1 has no id"),
+        (tune, UnknownNameError, "unknown query of the truth in .*queries.jsonl 'roslin-castle'; known: la-folia"),
+        (tune.replace("la-folia", "roslin-castle") + '{"id": "white-cockade", "pae": "\'4C"}\n{"id": "la-folia", '
+         '"notes": []}\n', MelodyError, "query 'la-folia': the query has no notes"),
+    ):  # fmt: skip
+        queries.write_text(text)
+        with pytest.raises(error, match=message):
+            run_campaign(starter, SMALL, ["dp"], tmp_path / "out", queries=queries)
+
+
+def test_a_damaged_file_of_finished_lists(starter: Collection, tmp_path: Path) -> None:
+    (tmp_path / "finished.sqlite").write_text("this is no database, and it is long enough to be looked at " * 100)
+    with pytest.raises(CollectionError, match=r"finished.sqlite: cannot be used \(.*\); remove it to begin"):
+        run_campaign(starter, SMALL, ["dp"], tmp_path)
+
+
+# -- disagreement -----------------------------------------------------------------------------------------------------
+
+
+def test_disagreement_by_hand() -> None:
+    truth = {"q": [["a"], ["b", "gone"]]}
+    runs = {"one": {"q": ["a", "b", "x"]}, "two": {"q": ["b", "A", "q"]}}
+    found = disagreements(evaluate(truth, runs, "ADR"))
+    # Ranks, 4 where there is none: a 1 and 4, b 2 and 1, x 3 and 4, A 4 and 2, gone 4 and 4. The spread of two numbers
+    # is half of their difference, here of their logarithms. The query itself does not count.
+    expected = {"a": 1.0, "b": 0.5, "A": 0.5, "x": np.log2(4 / 3) / 2, "gone": 0.0}
+    assert {each.document: each.spread for each in found} == pytest.approx(expected)
+    assert [each.document for each in found] == ["a", "b", "A", "x", "gone"]  # b is relevant, A is not
+    assert (found[0].ranks, found[0].group) == ({"one": 1, "two": None}, 1)
+    assert [each.group for each in found] == [1, 2, None, None, 2]
+
+
+# -- the report -------------------------------------------------------------------------------------------------------
+
+
+def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: Path) -> None:
+    campaign, _ = whole
+    page = campaign_page(campaign, starter)
+    assert "<h1>3 systems on starter.roslin</h1>" in page
+    for heading in ("Standings", "Is the difference real? (ADR)", "Query by query", "Where systems disagree most"):
+        assert f"<h2>{heading}</h2>" in page
+    assert page.count('class="shade" stroke="none" fill-opacity') == 3 * 18  # the heat map
+    assert 'class="notation"' in page
+    ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
+    assert len(ids) == len(set(ids))
+    assert campaign.provenance["systems"][0]["sha256"] in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", "")
+    text = campaign_text(campaign)
+    best = standings(campaign).rows[0]
+    first = text.split("\n\n")[2].splitlines()[1]
+    assert first.split()[:2] == [best["system"], f"{best['ADR']:.4f}"]
+    assert write_report(campaign, starter, tmp_path).read_text("utf-8") == page
+    assert (tmp_path / "report.txt").read_text("utf-8") == text
+
+
+def test_the_page_of_one_system_has_nothing_to_compare(starter: Collection, tmp_path: Path) -> None:
+    campaign = run_campaign(starter, SMALL, ["dp"], tmp_path)
+    page = campaign_page(campaign, starter)
+    assert "<h1>1 system on starter.roslin</h1>" in page
+    assert "Is the difference real" not in page
+    assert "Where systems disagree" not in page
+
+
+def test_a_truth_in_which_no_query_counts(starter: Collection, tmp_path: Path) -> None:
+    truth = Truth({"la-folia": []}, nonrelevant={"la-folia": ["bingo"]})
+    campaign = run_campaign(starter, truth, ["dp", "dp(place='inside')"], tmp_path)
+    assert np.isnan(campaign.evaluation.means).all()
+    assert "query (la-folia) without a relevant document: left out of the means" in all_remarks(campaign)
+    assert "Standings" in campaign_page(campaign, starter)
+    assert "Standings" in campaign_text(campaign)
+
+
+def test_the_page_of_many_queries_joins_neighbours() -> None:
+    from roslin.report.campaign_plots import heat_map
+
+    values = np.linspace(0, 1, 1000)[None, :]
+    svg = heat_map(["one"], [f"q{k}" for k in range(1000)], values, "title")
+    assert svg.count("<rect") == 300
+    assert "one, 4 queries: 0.002" in svg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,18 @@ def test_an_empty_truth_is_nan(any_measure: Measure) -> None:
         assert math.isnan(any_measure([], ["a"]))
 
 
+def test_functions_of_an_empty_truth_are_nan() -> None:
+    for name, (_, arguments) in FUNCTIONS.items():
+        with pytest.warns(EmptyTruthWarning, match="no relevant document"):
+            assert math.isnan(getattr(roslin.evaluate, name)([], ["a"], **arguments)), name
+
+
+def test_counts_are_whole_numbers() -> None:
+    counts = ("true_positives", "false_positives", "false_negatives", "inversions")
+    for value in (getattr(roslin.evaluate, name)(GROUPS, IDEAL) for name in counts):
+        assert isinstance(value, int)
+
+
 def test_arguments_stay_as_they_are(any_measure: Measure) -> None:
     groups, ranking = [list(group) for group in GROUPS], list(IDEAL)
     any_measure(groups, ranking, query="b")
@@ -124,12 +136,22 @@ def test_names_and_parameters() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("RBP(p=1)", "RBP: p must lie between 0 and 1; got 1"),
-        ("RBO(p=0)", "RBO: p must lie between 0 and 1; got 0"),
-        ("Compat(p=2)", "Compat: p must lie between 0 and 1; got 2"),
-        ("F(beta=0)", "F: beta must be above 0; got 0"),
-        ("nDCG(base=1)", "nDCG: base must be above 1; got 1"),
-        ("P@0", "P: k must be a whole number, at least 1; got 0"),
+        ("RBP(p=1)", "RBP: p must be a number between 0 and 1; got 1"),
+        ("RBP(p=x)", "RBP: p must be a number between 0 and 1; got 'x'"),
+        ("RBO(p=0)", "RBO: p must be a number between 0 and 1; got 0"),
+        ("Compat(p=2)", "Compat: p must be a number between 0 and 1; got 2"),
+        ("Compat(normalise=3)", "Compat: normalise must be True or False; got 3"),
+        ("F(beta=0)", "F: beta must be a number above 0; got 0"),
+        ("nDCG(base=1)", "nDCG: base must be a number above 1; got 1"),
+        ("nDCG(base=abc)", "nDCG: base must be a number above 1; got 'abc'"),
+        ("nDCG(base=None)", "nDCG: base must be a number above 1; got None"),
+        ("DCG(base=1e999)", "DCG: base must be a number above 1; got inf"),
+        ("ERR(top=-1)", "ERR: top must be a number above 0; got -1"),
+        ("P@0", "P: k must be a whole number from 1 to 1000000; got 0"),
+        ("P@1000001", "P: k must be a whole number from 1 to 1000000; got 1000001"),
+        ("bpref_star(length=-20)", "bpref_star: length must be a whole number from 1 to 1000000; got -20"),
+        ("TN(size=x)", "TN: size must be a whole number from 1 to 1000000000000; got 'x'"),
+        ("TN(size=2.5)", "TN: size must be a whole number from 1 to 1000000000000; got 2.5"),
     ],
 )
 def test_bad_parameters(text: str, message: str) -> None:
@@ -137,18 +159,78 @@ def test_bad_parameters(text: str, message: str) -> None:
         measure(text)
 
 
+# No parameter of any measure may be one of these; `k` and `top` may be None.
+@pytest.mark.parametrize("value", ["abc", -1, math.nan, math.inf, [1], {}, b"x"])
+def test_no_parameter_takes_nonsense(any_measure: Measure, value: Any) -> None:
+    for field in fields(any_measure):
+        with pytest.raises((ArgumentError, UnknownNameError), match=f"{any_measure.name}"):
+            replace(any_measure, **{field.name: value})
+
+
+def test_parameters_of_numpy_have_the_same_name() -> None:
+    assert repr(MEASURES["ADR"](k=np.int64(3))) == "ADR@3"  # type: ignore[call-arg]
+    assert repr(MEASURES["RBP"](p=np.float32(0.5))) == "RBP(p=0.5)"  # type: ignore[call-arg]
+    assert repr(measure("nDCG(base=3)")) == repr(measure("nDCG(base=3.0)")) == "nDCG(base=3.0)"
+
+
+@pytest.mark.parametrize("text", ["bpref(variant=2004)", "bpref(variant='2004')", 'BPREF(variant="2004")'])
+def test_a_variant_of_digits_is_a_name(text: str) -> None:
+    assert repr(measure(text)) == "bpref(variant='2004')"
+    with pytest.raises(UnknownNameError, match="unknown variant of bpref '2005'; known: trec, 2004, serra, old"):
+        measure("bpref(variant=2005)")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("MAP", "AP"),
+        ("map@5", "AP@5"),
+        ("MRR", "RR"),
+        ("mrr@10", "RR@10"),
+        ("success@5", "Success@5"),
+        ("Rprec", "PND"),
+        ("ndcg@10", "nDCG@10"),
+        ("adr", "ADR"),
+        ("bpref*", "bpref_star"),
+        ("bpref-10", "bpref_10"),
+    ],
+)
+def test_names_that_people_know(text: str, name: str) -> None:
+    assert repr(measure(text)) == name
+
+
+def test_what_is_no_name() -> None:
+    with pytest.raises(ArgumentError, match="a measure must be a name, such as 'ADR'; got 3"):
+        measure(3)  # type: ignore[arg-type]
+
+
+def test_what_rewards_silence(any_measure: Measure) -> None:
+    """Whether no list beats the empty one: found by trying, and said by the measure."""
+    sign = 1 if any_measure.larger_is_better else -1
+    empty = sign * any_measure(GROUPS, [])
+    assert any_measure.rewards_silence == all(sign * any_measure(GROUPS, each) <= empty for each in RANKINGS)
+
+
 @pytest.mark.parametrize(
     ("gains", "message"),
     [
         ([1.0], "1 gains for 3 groups"),
         ([1.0, 2.0, 3.0], "gains must not rise"),
-        ([2.0, 1.0, 0.0], "every gain must be above 0"),
-        ([2.0, math.nan, 1.0], "every gain must be above 0"),
+        ([2.0, 1.0, 0.0], "every gain must be a number above 0"),
+        ([2.0, math.nan, 1.0], "every gain must be a number above 0"),
+        ([math.inf, 2.0, 1.0], "every gain must be a number above 0"),
+        (["3", "2", "1"], "every gain must be a number above 0"),
     ],
 )
 def test_bad_gains(gains: list[float], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         measure("nDCG")(GROUPS, IDEAL, gains=gains)
+
+
+@pytest.mark.parametrize("text", ["nDCG(gain=exp)", "DCG(gain=exp)", "ERR"])
+def test_gains_that_no_number_can_hold(text: str) -> None:
+    with pytest.raises(ArgumentError, match=r"a gain of 5000 is too large for 2\^gain; expected at most 1000"):
+        measure(text)(GROUPS, IDEAL, gains=[5000, 2, 1])
 
 
 FUNCTIONS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -43,6 +43,23 @@ def test_every_form(tmp_path: Path, name: str, text: str) -> None:
     assert repr(results) == "Results('mine', 2 queries)"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("x.run", TREC, "score"),
+        ("x.csv", "query,document,score\nq,a,-1\n", "score"),
+        ("x.csv", "query,document,distance\nq,a,1\n", "distance"),
+        ("x.csv", "query,document,rank\nq,a,1\n", "rank"),
+    ],
+)
+def test_what_the_scores_were_is_known(tmp_path: Path, name: str, text: str, kind: str) -> None:
+    """A negative score is no distance: only the source can tell."""
+    results = read_run(write(tmp_path, name, text))
+    assert results.scored_by == results.named("other").scored_by == kind
+    assert results.named("other").name == "other"
+    assert results.name == "x"
+
+
 def test_lists_have_no_scores(tmp_path: Path) -> None:
     results = read_run(write(tmp_path, "mine.json", json.dumps({"q1": ["b", "a"], "q2": ["c"]})))
     assert dict(results) == EXPECTED
@@ -65,6 +82,7 @@ def test_frames_rows_and_runs(tmp_path: Path) -> None:
     results = read_run(found)
     assert dict(results) == EXPECTED
     assert results.name == "dp"
+    assert results.scored_by == "distance"
     assert dict(read_run([*found, Run("q3", "dp", ())])) == {**EXPECTED, "q3": ()}
     assert dict(read_run(found[0])) == {"q1": ("b", "a")}
     assert read_run(results) is results

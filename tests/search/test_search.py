@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roslin import Collection, Melody, load
+from roslin import Collection, Melody, load, matcher
 from roslin.collection.filters import contains, pitch_range
 from roslin.errors import ArgumentError
-from roslin.search import Hit, Run
+from roslin.search import Hit, Run, engine
 from roslin.starter import demo_query, truth_path, tunes_path
 
 
@@ -38,8 +38,6 @@ def test_the_list_is_what_sorting_everything_gives(starter: Collection) -> None:
 
 
 def starter_distances(query: Melody, tunes: list[Melody]) -> np.ndarray:
-    from roslin import matcher
-
     return matcher("dp").distances(query, tunes)
 
 
@@ -48,6 +46,23 @@ def test_ties_are_broken_by_id(tmp_path: Path) -> None:
     with Collection.build(same, tmp_path / "ties.roslin") as collection:
         assert collection.search(same[0], k=3).ids == ["a", "b", "c"]
         assert collection.search(same[0], k=3, exclude=("a",)).ids == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_many_ties_are_broken_by_id_too(starter: Collection, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_TIES", most)
+    query = starter["la-folia"]
+    distances = matcher("us").distances(query, starter).tolist()
+    expected = sorted(zip(distances, starter.ids(), strict=True))
+    assert len(set(distances)) < len(distances) / 4
+    for k in (1, 9, 30, 200, 1000):
+        for exclude in ((), ("la-folia", "la-folia-2")):
+            wanted = [(distance, id) for distance, id in expected if id not in exclude][:k]
+            for radius in (None, 0.8, 2.0):
+                run = starter.search(query, "us", k, exclude=exclude, radius=radius)
+                assert [(hit.distance, hit.id) for hit in run] == [
+                    x for x in wanted if radius is None or x[0] <= radius
+                ]
 
 
 def test_search_within_a_selection(starter: Collection) -> None:

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth import Truth
 from roslin.truth.agreement import attention, experts, kendall_w, krippendorff_alpha
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, groups_of
 from roslin.truth.null import count_groups, null_groups
@@ -70,6 +71,28 @@ def test_the_careless_are_the_outliers() -> None:
     careless = {name for name, count in zip(mixed.experts, inversions, strict=True) if count > 0.7 * random_order}
     assert len(careless) == 3
     assert {each.expert for each in experts(mixed) if each.outlier} == careless
+
+
+@pytest.mark.parametrize("candidates", range(2, 7))
+def test_a_short_list_has_no_outliers_among_those_who_agree(candidates: int) -> None:
+    same = [[*range(1, candidates + 1)]] * 5
+    nearly = [*same, [2, 1, *range(3, candidates + 1)]]  # one swaps the first two
+    for ranks in (same, nearly):
+        found = experts(Rankings([ranked(ranks)]))
+        assert found[-1].agreement == pytest.approx(1)
+        assert not any(each.outlier for each in found)
+
+
+def test_who_turns_a_list_round_is_an_outlier_once_it_is_long_enough() -> None:
+    def outliers(candidates: int) -> list[str]:
+        upright = [*range(1, candidates + 1)]
+        return [each.expert for each in experts(Rankings([ranked([upright] * 5 + [upright[::-1]])])) if each.outlier]
+
+    assert [outliers(candidates) for candidates in (2, 3, 4, 8)] == [[], [], ["e5"], ["e5"]]
+
+
+def test_among_those_who_guess_nobody_is_an_outlier() -> None:
+    assert not any(each.outlier for each in experts(simulate_rankings([10] * 6, 20, noise=1.0, seed=3)))
 
 
 def test_an_expert_who_cannot_be_compared() -> None:
@@ -159,6 +182,20 @@ def test_simulated_experts(model: str) -> None:
     assert isinstance(each, Rankings)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_experts_for_whom_a_truth_holds(model: str) -> None:
+    truth = Truth({"x": [["a"], ["b", "c"], ["d"]], "y": [["e", "f"]], "nothing": []}, nonrelevant={"x": ["n"]})
+    said = simulate_rankings(truth=truth, experts=400, model=model, noise=0)
+    assert list(said) == ["x", "y"]
+    assert said["x"].documents == ("a", "b", "c", "d")
+    ranks = said["x"].ranks
+    assert np.all(ranks[:, 0] == 1)
+    assert np.all(ranks[:, 3] == 4)
+    assert np.mean(ranks[:, 1] < ranks[:, 2]) == pytest.approx(0.5, abs=0.08)  # nobody prefers b or c
+    with pytest.raises(ArgumentError, match="the truth has no groups to draw rankings from"):
+        simulate_rankings(truth=Truth({"q": []}))
+
+
 def test_simulations_that_make_no_sense() -> None:
     for arguments, message in (
         ({"candidates": [3, 4], "queries": 3}, "3 queries, but numbers of candidates for 2"),
@@ -166,6 +203,7 @@ def test_simulations_that_make_no_sense() -> None:
         ({"experts": 0}, "experts must be at least 1; got 0"),
         ({"noise": 1.5}, "noise must lie between 0 and 1; got 1.5"),
         ({"noise": [0.5, 0.5]}, "1 queries, but 2 values of noise"),
+        ({"seed": -1}, "seed must be 0 or more; got -1"),
         ({"carelessness": -1}, "carelessness must lie between 0 and 1; got -1"),
     ):
         with pytest.raises(ArgumentError, match=message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth import Truth, group_rankings, list_consistency
 from roslin.truth.consistency import ListConsistency, consistency_of_groups
-from roslin.truth.grouping import SIX_FUNCTIONS
+from roslin.truth.grouping import SIX_FUNCTIONS, Method, groups_of
 from roslin.truth.model import Groups
 from roslin.truth.simulate import simulate_rankings
 
@@ -113,6 +113,29 @@ def test_two_tails_find_fewer_differences() -> None:
     truth = group_rankings(rankings)
     one, two = (list_consistency(truth, rankings, tails=tails).lists["q1"] for tails in (1, 2))
     assert set(two.intra) < set(one.intra)
+
+
+@pytest.mark.parametrize("tails", [1, 2])
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_a_correction_is_that_of_the_grouping(correction: str, tails: int) -> None:
+    """A list by Prev begins a group exactly where neighbours differ: with the same correction the tests agree."""
+    rankings = simulate_rankings(10, 20, noise=0.85, seed=6)
+    grouped = groups_of(rankings["q1"], Method("prev", tails, correction=correction))
+    truth = Truth({"q1": grouped.groups})
+    plain, corrected = (
+        list_consistency(truth, rankings, tails, correction=each).lists["q1"] for each in (None, correction)
+    )
+    neighbours = set(pairwise(grouped.arranged.documents))
+    assert neighbours.isdisjoint((*corrected.intra, *corrected.inter))
+    assert not neighbours.isdisjoint(plain.intra)  # uncorrected, more pairs differ
+    with pytest.raises(UnknownNameError, match="unknown correction 'x'"):
+        list_consistency(truth, rankings, correction="x")
+
+
+def test_a_pair_in_the_wrong_order_is_found_with_a_correction_too() -> None:
+    rows = [("q", f"e{n}", id, rank) for n in range(12) for rank, id in enumerate("abc", start=1)]
+    turned = list_consistency(Truth({"q": [["c"], ["b"], ["a"]]}), rows, correction="holm").lists["q"]
+    assert turned.misplaced == (("c", "b"), ("c", "a"), ("b", "a"))
 
 
 def test_what_is_not_in_the_rankings() -> None:

@@ -107,6 +107,15 @@ def test_one_vote_heads_the_list_unless_unranked_counts() -> None:
     assert group_rankings(rows, min_votes=2).nonrelevant("q") == ("X",)
 
 
+def test_the_last_place_is_behind_every_rank_that_was_given() -> None:
+    """Two candidates of many are in the file, and ann ranked one of them ninth: being left out is not better."""
+    rows: list[Row] = [("q", "ann", "a", 1), ("q", "ann", "b", 9), ("q", "bob", "a", 1), ("q", "bob", "b", None)]
+    assert arrange(as_rankings(rows)["q"], "last").ranks[:, 1].tolist() == [9, 9]
+    assert arrange(as_rankings([*rows[2:], ("q", "ann", "c", 1)])["q"], "last").ranks.max() == 3
+    nothing = arrange(as_rankings([("q", "ann", "a", None)])["q"], "last")
+    assert nothing.left_out == ("a",)
+
+
 def noise_groups(correction: str | None = None) -> dict[str, float]:
     chance = np.random.default_rng(1)
     ranks = chance.permuted(np.broadcast_to(np.arange(1.0, 21), (120, 30, 20)), axis=-1)

@@ -23,5 +23,6 @@ def test_the_command_finds_what_the_paper_found(data_folder: Path) -> None:
     assert rows["All-2"] == [3.752, 3.752]
     assert all(abs(paper - real) <= 0.2 for paper, real in rows.values())
     assert len(rows) == 6
+    assert "Pearson's r over the six functions: paper -0.942, simulated -0.9" in done.stdout
     assert "yes  real lists: incipits per group within 0.2 of the paper for all six" in done.stdout
     assert "NO" not in done.stdout

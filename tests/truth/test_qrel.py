@@ -49,6 +49,25 @@ def test_every_form(tmp_path: Path, name: str, text: str | bytes) -> None:
     assert truth.notes == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "queries", "said"),
+    [
+        # Iterations that are not all 0: what comes before them changes, so it is the query.
+        ("q1 0 a 1\nq1 1 x 0\nq2 0 d 1\n", {"q1", "q2"}, "read as TREC qrels"),
+        ("q1 0 a 1\nq1 Q0 x 0\nq2 2 d 1\n", {"q1", "q2"}, "read as TREC qrels"),
+        ("q1 0 a 1\nq1 Q0 x 0\n", {"q1"}, None),
+        # One list, whose queries happen to be numbers.
+        ("mine 1 a 1\nmine 2 d 1\n", {"1", "2"}, None),
+        ("mine 0 a 1\nmine 1 d 1\n", {"0", "1"}, "read as a grouped qrel with one list"),
+    ],
+)
+def test_grouped_and_trec_qrels_are_told_apart(tmp_path: Path, text: str, queries: set[str], said: str | None) -> None:
+    truth = read_truth(write(tmp_path, "t.qrel", text))
+    assert set(truth) == queries
+    assert len(truth.notes) == (said is not None)
+    assert said is None or said in truth.notes[0]
+
+
 def test_frames_and_parquet(tmp_path: Path) -> None:
     import pandas as pd
     import pyarrow as pa
@@ -89,6 +108,7 @@ def test_a_query_with_nothing_relevant_is_kept(tmp_path: Path) -> None:
         ("t.qrel", "mine q a 1.5\n", r"t.qrel:1: bad group; expected a whole number; found '1\.5'"),
         ("t.qrel", "mine q a -1\n", "t.qrel:1: bad group; expected 0 or more; found -1"),
         ("t.qrel", "mine q a 1\nother q b 1\n", "t.qrel:2: a second list in one file .*expected mine; found other"),
+        ("t.qrel", "a 101 x 1\nb 101 x 1\n", "t.qrel:2: a second list in one file .*say format='trec'"),
         ("t.qrels", "q 0 a high\n", "t.qrels:1: bad relevance; expected a number; found 'high'"),
         ("t.qrels", "q 0 a nan\n", "t.qrels:1: bad relevance; expected a number; found 'nan'"),
         ("t.qrel", b"mine q a 1\nmine q \xff 1\n", "t.qrel:2: the file is not text; expected UTF-8"),
@@ -135,6 +155,7 @@ def test_formats_by_name(tmp_path: Path) -> None:
         ({"groups": {"q": [["a"], ["a"]]}}, "query 'q': 'a' is in the truth twice"),
         ({"groups": {"q": [["a"]]}, "gains": {"q": [1, 2]}}, "query 'q': 2 gains for 1 groups"),
         ({"groups": {"q": [["a"], ["b"]]}, "gains": {"q": [1, 2]}}, "gains must be above 0 and not rise"),
+        ({"groups": {"q": [["a"]]}, "gains": {"q": [float("inf")]}}, "gains must be above 0 and not rise"),
         ({"groups": {"q": [["a"]]}, "nonrelevant": {"q": ["a"]}}, "'a' is both in a group and judged not relevant"),
     ],
 )
@@ -151,12 +172,36 @@ WORDS = IDS.filter(lambda text: text != "-")  # a dash stands for no name at all
 def test_written_and_read_again(tmp_path_factory: pytest.TempPathFactory, queries: dict[str, list[str]]) -> None:
     folder = tmp_path_factory.mktemp("truth")
     groups = {query: [ids[:2], ids[2:]] if ids[2:] else [ids] for query, ids in queries.items()}
-    truth = Truth(groups, name="mine")
-    for name in ("t.json", "t.qrel"):
+    truth = Truth(groups, nonrelevant={query: ["no \u2192 such, thing"] for query in groups}, name="mine")
+    for name in ("t.json", "t.JSON", "t.qrel", "t.txt"):
         write_truth(truth, folder / name)
-        again = read_truth(folder / name, format=None if name == "t.json" else "grouped")
+        again = read_truth(folder / name, format=None if name.lower() == "t.json" else "grouped")
         assert again == truth
         assert again.name == "mine"
+    if not any("\r" in word for query, ids in queries.items() for word in (query, *ids)):  # every line end is one
+        write_truth(truth, folder / "t.csv")
+        assert read_truth(folder / "t.csv") == truth
+
+
+@pytest.mark.parametrize("name", ["truth.html", "truth", "truth.qrels", "truth.tsv", "truth.parquet"])
+def test_an_ending_that_would_not_be_read_as_written(tmp_path: Path, name: str) -> None:
+    expected = f"a truth is written to a file that ends with .qrel, .txt, .json, .csv; got {name}"
+    with pytest.raises(ArgumentError, match=expected):
+        write_truth(Truth({"q": [["a"]]}), tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_only_some_queries() -> None:
+    truth = Truth({"q": [["a"]], "r": [["b"], ["c"]]}, gains={"r": [9, 2]}, nonrelevant={"q": ["n"]}, name="x")
+    assert truth.only(["r"]) == Truth({"r": [["b"], ["c"]]}, gains={"r": [9, 2]})
+    assert truth.only(["r", "q", "r"]) == truth
+    with pytest.raises(UnknownNameError, match="unknown query 's'; known: q, r"):
+        truth.only(["s"])
+
+
+def test_a_name_twice_in_json(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"t.json: broken JSON; expected each name once in an object; found q twice"):
+        read_truth(write(tmp_path, "t.json", '{"q": [["a"]], "q": [["b"]]}'))
 
 
 def test_everything_is_kept_in_json(tmp_path: Path) -> None:

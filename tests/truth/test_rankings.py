@@ -38,7 +38,8 @@ def test_csv_with_unranked_and_partial(tmp_path: Path) -> None:
     [
         (
             "q,ann,a,1\nq,ann,b,1\n",
-            r"said.csv:3: expert ann gives rank 1 twice for query q \(a in line 2\); expected another rank .*; found b",
+            r"said.csv:3: expert ann gives rank 1 twice for query q \(a in line 2\); expected another rank, or room .*"
+            "; found b",
         ),
         ("q,ann,a,0\n", r"said.csv:2: bad rank; expected 1 \(the most similar\) or more, or nothing; found 0"),
         ("q,ann,a,-2\n", r"said.csv:2: bad rank; .*found -2"),
@@ -61,11 +62,37 @@ def test_a_column_is_missing(tmp_path: Path) -> None:
         read_rankings(file(tmp_path, "query,expert,document\nq,ann,a\n"))
 
 
-def test_ties_where_they_are_meant(tmp_path: Path) -> None:
-    tied = file(tmp_path, HEAD + "q,ann,a,1\nq,ann,b,1\n")
-    assert read_rankings(tied, ties=True)["q"].ranks.tolist() == [[1, 1]]
-    shared = file(tmp_path, HEAD + "q,ann,a,1.5\nq,ann,b,1.5\n")
-    assert read_rankings(shared)["q"].ranks.tolist() == [[1.5, 1.5]]
+@pytest.mark.parametrize(
+    ("ranks", "is_tie"),
+    [
+        ("1.5 1.5", True),  # the mean of the places of two,
+        ("1 3 3 3 5", True),  # of three,
+        ("2 2 2 4", True),
+        ("1 2 3.5 3.5", True),  # and at the end
+        ("1 2 2 4", True),  # the first place of two, with room for them,
+        ("1 2 2 2 5 5 7", True),  # of three and of two
+        ("9 4 4 1", True),  # in any order, and with more room than needed
+        ("1 1", False),  # nothing says that this is a tie
+        ("1 2 3 3", False),
+        ("1 2 2 3", False),
+        ("1 2 2 2 4", False),  # room for two, but there are three
+        ("1 4 4 4 5", False),  # neither the mean of the places 2, 3, 4 nor their first
+    ],
+)
+def test_ties_and_slips(tmp_path: Path, ranks: str, is_tie: bool) -> None:
+    given = ranks.split()
+    path = file(tmp_path, HEAD + "".join(f"q,ann,d{k},{rank}\n" for k, rank in enumerate(given)) + "q,ann,x,\n")
+    assert read_rankings(path, ties=True)["q"].ranks[0, :-1].tolist() == list(map(float, given))
+    if is_tie:
+        assert read_rankings(path)["q"].ranks[0, :-1].tolist() == list(map(float, given))
+    else:
+        with pytest.raises(FormatError, match=r"said.csv:\d: expert ann gives rank \d twice"):
+            read_rankings(path)
+
+
+def test_a_tie_of_three_in_json(tmp_path: Path) -> None:
+    said = read_rankings(file(tmp_path, '{"q": {"ann": ["a", ["b", "c", "d"], "e"]}}', "said.json"))
+    assert said["q"].ranks.tolist() == [[1, 3, 3, 3, 5]]
 
 
 @pytest.mark.parametrize(
@@ -98,11 +125,31 @@ def test_json_refusals(tmp_path: Path, value: Any, message: str) -> None:
         read_rankings(file(tmp_path, json.dumps(value), "said.json"))
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"q": {"ann": ["a", "b"], "ann": ["b", "a"]}}', "ann"),
+        ('{"q": {"ann": {"a": 1}}, "q": {"bob": {"a": 1}}}', "q"),
+        ('{"q": {"ann": {"a": 1, "b": 2, "a": 3}}}', "a"),
+        ('[{"query": "q", "expert": "ann", "document": "a", "rank": 1, "rank": 2}]', "rank"),
+    ],
+)
+def test_nothing_is_lost_where_json_has_a_name_twice(tmp_path: Path, text: str, name: str) -> None:
+    expected = f"said.json: broken JSON; expected each name once in an object; found {name} twice"
+    with pytest.raises(FormatError, match=expected):
+        read_rankings(file(tmp_path, text, "said.json"))
+
+
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     said = as_rankings([("q", "ann", "a", 1), ("q", "ann", "b", None), ("q", "bob, jr.", "b", 2.5)])
     write_rankings(said, tmp_path / "out.csv")
     again = read_rankings(tmp_path / "out.csv")
     assert list(again.rows()) == list(said.rows())
+    large = as_rankings([("q", "ann", "a", 1234567.5)])
+    write_rankings(large, tmp_path / "large.csv")
+    assert list(read_rankings(tmp_path / "large.csv").rows()) == list(large.rows())
+    with pytest.raises(ArgumentError, match=r"rankings are written to a file that ends with .csv; got out.json"):
+        write_rankings(said, tmp_path / "out.json")
 
 
 def test_rows_frames_and_choices() -> None:

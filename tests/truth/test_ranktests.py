@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -80,6 +82,46 @@ def test_exact_is_scipys_without_ties() -> None:
         for alternative, ours in (("less", less[0, 1]), ("greater", less[1, 0]), ("two-sided", two_tailed(less)[0, 1])):
             theirs = stats.mannwhitneyu(values[:n], values[n:], alternative=alternative, method="exact").pvalue
             assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_exact_given_the_ties_is_all_permutations() -> None:
+    """Every way to choose the first sample out of both, one by one."""
+    chance = np.random.default_rng(2)
+    for n, m, ranks in ((3, 4, 3), (5, 5, 4), (2, 8, 6), (6, 4, 2)):
+        x, y = chance.integers(1, ranks + 1, n).astype(float), chance.integers(1, ranks + 1, m).astype(float)
+        placed = stats.rankdata(np.concatenate([x, y]))
+        sums = np.array([sum(chosen) for chosen in combinations(placed, n)])
+        seen = placed[:n].sum()
+        for test in ("exact", "permutation"):
+            less = pairwise_less(table(list(x), list(y)), test)
+            assert less[0, 1] == pytest.approx(np.mean(sums <= seen + 1e-9), abs=1e-12)
+            assert less[1, 0] == pytest.approx(np.mean(sums >= seen - 1e-9), abs=1e-12)
+
+
+def test_exact_of_sizes_that_differ_much() -> None:
+    values = np.random.default_rng(5).permutation(203) + 1.0
+    less = pairwise_less(table(list(values[:3]), list(values[3:])), "exact")
+    theirs = [
+        stats.mannwhitneyu(values[:3], values[3:], alternative=a, method="exact").pvalue for a in ("less", "greater")
+    ]
+    assert [less[0, 1], less[1, 0]] == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "apart"), [(11, 10, 0.02), (4, 26, 0.02), (3, 34, 0.03), (21, 21, 0.005), (60, 61, 0.002)]
+)
+def test_asymptotic_is_near_exact_where_it_stands_in_for_it(n: int, m: int, apart: float) -> None:
+    ranks = np.full((200, max(n, m), 2), np.nan)
+    chance = np.random.default_rng(n)
+    ranks[:, :n, 0], ranks[:, :m, 1] = chance.integers(1, 21, (200, n)), chance.integers(1, 21, (200, m))
+    exact, asymptotic = pairwise_less(ranks, "exact"), pairwise_less(ranks)
+    assert np.abs(exact - asymptotic).max() < apart
+    for test in ("exact", "permutation"):
+        assert np.array_equal(pairwise_less(ranks, test, quick=True), asymptotic)
+    if n * m > 60 * 60:
+        assert np.array_equal(exact, asymptotic)
+    small = ranks[:, :3]
+    assert np.array_equal(pairwise_less(small, "exact", quick=True), pairwise_less(small, "exact"))
 
 
 def test_permutation_of_large_samples_is_near_exact() -> None:

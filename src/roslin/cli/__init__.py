@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from roslin.cli import collection, data, demo, evaluate, explain, filter, load, matchers, search, show, truth
+from roslin.cli import campaign, collection, data, demo, evaluate, explain, filter, load, matchers, search, show, truth
 
 __all__ = ["app", "main"]
 
@@ -30,6 +30,7 @@ app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
 app.command("explain")(explain.explain_command)
 app.command("evaluate")(evaluate.evaluate_command)
+app.add_typer(campaign.app, name="campaign")
 app.add_typer(truth.app, name="truth")
 app.command("matchers")(matchers.matchers_command)
 app.add_typer(data.app, name="data")

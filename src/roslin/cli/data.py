@@ -34,7 +34,7 @@ def list_command(format: FormatOption = Format.table) -> None:
             "licence": each.licence,
             "title": each.title,
             "citation": each.citation,
-            "files": [{"address": file.address, "sha256": file.sha256} for file in each.files],
+            "files": [{"address": file.address, "sha256": file.sha256 or None} for file in each.files],
         }
         for each in DATA_SETS.values()
     ]
@@ -53,10 +53,9 @@ def get_command(
 
     Example: roslin data get mirex2005
     """
-    from roslin.data import data_set, get
+    from roslin.data import get
 
-    chosen = data_set(name)
-    remark(f"{chosen.title}\nLicence: {chosen.licence}\nPlease cite: {chosen.citation}")
+    _show_terms(name)
     typer.echo(get(name, source))
 
 
@@ -68,4 +67,16 @@ def path_command(name: NameArgument) -> None:
     """
     from roslin.data import path
 
-    typer.echo(path(name))
+    folder = path(name)
+    _show_terms(name)
+    typer.echo(folder)
+
+
+def _show_terms(name: str) -> None:
+    """Licence and citation, which must be known before the data are used."""
+    from roslin.data import data_set
+
+    chosen = data_set(name)
+    remark(f"{chosen.title}\nLicence: {chosen.licence}\nPlease cite: {chosen.citation}")
+    if not all(file.sha256 for file in chosen.files):
+        remark("Its publisher renews it: there is no checksum but that of the first download, kept beside it.")

@@ -5,20 +5,25 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, remark
+from roslin.cli.output import Format, FormatOption, progress_bar, remark
+
+if TYPE_CHECKING:
+    from roslin.api import Collection
 
 __all__ = ["demo"]
 
+_LISTS_OF = 10  # no tune of the starter collection has more variants
+
 
 def demo(
-    folder: Annotated[Path, typer.Option("--output", help="Where to put the collection and the page.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option("--output", help="Where to put the collection and the pages.")] = Path("demo"),
     format: FormatOption = Format.table,
 ) -> None:
-    """Build the starter collection and search it for a disguised "Roslin Castle".
+    """Build the starter collection, search it for a disguised "Roslin Castle", and compare all systems on it.
 
     Example: roslin demo --output demo
     """
@@ -36,7 +41,30 @@ def demo(
         run = collection.search(query, "dp(place='inside')", k=10)
         print_run(collection, run, format)
         write_page(collection, query, run, folder / "results.html")
+        remark("")
+        remark(f"The same as a page: {folder / 'results.html'}")
+        remark("")
+        _compare_systems(collection, folder / "campaign")
     remark("")
-    remark(f"The same as a page: {folder / 'results.html'}")
     program = "roslin" if shutil.which("roslin") else sys.argv[0]
     remark(f"Next: {program} search {folder / 'starter.roslin'} --id auld-lang-syne")
+
+
+def _compare_systems(collection: Collection, folder: Path) -> None:
+    """A campaign of all matchers over the tunes that have variants."""
+    from roslin.evaluate.campaign import run_campaign
+    from roslin.matchers.base import matchers
+    from roslin.report.campaign import write_report
+    from roslin.report.campaign_tables import standings
+    from roslin.report.text import table_lines
+    from roslin.starter import truth_path
+
+    remark("How well each system finds the variants of a tune (the first time, systems are compiled):")
+    with progress_bar("Campaign", total=1.0) as progress:
+        campaign = run_campaign(collection, truth_path(), matchers(), folder, k=_LISTS_OF, progress=progress)
+    page = write_report(campaign, collection, folder)
+    table = standings(campaign)
+    for line in table_lines(table.rows, table.columns):
+        remark(line)
+    remark("")
+    remark(f"Confidence intervals, every pair, every query, and where systems disagree: {page}")

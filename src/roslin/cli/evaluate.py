@@ -14,9 +14,8 @@ from roslin.cli.output import Format, print_rows, remark
 if TYPE_CHECKING:
     from roslin.evaluate import Evaluation
     from roslin.report.evaluation_tables import Section
-    from roslin.truth import Truth
 
-__all__ = ["evaluate_command"]
+__all__ = ["evaluate_command", "print_sections"]
 
 
 class EvaluationFormat(StrEnum):
@@ -44,6 +43,9 @@ def evaluate_command(
     ties: Annotated[
         bool, typer.Option("--tie-sensitivity", help="Also what another order of tied scores could give.")
     ] = False,
+    tie_break: Annotated[
+        bool, typer.Option("--tie-break", help="Also what decides between lists with equal ADR, query by query.")
+    ] = False,
     steps: Annotated[str | None, typer.Option("--steps", help="Only the ADR of this query, rank by rank.")] = None,
     level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
     format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print.")] = EvaluationFormat.table,
@@ -61,13 +63,19 @@ def evaluate_command(
     chosen, runs = (truths, files) if truths else (files[:1], files[1:])
     if not runs:
         raise typer.BadParameter("give at least one run after the truth")
-    evaluation, others = _evaluate(chosen, runs, measures)
+    if steps is not None and format is EvaluationFormat.html:
+        raise typer.BadParameter("--steps goes with the other formats; the page has every query rank by rank")
+    evaluations = _evaluate(chosen, runs, measures)
+    extra = _extra(evaluations[0], ties=ties, tie_break=tie_break)
     if format is EvaluationFormat.html:
-        text = _page(evaluation, others, chosen, runs, level)
+        text = _page(evaluations, extra, chosen, runs, level)
     else:
-        sections = _sections(evaluation, others, steps, level, per_query=per_query, compare=compare, ties=ties)
+        sections = _sections(evaluations, extra, steps, level, per_query=per_query, compare=compare)
+        for section in sections:
+            if section.note:
+                remark(section.note)
         if output is None and format in (EvaluationFormat.table, EvaluationFormat.tsv):
-            _print(sections, Format(format.value))
+            print_sections(sections, Format(format.value))
             return
         text = _text(sections, format)
     if output is None:
@@ -83,13 +91,20 @@ def _list(wanted: bool) -> None:
         from roslin.evaluate import measures as names
 
         rows = [
-            {"name": name, "summary": MEASURES[name].summary, "reference": MEASURES[name].reference} for name in names()
+            {
+                "name": name,
+                "also": ", ".join(MEASURES[name].also),
+                "summary": MEASURES[name].summary,
+                "reference": MEASURES[name].reference,
+            }
+            for name in names()
         ]
-        print_rows(rows, ("name", "summary", "reference"), Format.table)
+        print_rows(rows, ("name", "also", "summary", "reference"), Format.table)
         raise typer.Exit
 
 
-def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) -> tuple[Evaluation, list[Truth]]:
+def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) -> list[Evaluation]:
+    """All measures under the first truth, and the first of them under the others."""
     import warnings
 
     from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure, read_run
@@ -101,39 +116,50 @@ def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) 
     results = [read_run(path) for path in runs]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
-        evaluation = evaluate(first, results, wanted)
-    for said in remarks(evaluation):
+        evaluations = [evaluate(first, results, wanted)]
+        evaluations += [evaluate(truth, results, wanted[0]) for truth in others]
+    for said in remarks(evaluations):
         remark(said)
-    return evaluation, others
+    return evaluations
+
+
+def _extra(evaluation: Evaluation, *, ties: bool, tie_break: bool) -> list[Section]:
+    """Tables that every format has only when they are asked for."""
+    from roslin.report import evaluation_tables as tables
+
+    extra = [tables.tie_ranges(evaluation)] if ties else []
+    return [*extra, tables.tie_breaks(evaluation)] if tie_break else extra
 
 
 def _sections(
-    evaluation: Evaluation,
-    others: list[Truth],
+    evaluations: list[Evaluation],
+    extra: list[Section],
     query: str | None,
     level: float,
     *,
     per_query: bool,
     compare: bool,
-    ties: bool,
 ) -> list[Section]:
     from roslin.report import evaluation_tables as tables
 
+    first = evaluations[0]
     if query is not None:
-        return tables.steps_of(evaluation, query)
-    sections = [tables.means(evaluation, level)]
-    if others:
-        sections.append(tables.groupings(evaluation, others))
+        return tables.steps_of(first, query)
+    sections = [tables.means(first, level)]
+    if len(evaluations) > 1:
+        sections.append(tables.groupings(evaluations))
     if per_query:
-        sections.append(tables.per_query(evaluation))
+        sections.append(tables.per_query(first))
     if compare:
-        sections.append(tables.comparisons(evaluation, level))
-    if ties:
-        sections.append(tables.tie_ranges(evaluation))
-    return sections
+        sections.append(tables.comparisons(first, level))
+    return sections + extra
 
 
-def _print(sections: list[Section], format: Format) -> None:
+def print_sections(sections: list[Section], format: Format) -> None:
+    """Print tables one after the other, with titles where a person reads them; JSON is one object."""
+    if format is Format.json:
+        typer.echo(_json(sections), nl=False)
+        return
     for number, section in enumerate(sections):
         if number:
             typer.echo()
@@ -148,16 +174,24 @@ def _print(sections: list[Section], format: Format) -> None:
 
 
 def _text(sections: list[Section], format: EvaluationFormat) -> str:
-    from roslin.report.evaluation_tables import latex, plain
+    from roslin.report.evaluation_tables import latex
 
     if format is EvaluationFormat.latex:
         return "\n".join(latex(section) for section in sections)
     if format is EvaluationFormat.json:
-        return json.dumps({each.key: plain(each.rows) for each in sections}, ensure_ascii=False, indent=1) + "\n"
+        return _json(sections)
     raise typer.BadParameter("--output goes with --format json, latex or html")
 
 
-def _page(evaluation: Evaluation, others: list[Truth], truths: list[Path], runs: list[Path], level: float) -> str:
+def _json(sections: list[Section]) -> str:
+    from roslin.report.evaluation_tables import plain
+
+    return json.dumps({each.key: plain(each.rows) for each in sections}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _page(
+    evaluations: list[Evaluation], extra: list[Section], truths: list[Path], runs: list[Path], level: float
+) -> str:
     from roslin.report.evaluation import evaluation_page, provenance
 
-    return evaluation_page(evaluation, others, provenance(truths, runs), level)
+    return evaluation_page(evaluations, extra, provenance(truths, runs), level)

@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from roslin.report.text import table_lines
+
 __all__ = ["Format", "FormatOption", "print_rows", "progress_bar", "remark"]
 
 _WAIT_SECONDS = 1.0
-_WIDEST = 50
 
 
 class Format(StrEnum):
@@ -40,29 +41,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], format
         for row in rows:
             typer.echo("\t".join(" ".join(str(row.get(name, "")).split()) for name in columns))
     else:
-        _print_table(rows, columns)
-
-
-def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    cells = [[_cell(row.get(name), name, name == columns[-1]) for name in columns] for row in rows]
-    widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
-    numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
-    for line in [list(columns), *cells]:
-        padded = (
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(line, widths, numeric, strict=True)
-        )
-        typer.echo("  ".join(padded).rstrip())
-
-
-def _cell(value: Any, name: str, is_last: bool) -> str:
-    """A value in a table: numbers rounded, long texts cut unless nothing follows them."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.1f}" if name == "percent" else f"{value:.4f}"
-    text = " ".join(str(value).split())
-    return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+        for line in table_lines(rows, columns):
+            typer.echo(line)
 
 
 def remark(text: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -52,6 +53,7 @@ class Store:
                 self._arrays = {name: open_array(self.path, name, self.about["token"]) for name in ARRAY_NAMES}
                 self._length = int(self.about["melodies"])
                 self._check_lengths()
+                self._packed = Packed(*(self._arrays[name] for name in ARRAY_NAMES))
                 break
             except FileNotFoundError as error:
                 # A writer published a new state between the two steps: look again.
@@ -108,9 +110,17 @@ class Store:
                 raise UnknownNameError("melody", id, self._similar_ids(id))
         return np.array([by_id[id] for id in ids], dtype=np.int64)
 
+    @cached_property
+    def id_ranks(self) -> npt.NDArray[np.int64]:
+        """The place of each melody in the order of ids, from 0."""
+        rows = self._connection.execute("SELECT number FROM melodies ORDER BY id")
+        ranks = np.empty(self._length, dtype=np.int64)
+        ranks[np.fromiter((row[0] for row in rows), np.int64, self._length)] = np.arange(self._length)
+        return ranks
+
     def packed(self) -> Packed:
-        """All notes as one table, for algorithms that compare a query with everything."""
-        return Packed(*(self._arrays[name] for name in ARRAY_NAMES))
+        """All notes as one table, for algorithms that compare a query with everything; the same object each time."""
+        return self._packed
 
     def array(self, name: str) -> npt.NDArray[Any]:
         """One of the memory-mapped arrays (files.ARRAY_NAMES)."""

@@ -15,7 +15,6 @@ from roslin.evaluate.adr import (
     steps,
 )
 from roslin.evaluate.base import MEASURES, EmptyTruthWarning, Measure, measure, measures
-from roslin.evaluate.campaign import DEFAULT_MEASURES, Evaluation, TieRange, evaluate, tie_sensitivity
 from roslin.evaluate.correlation import kendall_tau, tau_ap
 from roslin.evaluate.counts import (
     accuracy,
@@ -35,6 +34,7 @@ from roslin.evaluate.curves import (
     precision_recall_curve,
     roc_curve,
 )
+from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from roslin.evaluate.gain import dcg, err, ndcg, rbp
 from roslin.evaluate.overlap import average_overlap, compatibility, rank_biased_overlap
 from roslin.evaluate.preference import bpref, bpref_10, bpref_star
@@ -51,6 +51,7 @@ from roslin.evaluate.significance import (
     minimum_detectable_difference,
     permutation_test,
 )
+from roslin.evaluate.ties import TieRange, tie_sensitivity
 
 __all__ = [
     "DEFAULT_MEASURES",

@@ -11,15 +11,18 @@ wrong order. Only the second is sound; docs/evaluate-adr.md has the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from roslin.evaluate.base import Measure, hits_of_one, one_of, register
-from roslin.evaluate.hits import Floats, Hits, Ints
-from roslin.evaluate.rankings import Ranking
+from roslin.errors import ArgumentError
+from roslin.evaluate.base import Measure, count, hits_of_one, register
+from roslin.evaluate.hits import Floats, Hits, Ints, judged
+from roslin.evaluate.parameters import choice, whole
+from roslin.evaluate.rankings import Ranking, in_order, takes_out
+from roslin.truth.qrel import check_groups
 
 __all__ = [
     "ADR",
@@ -71,12 +74,8 @@ class ADR(Measure):
     summary: ClassVar[str] = "Average dynamic recall: how far the list keeps the order of the groups."
     reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 3"
 
-    short: str = "pad"
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "short", ("pad", "cut"))
+    short: str = choice("pad", "pad", "cut")
+    k: int | None = whole(None)
 
     def limits(self, hits: Hits) -> Ints:
         """(Q,) Over how many ranks the mean goes."""
@@ -85,8 +84,13 @@ class ADR(Measure):
 
     def _values(self, hits: Hits) -> Floats:
         limit = self.limits(hits)
-        of_query = np.repeat(np.arange(len(hits)), limit)
-        total = np.bincount(of_query, _curves(hits, limit), minlength=len(hits))
+        # Beyond the list and the truth nothing more is found: there the curve is a number divided by the rank.
+        inside = np.minimum(limit, np.maximum(hits.depth, hits.relevant))
+        of_query = np.repeat(np.arange(len(hits)), inside)
+        total = np.bincount(of_query, _curves(hits, inside), minlength=len(hits))
+        if (inside < limit).any():
+            harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, limit.max() + 1))])
+            total += hits.per_query() * (harmonic[limit] - harmonic[inside])
         return np.asarray(total / np.maximum(limit, 1), dtype=np.float64)
 
 
@@ -144,7 +148,12 @@ class Inversions(Measure):
     reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
     larger_is_better: ClassVar[bool] = False
 
-    k: int | None = None
+    k: int | None = whole(None)
+
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list has nothing in the wrong order: for lists of equal ADR only."""
+        return True
 
     @property
     def monotone(self) -> bool:
@@ -166,38 +175,57 @@ def _inverted(group: Ints) -> int:
 
 def inversions(
     groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
-) -> int:
+) -> float:
     """How many pairs of found documents stand in the wrong order: of two lists with equal ADR, fewer is better.
 
     >>> inversions([[1], [2], [3], [4]], [4, 3, 5, 6]), inversions([[1], [2], [3], [4]], [3, 4, 5, 6])
     (1, 0)
     """
-    return int(Inversions(k=k)(groups, ranking, query=query))
+    return count(Inversions(k=k)(groups, ranking, query=query))
 
 
-def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: Sequence[Hashable]) -> float:
+def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: Ranking, *, query: Hashable | None = None) -> float:
     """The published tie-break: ADR of a constructed list against the inverted truth; the lower value is better.
 
     Documents that come before their group is due, or after it has ended, stay; every other one is replaced by one
-    of the first group. The papers do not say which value is better; their own example decides it. It often prefers the
-    worse list: use `inversions` to decide, and this to compare with the papers.
+    of the first group. The papers do not say which one (here: the one that the truth names first), nor which value is
+    better (their own example decides it). It often prefers the worse list: use `inversions` to decide, and this to
+    compare with the papers.
 
     >>> adr_tie_break([[1], [2], [3], [4]], [4, 3, 5, 6]), adr_tie_break([[1], [2], [3], [4]], [3, 4, 5, 6])
     (0.8541666666666666, 0.6041666666666666)
     """
+    checked: Sequence[Sequence[Any]] = check_groups(groups)  # type: ignore[arg-type]  # ids may be any values
     span = {}
     start = 0
-    for group in groups:
+    for group in checked:
         span.update(dict.fromkeys(group, (start, start + len(group))))
         start += len(group)
     if not start:
-        return average_dynamic_recall(groups, ranking)
+        return average_dynamic_recall(checked, ranking)
     built = []
-    for rank, id in enumerate(ranking[:start], start=1):
+    for rank, (id, _) in enumerate(_kept(checked, ranking, query)[:start], start=1):
         begins, ends = span.get(id, (0, start))
         is_misplaced = id in span and not begins < rank <= ends
-        built.append(id if is_misplaced else groups[0][0])
-    return average_dynamic_recall(groups[::-1], built)
+        built.append(id if is_misplaced else checked[0][0])
+    return average_dynamic_recall(checked[::-1], built)
+
+
+def _kept(
+    groups: Sequence[Sequence[Hashable]],
+    ranking: Ranking,
+    query: Hashable | None,
+    scores: Sequence[float] | None = None,
+) -> list[tuple[Any, float | None]]:
+    """The ids that count, best first, each with its score where there is one."""
+    ids = in_order(ranking, query)
+    if isinstance(ranking, Mapping):
+        scores = [float(ranking[id]) for id in ids]
+    if scores is not None and len(scores) != len(ids):
+        raise ArgumentError(f"{len(scores)} scores for {len(ids)} ids")
+    without = takes_out(judged(groups, query=query), query)
+    beside: Sequence[float | None] = [None] * len(ids) if scores is None else scores
+    return [(id, score) for id, score in zip(ids, beside, strict=True) if not (without and id == query)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,27 +238,38 @@ class Step:
     found: int
     recall: float
     adr: float
+    score: float | None = None
 
 
 def steps(
-    groups: Sequence[Sequence[Hashable]], ranking: Sequence[Hashable], *, query: Hashable | None = None
+    groups: Sequence[Sequence[Hashable]],
+    ranking: Ranking,
+    *,
+    query: Hashable | None = None,
+    scores: Sequence[float] | None = None,
 ) -> list[Step]:
-    """The calculation of ADR row by row, over all ranks of the list. `group` counts from 1; None is not in the truth.
+    """The calculation of ADR row by row: over all ranks of the list, and at least n, the size of the truth.
+
+    The row of rank n has the ADR of the query. `group` counts from 1; None is in no group. Where the list has ended
+    the document is None. `scores` are those of a list of ids. An empty truth has no steps.
 
     >>> [(step.document, step.found, step.adr) for step in steps([[1], [2]], [1, 9, 2])]
     [(1, 1, 1.0), (9, 1, 0.75), (2, 2, 0.7222222222222222)]
     """
-    number = {id: position for position, group in enumerate(groups, start=1) for id in group}
-    kept = [id for id in ranking if id != query or id in number]
-    if not kept:
+    checked: Sequence[Sequence[Any]] = check_groups(groups)  # type: ignore[arg-type]  # ids may be any values
+    number = {id: position for position, group in enumerate(checked, start=1) for id in group}
+    if not number:
         return []
-    recalls = dynamic_recall(groups, kept, len(kept))
-    ranks = np.arange(1, len(kept) + 1)
+    rows = _kept(checked, ranking, query, scores)
+    ids = [id for id, _ in rows]
+    rows += [(None, None)] * (len(number) - len(rows))
+    recalls = _curves(hits_of_one(checked, ids), np.array([len(rows)]))
+    ranks = np.arange(1, len(rows) + 1)
     means = np.cumsum(recalls) / ranks
     found = np.rint(recalls * ranks)
     return [
-        Step(rank, id, number.get(id), int(count), recall, mean)
-        for rank, id, count, recall, mean in zip(
-            ranks.tolist(), kept, found, recalls.tolist(), means.tolist(), strict=True
+        Step(rank, id, number.get(id), int(so_far), recall, mean, score)
+        for rank, (id, score), so_far, recall, mean in zip(
+            ranks.tolist(), rows, found, recalls.tolist(), means.tolist(), strict=True
         )
     ]

@@ -2,27 +2,30 @@
 
 A measure is a dataclass whose fields are its parameters. Its `repr` is its name in tables and files, with the
 parameters that differ from their defaults, and the cutoff last: `ADR`, `ADR@10`, `AP(variant='serra')`,
-`nDCG(base=3.0)@5`. `measure()` reads that text back. Values are larger for better rankings unless `larger_is_better`
+`nDCG(gain='exp')@5`. `measure()` reads that text back. Values are larger for better rankings unless `larger_is_better`
 says otherwise.
 
 An empty truth has no value: NaN and a warning, and means leave it out. A ranking that finds nothing is worth what the
-formula gives, which is 0 for nearly all.
+formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best: `rewards_silence` says so.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.hits import Floats, Hits, collect, judged
+from roslin.evaluate.parameters import check
 from roslin.evaluate.rankings import Ranking, places
 from roslin.truth.qrel import check_groups
 
@@ -41,6 +44,12 @@ class Measure(ABC):
     summary: ClassVar[str]
     reference: ClassVar[str]
     larger_is_better: ClassVar[bool] = True
+    also: ClassVar[tuple[str, ...]] = ()  # other names that `measure` understands
+
+    @property
+    def rewards_silence(self) -> bool:
+        """Whether no list has a better value than the empty one: then the value says nothing alone."""
+        return False
 
     @property
     def monotone(self) -> bool:
@@ -51,9 +60,8 @@ class Measure(ABC):
         return True
 
     def __post_init__(self) -> None:
-        cutoff = getattr(self, "k", None)
-        if cutoff is not None and (isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1):
-            raise ArgumentError(f"{self.name}: k must be a whole number, at least 1; got {cutoff!r}")
+        for field in fields(self):
+            object.__setattr__(self, field.name, check(self, field))
 
     def values(self, hits: Hits) -> Floats:
         """(Q,) One value a query; NaN where the truth is empty."""
@@ -105,21 +113,27 @@ def hits_of_one(
     """The hits of one query.
 
     groups: ids, most similar group first; ranking: ids, best first, or {id: score}; query: its id, to be taken out of
-    the ranking unless the truth holds it; gains: what a document of each group is worth; nonrelevant: the documents
+    the ranking unless it is in a group; gains: what a document of each group is worth; nonrelevant: the documents
     judged not relevant (None: all that are in no group).
     """
     checked = check_groups(groups)  # type: ignore[arg-type]  # ids of one query may be any values that can be compared
     if gains is not None and len(gains) != len(checked):
         raise ArgumentError(f"{len(gains)} gains for {len(checked)} groups")
-    if gains is not None and any(not gain > 0 for gain in gains):
-        raise ArgumentError(f"every gain must be above 0; got {list(gains)}")
+    if gains is not None and any(not isinstance(gain, Real) or not 0 < gain < math.inf for gain in gains):
+        raise ArgumentError(f"every gain must be a number above 0; got {list(gains)}")
     if gains is not None and list(gains) != sorted(gains, reverse=True):
         raise ArgumentError(f"gains must not rise from group to group; got {list(gains)}")
-    truth = judged(checked, gains, nonrelevant)
+    truth = judged(checked, gains, nonrelevant, query)
     return collect([truth], [places(truth, ranking, query)])
 
 
+def count(value: float) -> float:
+    """What a measure that counts gives for one query, as a whole number; NaN, for an empty truth, stays NaN."""
+    return int(value) if value == value else value
+
+
 MEASURES: dict[str, type[Measure]] = {}
+_BY_ANY_NAME: dict[str, type[Measure]] = {}
 
 AnyMeasure = TypeVar("AnyMeasure", bound=type[Measure])
 
@@ -127,6 +141,8 @@ AnyMeasure = TypeVar("AnyMeasure", bound=type[Measure])
 def register(cls: AnyMeasure) -> AnyMeasure:
     """Make a measure known under its name."""
     MEASURES[cls.name] = cls
+    for name in (cls.name, *cls.also):
+        assert _BY_ANY_NAME.setdefault(name.lower(), cls) is cls, f"two measures are called {name}"
     return cls
 
 
@@ -135,21 +151,25 @@ def measures() -> list[str]:
     return sorted(MEASURES, key=str.lower)
 
 
-_NAME = re.compile(r"(?P<name>[^(@]+)(?P<parameters>\(.*\))?(?:@(?P<k>\d+))?", re.DOTALL)
+_NAME = re.compile(r"(?P<name>[^(@]+)(?P<parameters>\(.*\))?(?:@(?P<k>\d{1,99}))?", re.DOTALL)
 
 
 def measure(text: str | Measure) -> Measure:
     """A measure from its name, with parameters where they are not the defaults, and @k for a cutoff.
 
-    >>> measure("nDCG(base=3)@10")
-    nDCG(base=3)@10
+    Small and capital letters are the same, and some measures have a second name, such as MAP for AP.
+
+    >>> measure("nDCG(base=3)@10"), measure("map")
+    (nDCG(base=3.0)@10, AP)
     """
     if isinstance(text, Measure):
         return text
+    if not isinstance(text, str):
+        raise ArgumentError(f"a measure must be a name, such as 'ADR'; got {text!r}")
     match = _NAME.fullmatch(text.strip())
-    if match is None or match["name"] not in MEASURES:
+    if match is None or match["name"].lower() not in _BY_ANY_NAME:
         raise UnknownNameError("measure", match["name"] if match else text, measures())
-    cls = MEASURES[match["name"]]
+    cls = _BY_ANY_NAME[match["name"].lower()]
     parameters = _parameters(match["parameters"] or "()", cls)
     if match["k"]:
         parameters["k"] = int(match["k"])
@@ -169,12 +189,6 @@ def _parameters(text: str, cls: type[Measure]) -> dict[str, Any]:
                 str(k.arg): k.value.id if isinstance(k.value, ast.Name) else ast.literal_eval(k.value)
                 for k in call.keywords
             }
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     raise ArgumentError(f"cannot read the parameters {text} of {cls.name}; expected (name=value, ...)")
-
-
-def one_of(measure: Measure, field: str, known: Sequence[str]) -> None:
-    """Refuse a value of a parameter that is not among the known ones."""
-    if getattr(measure, field) not in known:
-        raise UnknownNameError(f"{field} of {measure.name}", str(getattr(measure, field)), known)

@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.base import Measure, one_of, register
+from roslin.evaluate.base import Measure, count, register
 from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 TABLE_2 = "Serrà 2007, Table 2"
+_MOST_DOCUMENTS = 10**12
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +47,7 @@ class Counting(Measure):
 
     reference: ClassVar[str] = TABLE_2
 
-    k: int | None = None
+    k: int | None = whole(None)
 
     def found(self, hits: Hits) -> Floats:
         """(Q,) Relevant documents in scope: true positives."""
@@ -81,6 +83,11 @@ class FP(Counting):
     summary: ClassVar[str] = "False positives: ranks of the list that hold nothing relevant."
     larger_is_better: ClassVar[bool] = False
 
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list makes no mistake."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         return self.seen(hits) - self.found(hits)
 
@@ -102,12 +109,12 @@ class FN(Counting):
 class _OfCollection(Counting):
     """A measure that needs `size`, the number of documents in the collection."""
 
-    size: int = 0
+    size: int = whole(0, most=_MOST_DOCUMENTS)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.size, int) or self.size < 1:
+        if self.size == 0:
             raise ArgumentError(f"{self.name} needs the size of the collection, as in {self.name}(size=2054)")
+        super().__post_init__()
 
     def rejected(self, hits: Hits) -> Floats:
         """(Q,) True negatives."""
@@ -131,6 +138,11 @@ class TN(_OfCollection):
 
     name: ClassVar[str] = "TN"
     summary: ClassVar[str] = "True negatives: documents of the collection that are rightly left out."
+
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list makes no mistake."""
+        return True
 
     def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
         return tn
@@ -156,11 +168,12 @@ class Specificity(_OfCollection):
     name: ClassVar[str] = "Specificity"
     summary: ClassVar[str] = "The share of what is not relevant that is left out."
 
-    variant: str = "textbook"
+    variant: str = choice("textbook", "textbook", "serra")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "variant", ("textbook", "serra"))
+    @property
+    def rewards_silence(self) -> bool:
+        """In the textbook's form: what shows nothing shows nothing wrong."""
+        return self.variant == "textbook"
 
     def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
         return share(tn, tn + (fn if self.variant == "serra" else fp))
@@ -175,6 +188,11 @@ class Fallout(_OfCollection):
     summary: ClassVar[str] = "The share of what is not relevant that is in the list."
     larger_is_better: ClassVar[bool] = False
 
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list makes no mistake."""
+        return True
+
     def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
         return share(fp, fp + tn)
 
@@ -182,24 +200,24 @@ class Fallout(_OfCollection):
 # -- the same by name, for one query ----------------------------------------------------------------------------------
 
 
-def true_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> int:
+def true_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
     """Relevant documents among the first k (all by default)."""
-    return int(TP(k=k)(groups, ranking))
+    return count(TP(k=k)(groups, ranking))
 
 
-def false_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> int:
+def false_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
     """Ranks among the first k that hold nothing relevant."""
-    return int(FP(k=k)(groups, ranking))
+    return count(FP(k=k)(groups, ranking))
 
 
-def false_negatives(groups: Groups, ranking: Ranking, k: int | None = None) -> int:
+def false_negatives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
     """Relevant documents that are not among the first k."""
-    return int(FN(k=k)(groups, ranking))
+    return count(FN(k=k)(groups, ranking))
 
 
-def true_negatives(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> int:
+def true_negatives(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
     """Documents of a collection of this size that are neither relevant nor among the first k."""
-    return int(TN(k=k, size=size)(groups, ranking))
+    return count(TN(k=k, size=size)(groups, ranking))
 
 
 def accuracy(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:

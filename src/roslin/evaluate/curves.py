@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.base import Measure, hits_of_one, one_of, register
+from roslin.evaluate.base import Measure, hits_of_one, register
 from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.parameters import choice
 from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = [
@@ -107,11 +108,7 @@ class LiftArea(Measure):
     summary: ClassVar[str] = "Area under the normalised lift curve: recall, averaged along the list."
     reference: ClassVar[str] = "Serrà 2007, figure 1"
 
-    rule: str = "trapezoid"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "rule", ("trapezoid", "step"))
+    rule: str = choice("trapezoid", "trapezoid", "step")
 
     def _values(self, hits: Hits) -> Floats:
         # A hit at rank w raises the curve for all that follows; the trapezoid also has half of its own step.

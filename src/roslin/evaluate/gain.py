@@ -14,15 +14,26 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.base import Measure, one_of, register
+from roslin.evaluate.base import Measure, register
 from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.parameters import choice, real, whole
 from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
 
+_LARGEST_EXPONENT = 1_000
+
+
+def _power(gain: Floats) -> Floats:
+    """2^gain, where that is a number that a computer has."""
+    if gain.max(initial=0) > _LARGEST_EXPONENT:
+        raise ArgumentError(f"a gain of {gain.max():g} is too large for 2^gain; expected at most {_LARGEST_EXPONENT}")
+    return np.exp2(gain)
+
+
 _GAINS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda gain: gain,
-    "exp": lambda gain: np.exp2(gain) - 1.0,
+    "exp": lambda gain: _power(gain) - 1.0,
     "binary": lambda gain: (gain > 0).astype(np.float64),
 }
 
@@ -41,20 +52,13 @@ _DISCOUNTS: dict[str, Callable[[Ints, float], Floats]] = {
 
 @dataclass(frozen=True, repr=False)
 class _Discounted(Measure):
-    """gain: linear, exp (2^gain - 1) or binary. discount: log (1 / log(rank + 1)), jarvelin (no discount below `base`,
-    then 1 / log(rank)), or serra."""
+    """gain: linear, exp (2^gain - 1) or binary. discount: log (1 / log(rank + 1)), jarvelin (1 up to the rank `base`,
+    then 1 / log(rank)), both to `base`, or serra, which has its own."""
 
-    gain: str = "linear"
-    discount: str = "log"
-    base: float = 2.0
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "gain", tuple(_GAINS))
-        one_of(self, "discount", tuple(_DISCOUNTS))
-        if not self.base > 1:
-            raise ArgumentError(f"{self.name}: base must be above 1; got {self.base!r}")
+    gain: str = choice("linear", *_GAINS)
+    discount: str = choice("log", *_DISCOUNTS)
+    base: float = real(2.0, above=1)
+    k: int | None = whole(None)
 
     @property
     def monotone(self) -> bool:
@@ -116,8 +120,8 @@ class ERR(Measure):
     summary: ClassVar[str] = "Expected reciprocal rank of the document that satisfies."
     reference: ClassVar[str] = "Chapelle et al. 2009"
 
-    top: float | None = None
-    k: int | None = None
+    top: float | None = real(None, above=0)
+    k: int | None = whole(None)
 
     def _values(self, hits: Hits) -> Floats:
         of_query = np.repeat(np.arange(len(hits)), np.diff(hits.group_offset))
@@ -127,7 +131,7 @@ class ERR(Measure):
             if top.max(initial=0) > self.top:
                 raise ArgumentError(f"{self!r}: the truth has a gain of {top.max():g}, above the top")
             top[:] = self.top
-        satisfies = (np.exp2(hits.group_gain[hits.group]) - 1.0) / np.exp2(top[hits.query])
+        satisfies = (_power(hits.group_gain[hits.group]) - 1.0) / _power(top[hits.query])
         value = np.zeros(len(hits))
         going_on = np.ones(len(hits))
         order = hits.order_in_query()
@@ -149,13 +153,8 @@ class RBP(Measure):
     summary: ClassVar[str] = "Rank-biased precision: relevant ranks, each weighing p times the one before."
     reference: ClassVar[str] = "Moffat & Zobel 2008"
 
-    p: float = 0.8
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.p < 1:
-            raise ArgumentError(f"RBP: p must lie between 0 and 1; got {self.p!r}")
+    p: float = real(0.8, above=0, below=1)
+    k: int | None = whole(None)
 
     def _values(self, hits: Hits) -> Floats:
         keep = None if self.k is None else hits.rank <= self.k

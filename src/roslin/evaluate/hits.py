@@ -5,7 +5,7 @@ boiled down once to their hits, in flat arrays over all queries, and each measur
 
 Rules that hold for every measure (the papers leave them open):
   - a repeated id is a wasted rank: only its first place counts;
-  - the query itself is taken out of its ranking, unless the truth holds it;
+  - the query itself is taken out of its ranking, unless it is in a group of the truth;
   - a ranking shorter than the truth finds nothing at the missing ranks.
 
 Shapes: Q queries, G groups of all queries one after the other, H hits ordered by query and rank.
@@ -95,12 +95,17 @@ def judged(
     groups: Sequence[Sequence[Hashable]],
     gains: Sequence[float] | None = None,
     nonrelevant: Iterable[Hashable] | None = None,
+    query: Hashable | None = None,
 ) -> Judged:
-    """Make the truth of one query ready. The groups must have been checked (`roslin.truth.qrel.check_groups`)."""
+    """Make the truth of one query ready. The groups must have been checked (`roslin.truth.qrel.check_groups`).
+
+    A query that was judged not relevant to itself is left out: it is taken out of the ranking too.
+    """
     group_of: dict[Hashable, int] = {id: number for number, group in enumerate(groups) for id in group}
     if nonrelevant is not None:
         for id in nonrelevant:
-            group_of.setdefault(id, NONRELEVANT)
+            if query is None or id != query:
+                group_of.setdefault(id, NONRELEVANT)
     worth = tuple(map(float, gains)) if gains is not None else tuple(float(len(groups) - k) for k in range(len(groups)))
     return Judged(group_of, tuple(map(len, groups)), worth, nonrelevant is None)
 

@@ -1,8 +1,11 @@
 """How far a list agrees with the truth as another list: average overlap, rank-biased overlap, compatibility.
 
-The truth has ties: the documents of a group share a place. A document of a group that fills places t to b counts at
-depth d, on average over all orders of the group, as min(1, (d - t + 1) / (b - t + 1)) once d >= t (Corsi & Urbano 2024,
-the form they call a). The list has no ties.
+The truth has ties: the documents of a group share a place. The list has none. Corsi & Urbano 2024 give three views:
+
+  a   the order is not known: a document of a group that fills places t to b counts min(1, (d - t + 1) / (b - t + 1))
+      at depth d >= t, which is the mean over all orders of the group
+  b   the same, divided by the root of what each list shares with itself, so that a list with ties agrees with itself
+  w   the documents are equal: the whole group is in at depth t, and agreement is 2 X / (documents in truth and list)
 """
 
 from __future__ import annotations
@@ -13,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.errors import ArgumentError
 from roslin.evaluate.adr import ADR
-from roslin.evaluate.base import Measure, one_of, register
+from roslin.evaluate.base import Measure, register
 from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.parameters import choice, flag, real, whole
 from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = [
@@ -28,44 +31,61 @@ __all__ = [
     "rank_biased_overlap",
 ]
 
-
-def _shared(rank: Ints, first: Ints, last: Ints, depth: int) -> Floats:
-    """(depth,) How many documents the first 1, 2, ... places of list and truth share, on average over the ties."""
-    places = np.arange(1, depth + 1)
-    in_truth = np.clip((places - first[:, None] + 1) / (last - first + 1)[:, None], 0.0, 1.0)
-    return np.asarray((in_truth * (places >= rank[:, None])).sum(axis=0), dtype=np.float64)
+_TIES = ("a", "b", "w")
 
 
-def _each(hits: Hits) -> Iterator[tuple[int, Ints, Ints, Ints, Ints]]:
-    """For each query: its number, and of its hits the rank and the first and last place of their group; group sizes."""
-    start = hits.group_start
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A list and the truth of its query, as two lists: the first has no ties, the second has groups."""
+
+    rank: Ints  # (hits,) places in the list
+    group: Ints  # (hits,) groups in the truth, from 0
+    sizes: Ints  # (groups,)
+    length: int  # of the list
+
+    def weights(self, ties: str, depth: int) -> Floats:
+        """(groups, depth) What a document of each group counts among the first 1, 2, ... places of the truth."""
+        before = (np.cumsum(self.sizes) - self.sizes)[:, None]
+        due = np.arange(1, depth + 1) - before
+        if ties == "w":
+            return (due > 0).astype(np.float64)
+        return np.clip(due / self.sizes[:, None], 0.0, 1.0)
+
+    def shared(self, weights: Floats) -> Floats:
+        """(depth,) What list and truth have in common among their first 1, 2, ... places."""
+        seen = np.arange(1, weights.shape[1] + 1) >= self.rank[:, None]
+        return np.asarray((weights[self.group] * seen).sum(axis=0), dtype=np.float64)
+
+    def scale(self, ties: str, weights: Floats) -> Floats:
+        """(depth,) What they could have in common: divided by it, what they share becomes agreement."""
+        places = np.arange(1.0, weights.shape[1] + 1)
+        if ties == "w":
+            return np.asarray((self.sizes @ weights + places) / 2, dtype=np.float64)
+        if ties == "b":
+            return np.sqrt((self.sizes @ weights**2) * places)
+        return places
+
+
+def _pairs(hits: Hits) -> Iterator[_Pair]:
+    """The pair of each query."""
     edges = np.searchsorted(hits.query, np.arange(len(hits) + 1))
     for query in range(len(hits)):
         own = slice(edges[query], edges[query + 1])
-        group = hits.group[own]
-        sizes = hits.group_size[hits.group_offset[query] : hits.group_offset[query + 1]]
-        yield query, hits.rank[own], start[group] + 1, start[group] + hits.group_size[group], sizes
+        first, last = hits.group_offset[query], hits.group_offset[query + 1]
+        yield _Pair(hits.rank[own], hits.group[own] - first, hits.group_size[first:last], int(hits.depth[query]))
 
 
 @register
 @dataclass(frozen=True, repr=False)
 class AO(Measure):
-    """Mean over depths 1 ... n (or k) of the share that the two lists have in common.
-
-    ties: `a` averages over all orders of a group; `b` divides by the root of what each list shares with itself,
-    so that a tie met by nothing costs something; `w` lets a whole group in where it begins.
-    """
+    """Mean over depths 1 ... n (or k) of the agreement of the two lists."""
 
     name: ClassVar[str] = "AO"
     summary: ClassVar[str] = "Average overlap of the list with the truth, as lists with ties."
     reference: ClassVar[str] = "Fagin et al. 2003; Corsi & Urbano 2024"
 
-    ties: str = "a"
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "ties", ("a", "b", "w"))
+    ties: str = choice("a", *_TIES)
+    k: int | None = whole(None)
 
     @property
     def monotone(self) -> bool:
@@ -73,36 +93,12 @@ class AO(Measure):
         return self.ties == "a"
 
     def _values(self, hits: Hits) -> Floats:
-        limits = ADR(k=self.k).limits(hits)
         result = np.zeros(len(hits))
-        for query, rank, first, last, sizes in _each(hits):
-            depth = int(limits[query])
+        for query, (pair, depth) in enumerate(zip(_pairs(hits), ADR(k=self.k).limits(hits), strict=True)):
             if depth:
-                result[query] = _AGREEMENT[self.ties](rank, first, last, sizes, depth).mean()
+                weights = pair.weights(self.ties, int(depth))
+                result[query] = (pair.shared(weights) / pair.scale(self.ties, weights)).mean()
         return result
-
-
-def _average(rank: Ints, first: Ints, last: Ints, sizes: Ints, depth: int) -> Floats:  # noqa: ARG001
-    return _shared(rank, first, last, depth) / np.arange(1, depth + 1)
-
-
-def _with_itself(rank: Ints, first: Ints, last: Ints, sizes: Ints, depth: int) -> Floats:
-    places = np.arange(1, depth + 1)
-    ends = np.cumsum(sizes)
-    weight = np.clip((places - (ends - sizes)[:, None]) / sizes[:, None], 0.0, 1.0)
-    own = np.sqrt((sizes[:, None] * weight**2).sum(axis=0))
-    return np.asarray(_shared(rank, first, last, depth) / (own * np.sqrt(places)), dtype=np.float64)
-
-
-def _whole_groups(rank: Ints, first: Ints, last: Ints, sizes: Ints, depth: int) -> Floats:  # noqa: ARG001
-    places = np.arange(1, depth + 1)
-    ends = np.cumsum(sizes)
-    in_truth = (sizes[:, None] * (places > (ends - sizes)[:, None])).sum(axis=0)
-    shared = ((places >= first[:, None]) & (places >= rank[:, None])).sum(axis=0)
-    return np.asarray(2.0 * shared / (in_truth + places), dtype=np.float64)
-
-
-_AGREEMENT = {"a": _average, "b": _with_itself, "w": _whole_groups}
 
 
 @register
@@ -114,12 +110,8 @@ class RBO(Measure):
     summary: ClassVar[str] = "Rank-biased overlap of the list with the truth, extrapolated."
     reference: ClassVar[str] = "Webber, Moffat & Zobel 2010; Corsi & Urbano 2024"
 
-    p: float = 0.9
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.p < 1:
-            raise ArgumentError(f"RBO: p must lie between 0 and 1; got {self.p!r}")
+    p: float = real(0.9, above=0, below=1)
+    ties: str = choice("a", *_TIES)
 
     @property
     def monotone(self) -> bool:
@@ -127,25 +119,31 @@ class RBO(Measure):
         return False
 
     def _values(self, hits: Hits) -> Floats:
-        relevant = hits.relevant
-        result = np.zeros(len(hits))
-        for query, rank, first, last, _ in _each(hits):
-            short, long = sorted((int(relevant[query]), int(hits.depth[query])))
-            if short:
-                result[query] = _extrapolated(_shared(rank, first, last, long), short, self.p)
-        return result
+        return np.array([_extrapolated(pair, self.ties, self.p) for pair in _pairs(hits)])
 
 
-def _extrapolated(shared: Floats, short: int, p: float) -> float:
-    long = len(shared)
-    places = np.arange(1, long + 1)
-    at_short, at_long = shared[short - 1], shared[-1]
-    weights = p**places
-    head = float((shared / places * weights).sum())
-    beyond = places[short:]
-    tail = float((at_short * (beyond - short) / (short * beyond) * weights[short:]).sum())
-    last = (at_long - at_short) / long + at_short / short
-    return float((1 - p) / p * (head + tail) + last * p**long)
+def _extrapolated(pair: _Pair, ties: str, p: float) -> float:
+    """Webber's sum. Of what the shorter list does not show, as much agrees as of what it shows."""
+    relevant = int(pair.sizes.sum())
+    short, long = sorted((relevant, pair.length))
+    if not short:
+        return 0.0
+    places = np.arange(1.0, long + 1)
+    weights = pair.weights(ties, long)
+    shared, scale = pair.shared(weights), pair.scale(ties, weights)
+    beyond = slice(short, long)
+    if relevant == short:  # what follows the truth has no ties
+        scale[beyond] = places[beyond]
+    at_end = shared[short - 1] / scale[short - 1]
+    unseen = np.ones(long - short)
+    if ties != "a" and relevant == long:  # a document of the truth that the list lacks may count in part
+        lacking = (pair.sizes - np.bincount(pair.group, minlength=len(pair.sizes)))[:, None] * (weights[:, beyond] > 0)
+        unseen = (lacking * weights[:, beyond]).sum(axis=0) / np.maximum(lacking.sum(axis=0), 1)
+    assumed = shared.copy()
+    assumed[beyond] += at_end * (places[beyond] - short) * unseen
+    head = float((assumed / scale * p ** (places - 1)).sum())
+    last = (shared[-1] + at_end * (long - short)) / long
+    return float((1 - p) * head + last * p**long)
 
 
 @register
@@ -157,13 +155,8 @@ class Compatibility(Measure):
     summary: ClassVar[str] = "Compatibility: rank-biased overlap with the nearest ideal list."
     reference: ClassVar[str] = "Clarke, Vtyurina & Smucker 2021"
 
-    p: float = 0.95
-    normalise: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.p < 1:
-            raise ArgumentError(f"Compat: p must lie between 0 and 1; got {self.p!r}")
+    p: float = real(0.95, above=0, below=1)
+    normalise: bool = flag(True)
 
     @property
     def monotone(self) -> bool:
@@ -199,13 +192,13 @@ def average_overlap(groups: Groups, ranking: Ranking, k: int | None = None, *, t
     return AO(ties=ties, k=k)(groups, ranking)
 
 
-def rank_biased_overlap(groups: Groups, ranking: Ranking, *, p: float = 0.9) -> float:
+def rank_biased_overlap(groups: Groups, ranking: Ranking, *, p: float = 0.9, ties: str = "a") -> float:
     """Rank-biased overlap of one list with the truth; groups of one document each compare two plain lists.
 
     >>> rank_biased_overlap([["a"], ["b"], ["c"]], ["a", "b", "c"])
     1.0
     """
-    return RBO(p=p)(groups, ranking)
+    return RBO(p=p, ties=ties)(groups, ranking)
 
 
 def compatibility(groups: Groups, ranking: Ranking, *, p: float = 0.95) -> float:

@@ -19,11 +19,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.base import Measure, one_of, register
+from roslin.evaluate.base import Measure, register
 from roslin.evaluate.hits import Floats, Hits
+from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]
+
+_VARIANTS = ("trec", "2004", "serra", "old")
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,11 +35,7 @@ class _Capped(Measure):
 
     added: ClassVar[int] = 0
 
-    variant: str = "trec"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "variant", ("trec", "2004", "serra", "old"))
+    variant: str = choice("trec", *_VARIANTS)
 
     def _values(self, hits: Hits) -> Floats:
         scale = hits.relevant + self.added
@@ -67,11 +66,12 @@ class Bpref10(_Capped):
     """For queries with very few relevant documents: the scale is at least ten."""
 
     name: ClassVar[str] = "bpref_10"
+    also: ClassVar[tuple[str, ...]] = ("bpref-10",)
     summary: ClassVar[str] = "bpref-10: binary preference with 10 + R in place of R."
     reference: ClassVar[str] = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
     added: ClassVar[int] = 10
 
-    variant: str = "2004"
+    variant: str = choice("2004", *_VARIANTS)
 
 
 @register
@@ -80,10 +80,11 @@ class BprefStar(Measure):
     """bpref* of paper 003. `length` is the A of the paper where lists may be shorter than asked for."""
 
     name: ClassVar[str] = "bpref_star"
+    also: ClassVar[tuple[str, ...]] = ("bpref*",)
     summary: ClassVar[str] = "bpref*: binary preference with the length of the list added to R."
     reference: ClassVar[str] = "Serrà 2007, equation 1"
 
-    length: int | None = None
+    length: int | None = whole(None)
 
     def _values(self, hits: Hits) -> Floats:
         length = hits.depth if self.length is None else np.full(len(hits), self.length)

@@ -6,26 +6,28 @@ only the few judged documents are looked up. Tied scores keep the order in which
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import NONRELEVANT, Floats, Hits, Ints, Judged, collect, hits_from_places, judged
 from roslin.truth.qrel import Truth
 
-__all__ = ["CodedTruth", "Groups", "Ranking", "hits_of", "hits_of_codes", "judge", "places"]
+__all__ = ["CodedTruth", "Groups", "Ranking", "hits_of", "hits_of_codes", "in_order", "judge", "places", "takes_out"]
 
 Groups = Sequence[Sequence[Hashable]]
-Ranking = Sequence[Hashable] | Mapping[Any, float]
+Ranking = Sequence[Hashable] | Mapping[Any, float] | npt.NDArray[Any]
 _NOTHING = np.empty(0, dtype=np.int64)
 
 
 def judge(truth: Truth) -> dict[str, Judged]:
     """Every query of a truth, ready to look documents up."""
-    return {query: judged(truth[query], truth.gains(query), truth.nonrelevant(query)) for query in truth}
+    return {query: judged(truth[query], truth.gains(query), truth.nonrelevant(query), query) for query in truth}
 
 
 def hits_of(truths: Mapping[str, Judged], rankings: Mapping[str, Any], queries: Iterable[str] | None = None) -> Hits:
@@ -37,33 +39,71 @@ def hits_of(truths: Mapping[str, Judged], rankings: Mapping[str, Any], queries: 
 
 def places(truth: Judged, ranking: Ranking, query: Hashable | None) -> tuple[int, Ints, Ints]:
     """Depth of a ranking, and rank and group of each judged document in it."""
-    if isinstance(ranking, (str, bytes)):
-        raise ArgumentError(f"a ranking must be a list of ids; got the text {ranking!r}")
-    holds_query = query is not None and query not in truth.group_of and query in ranking
-    if isinstance(ranking, Mapping):
-        found = [id for id in truth.group_of if id in ranking]
-        ranks = _ranks_by_score(ranking, [*found, query] if holds_query else found, query)
+    given = _checked(ranking)
+    holds_query = takes_out(truth, query) and query in given
+    if isinstance(given, Mapping):
+        found = [id for id in truth.group_of if id in given]
+        ranks = _ranks_by_score(given, [*found, query] if holds_query else found, query)
         if holds_query:
             ranks = ranks[:-1] - (ranks[:-1] > ranks[-1])
-        depth = len(ranking) - holds_query
+        depth = len(given) - holds_query
     else:
-        kept = [id for id in ranking if id != query] if holds_query else ranking
+        kept = [id for id in given if id != query] if holds_query else given
         depth = len(kept)
-        first = dict(zip(reversed(kept), range(depth, 0, -1), strict=True))
+        try:
+            first = dict(zip(reversed(kept), range(depth, 0, -1), strict=True))
+        except TypeError:
+            raise _not_ids(given) from None
         found = [id for id in truth.group_of if id in first]
         ranks = np.array([first[id] for id in found], dtype=np.int64)
     return depth, ranks, np.array([truth.group_of[id] for id in found], dtype=np.int64)
 
 
-def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], query: Hashable | None) -> Ints:
+def takes_out(truth: Judged, query: Hashable | None) -> bool:
+    """Whether the query is to be taken out of its own ranking: always, unless it is in a group of the truth."""
+    return query is not None and query not in truth.group_of
+
+
+def in_order(ranking: Ranking, query: Hashable | None = None) -> list[Any]:
+    """The ids of a ranking, best first; tied scores keep their order. The query is named in errors only."""
+    given = _checked(ranking)
+    ids = list(given)
+    if not isinstance(given, Mapping):
+        if not all(isinstance(id, Hashable) for id in ids):
+            raise _not_ids(given)
+        return ids
+    return [ids[k] for k in np.argsort(-_scores(given, query), kind="stable")]
+
+
+def _checked(ranking: Any) -> Sequence[Hashable] | Mapping[Any, float]:
+    if isinstance(ranking, np.ndarray):
+        ranking = ranking.tolist()
+    if isinstance(ranking, (str, bytes)):
+        raise ArgumentError(f"a ranking must be a list of ids; got the text {ranking!r}")
+    if not isinstance(ranking, (Sequence, Mapping)):
+        raise ArgumentError(f"a ranking must be a list of ids or {{id: score}}; got {reprlib.repr(ranking)}")
+    return ranking
+
+
+def _not_ids(ranking: Any) -> ArgumentError:
+    return ArgumentError(f"a ranking must be a list of ids; got {reprlib.repr(ranking)}")
+
+
+def _scores(ranking: Mapping[Any, float], query: Hashable | None) -> Floats:
+    of_query = "" if query is None else f"query {query!r}: "
     try:
         scores = np.fromiter(ranking.values(), np.float64, len(ranking))
     except (TypeError, ValueError):
-        raise ArgumentError(f"query {query!r}: every score must be a number") from None
-    ordered = np.sort(scores)
-    if len(ordered) and np.isnan(ordered[-1]):  # NaN sorts last
+        raise ArgumentError(f"{of_query}every score must be a number") from None
+    if np.isnan(scores).any():
         bad = next(id for id, score in ranking.items() if score != score)
-        raise ArgumentError(f"query {query!r}: the score of {bad!r} is NaN; expected a number")
+        raise ArgumentError(f"{of_query}the score of {bad!r} is NaN; expected a number")
+    return scores
+
+
+def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], query: Hashable | None) -> Ints:
+    scores = _scores(ranking, query)
+    ordered = np.sort(scores)
     if not wanted:
         return _NOTHING
     own = np.array([ranking[id] for id in wanted], dtype=np.float64)
@@ -82,7 +122,8 @@ class CodedTruth:
     """A truth whose documents are whole numbers from 0: for those who have their data in arrays.
 
     query, document, gain: one row a judgement, (J,); queries count from 0. A gain above 0 is relevant, 0 is judged and
-    not relevant. Equal gains of a query are one group; the largest gain is the most similar group.
+    not relevant, and below 0 is not judged, as in TREC qrels. Equal gains of a query are one group; the largest gain is
+    the most similar group. A document is judged once for a query.
     """
 
     query: Ints
@@ -97,8 +138,14 @@ class CodedTruth:
             raise ArgumentError(
                 f"codes must lie between 0 and {self.queries - 1} for queries, and from 0 for documents"
             )
-        if np.isnan(self.gain).any():
-            raise ArgumentError("a gain is NaN; expected a number")
+        if not np.isfinite(self.gain).all():
+            raise ArgumentError("a gain is NaN or infinite; expected a number")
+        span = int(self.document.max(initial=0)) + 1
+        pairs = np.sort(self.query * span + self.document)
+        again = pairs[1:][pairs[1:] == pairs[:-1]]
+        if len(again):
+            query, document = divmod(int(again[0]), span)
+            raise ArgumentError(f"document {document} is judged twice for query {query}; expected one judgement")
 
 
 def hits_of_codes(truth: CodedTruth, documents: Ints, scores: Floats | None = None) -> Hits:
@@ -112,6 +159,7 @@ def hits_of_codes(truth: CodedTruth, documents: Ints, scores: Floats | None = No
     if scores is not None and scores.shape != documents.shape:
         raise ArgumentError(f"scores must have the shape of the documents; got {scores.shape}")
     order = np.lexsort((-truth.gain, truth.query))
+    order = order[truth.gain[order] >= 0]
     query, document, gain = truth.query[order], truth.document[order], truth.gain[order]
     label, offset, sizes, gains = _groups_of_codes(query, gain, truth.queries)
     # 0 in the table means not judged; labels are shifted by 2 so that not relevant (-1) is 1.

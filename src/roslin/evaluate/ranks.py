@@ -11,8 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.base import Measure, one_of, register
+from roslin.evaluate.base import Measure, register
 from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import Groups, Ranking
 from roslin.evaluate.shares import PND
 
@@ -27,15 +28,12 @@ class AP(Measure):
     """Sum of the precision at each hit, divided by all relevant documents; `serra` divides by those that were found."""
 
     name: ClassVar[str] = "AP"
+    also: ClassVar[tuple[str, ...]] = ("MAP",)
     summary: ClassVar[str] = "Average precision: precision at each relevant document; its mean over queries is MAP."
     reference: ClassVar[str] = "trec_eval, map; Serrà 2007, Table 2"
 
-    variant: str = "trec"
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "variant", ("trec", "serra"))
+    variant: str = choice("trec", "trec", "serra")
+    k: int | None = whole(None)
 
     @property
     def monotone(self) -> bool:
@@ -55,15 +53,12 @@ class RR(Measure):
     """1 / rank of the first hit; `serra` is the sum of 1 / rank over all hits, divided by the length of the list."""
 
     name: ClassVar[str] = "RR"
+    also: ClassVar[tuple[str, ...]] = ("MRR",)
     summary: ClassVar[str] = "Reciprocal rank of the first relevant document; its mean over queries is MRR."
     reference: ClassVar[str] = "trec_eval, recip_rank; Serrà 2007, Table 2"
 
-    variant: str = "first"
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "variant", ("first", "serra"))
+    variant: str = choice("first", "first", "serra")
+    k: int | None = whole(None)
 
     def _values(self, hits: Hits) -> Floats:
         keep = np.ones(len(hits.rank), dtype=bool) if self.k is None else hits.rank <= self.k
@@ -87,11 +82,7 @@ class BreakEven(Measure):
     summary: ClassVar[str] = "The break-even point of precision and recall."
     reference: ClassVar[str] = "Serrà 2007, Table 2"
 
-    variant: str = "textbook"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "variant", ("textbook", "serra"))
+    variant: str = choice("textbook", "textbook", "serra")
 
     @property
     def monotone(self) -> bool:

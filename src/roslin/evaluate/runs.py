@@ -10,8 +10,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.truth.tables import column_rows, frame_rows, number, read_json, refuse, table_rows, whole_number
@@ -27,16 +30,27 @@ _TREC = ("query", "Q0", "document", "rank", "score", "tag")
 class Results(Mapping[str, tuple[str, ...]]):
     """Maps a query to its ranking, best first. `scores(query)` has the scores, where the source had them.
 
+    `scored_by` says what the source had: a score, or a distance or rank, whose sign was turned to make it a score.
+
     >>> results = Results({"q": {"a": 0.5, "b": 0.9}}, name="mine")
     >>> results["q"], results.scores("q")
     (('b', 'a'), (0.9, 0.5))
     """
 
-    def __init__(self, rankings: Mapping[str, Sequence[str] | Mapping[str, float]], *, name: str = "run"):
+    def __init__(
+        self,
+        rankings: Mapping[str, Sequence[str] | Mapping[str, float]],
+        *,
+        name: str = "run",
+        scored_by: str = "score",
+    ):
         self.name = name
+        self.scored_by = scored_by
         self._rankings: dict[str, tuple[str, ...]] = {}
         self._scores: dict[str, tuple[float, ...]] = {}
         for query, ranking in rankings.items():
+            if isinstance(ranking, np.ndarray):
+                ranking = ranking.tolist()
             if isinstance(ranking, (str, bytes)) or not isinstance(ranking, (Sequence, Mapping)):
                 raise ArgumentError(
                     f"query {query!r}: a ranking must be a list of ids or {{id: score}}; got {ranking!r}"
@@ -52,15 +66,23 @@ class Results(Mapping[str, tuple[str, ...]]):
         self._scores[query] = tuple(score for _, score in ordered)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[str, str, float]], *, name: str = "run") -> Results:
+    def from_rows(
+        cls, rows: Iterable[tuple[str, str, float]], *, name: str = "run", scored_by: str = "score"
+    ) -> Results:
         """From (query, document, score) in the order that decides between equal scores; a document may come twice."""
         by_query: dict[str, list[tuple[str, float]]] = {}
         for query, document, score in rows:
             by_query.setdefault(query, []).append((document, score))
-        results = cls({}, name=name)
+        results = cls({}, name=name, scored_by=scored_by)
         for query, pairs in by_query.items():
             results._take(query, pairs)
         return results
+
+    def named(self, name: str) -> Results:
+        """The same results under another name."""
+        other = copy(self)
+        other.name = name
+        return other
 
     def __getitem__(self, query: str) -> tuple[str, ...]:
         return self._rankings[query]
@@ -117,7 +139,7 @@ def _from_items(items: list[Any], name: str | None) -> Results:
     runs = [item for item in items if _is_run(item)]
     if runs and len(runs) == len(items):
         rows = [(run.query, hit.id, -hit.distance) for run in runs for hit in run]
-        results = Results.from_rows(rows, name=name or runs[0].matcher)
+        results = Results.from_rows(rows, name=name or runs[0].matcher, scored_by="distance")
         for run in runs:  # a query that found nothing was still asked
             results._rankings.setdefault(run.query, ())
         return results
@@ -159,10 +181,12 @@ def _from_trec(path: Path, name: str) -> Results:
 def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Results:
     """A distance or a rank is a score with its sign turned; a rank beside a score decides between ties."""
     taken = []
+    kind = "score"
     for cells, line in rows:
-        (kind,) = [column for column in ("score", "distance", "rank") if column in cells][:1]
+        kind = next(column for column in ("score", "distance", "rank") if column in cells)
         value = number(cells[kind], kind, file=file, line=line)
         rank = number(cells["rank"], "rank", file=file, line=line) if "rank" in cells else 0.0
         taken.append((str(cells["query"]), str(cells["document"]), value if kind == "score" else -value, rank))
     taken.sort(key=lambda row: row[3])
-    return Results.from_rows(((query, document, score) for query, document, score, _ in taken), name=name)
+    scored = ((query, document, score) for query, document, score, _ in taken)
+    return Results.from_rows(scored, name=name, scored_by=kind)

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.errors import ArgumentError
 from roslin.evaluate.base import Measure, register
 from roslin.evaluate.counts import Counting
 from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.parameters import real, whole
 from roslin.evaluate.rankings import Groups, Ranking
 
 __all__ = [
@@ -74,12 +74,7 @@ class FMeasure(Counting):
     name: ClassVar[str] = "F"
     summary: ClassVar[str] = "F-measure: the harmonic mean of precision and recall."
 
-    beta: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.beta > 0:
-            raise ArgumentError(f"F: beta must be above 0; got {self.beta!r}")
+    beta: float = real(1.0, above=0)
 
     def _values(self, hits: Hits) -> Floats:
         p, r = Precision(k=self.k)._values(hits), Recall(k=self.k)._values(hits)
@@ -96,7 +91,7 @@ class Success(Measure):
     summary: ClassVar[str] = "1 if a relevant document is among the first k, else 0."
     reference: ClassVar[str] = "trec_eval, success"
 
-    k: int | None = 1
+    k: int | None = whole(1, optional=True)
 
     def _values(self, hits: Hits) -> Floats:
         keep = None if self.k is None else hits.rank <= self.k
@@ -112,6 +107,7 @@ class PND(Measure):
     """Precision at rank n, the number of relevant documents: R-precision, where precision and recall are equal."""
 
     name: ClassVar[str] = "PND"
+    also: ClassVar[tuple[str, ...]] = ("Rprec",)
     summary: ClassVar[str] = "Precision at n documents, n being the size of the truth (R-precision)."
     reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.base import Measure, measure
-from roslin.evaluate.campaign import Evaluation
+from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.hits import Floats
 
 __all__ = [
@@ -50,11 +50,11 @@ def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | No
         raise ArgumentError(f"level must lie between 0 and 1; got {level!r}")
     rows = np.asarray(values, dtype=np.float64)
     shape, n = rows.shape[:-1], rows.shape[-1]
-    rows = rows.reshape(-1, n)
     if np.isnan(rows).any():
         raise ArgumentError("a value is NaN; leave queries without a value out")
     if n < 2:
         return np.full((*shape, 2), np.nan)
+    rows = rows.reshape(-1, n)
     draws = resamples or (10_000 if n <= _MANY_QUERIES else 2_000)
     means = _resampled_means(rows, draws, np.random.default_rng(seed))
     intervals = [_bca(row, drawn, level) for row, drawn in zip(rows, means, strict=True)]
@@ -219,12 +219,16 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """What may be said, in plain words; the p is the one corrected after Holm."""
+        if self.queries == 0:
+            return f"There is no query by which {self.system} and {self.other} could be compared."
         if self.difference == 0:
             return f"{self.system} and {self.other} have the same {self.measure}, over {self._queries}."
-        ahead, behind = (self.system, self.other) if self.difference > 0 else (self.other, self.system)
-        if not measure(self.measure).larger_is_better:
-            ahead, behind = behind, ahead
+        more, less = (self.system, self.other) if self.difference > 0 else (self.other, self.system)
+        kind = measure(self.measure)
+        ahead, behind = (more, less) if kind.larger_is_better else (less, more)
         by = f"{ahead} is ahead of {behind} by {abs(self.difference):.3f} in {self.measure}"
+        if kind.rewards_silence:
+            by = f"{more} has {abs(self.difference):.3f} more {self.measure} than {less} (an empty list would do best)"
         p = f"p = {self.p_holm:.2g}" if self.p_holm >= 0.001 else "p < 0.001"
         if self.p_holm < _CHANCE:
             return f"{by}; with {self._queries} this is unlikely to be chance, {p}."

@@ -9,18 +9,21 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.errors import ArgumentError, MelodyError, RoslinError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, pack
 
-__all__ = ["MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register"]
+__all__ = ["COMPOUND", "MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register", "rounded"]
 
 Distances = npt.NDArray[np.float64]
+
+# Differences that only rounding explains are none: a melody is at 0 from itself, and equal matches are equal.
+_DECIMALS = 12
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +44,11 @@ class Matcher(ABC):
         """Whether a candidate's distance is the same whatever the other candidates are."""
         return True
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it makes an index of all candidates, so that one call for all is better than many for parts."""
+        return False
+
     @abstractmethod
     def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
 
@@ -57,19 +65,26 @@ def check_query(query: Melody) -> None:
         raise MelodyError("the query has no notes; expected at least one that is not a grace note")
 
 
+def rounded(distances: Distances) -> Distances:
+    """Distances without the traces of rounding."""
+    return np.round(distances, _DECIMALS)
+
+
 MATCHERS: dict[str, type[Matcher]] = {}
+# Those that are made of other matchers, which must be named.
+COMPOUND: dict[str, type[Matcher]] = {}
 
 AnyMatcher = TypeVar("AnyMatcher", bound=type[Matcher])
 
 
 def register(cls: AnyMatcher) -> AnyMatcher:
     """Make a matcher known under its name."""
-    MATCHERS[cls.name] = cls
+    (COMPOUND if "members" in cls.__annotations__ else MATCHERS)[cls.name] = cls
     return cls
 
 
 def matchers() -> list[str]:
-    """The names of all matchers."""
+    """The names of all matchers that can be used by their name alone."""
     return sorted(MATCHERS)
 
 
@@ -81,23 +96,30 @@ def matcher(text: str | Matcher) -> Matcher:
     """
     if isinstance(text, Matcher):
         return text
-    name, parameters = _parse(text)
-    if name not in MATCHERS:
-        raise UnknownNameError("matcher", name, sorted(MATCHERS))
-    known = [f.name for f in fields(MATCHERS[name])]
+    try:
+        return _built(ast.parse(text.strip(), mode="eval").body)
+    except RoslinError:
+        raise
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UnknownNameError("matcher", text, matchers()) from None
+
+
+def _built(expression: ast.expr) -> Matcher:
+    """A name, or a call with named parameters; what is not named is a matcher itself, as in `fuse(dp, emd)`."""
+    call = expression if isinstance(expression, ast.Call) else ast.Call(expression, [], [])
+    if not isinstance(call.func, ast.Name):
+        raise ValueError("not a name")
+    name = call.func.id
+    kind = MATCHERS.get(name) or COMPOUND.get(name)
+    if kind is None:
+        raise UnknownNameError("matcher", name, matchers())
+    known = [f.name for f in fields(kind)]
+    parameters = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     for parameter in parameters:
         if parameter not in known:
             raise UnknownNameError(f"parameter of {name}", parameter, sorted(known))
-    return MATCHERS[name](**parameters)
-
-
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    try:
-        expression = ast.parse(text.strip(), mode="eval").body
-        if isinstance(expression, ast.Name):
-            return expression.id, {}
-        if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and not expression.args:
-            return expression.func.id, {str(k.arg): ast.literal_eval(k.value) for k in expression.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        pass
-    raise UnknownNameError("matcher", text, sorted(MATCHERS))
+    if call.args:
+        if "members" not in known:
+            raise ArgumentError(f"the parameters of {name} need their names: {', '.join(known) or 'it has none'}")
+        parameters["members"] = tuple(_built(argument) for argument in call.args)
+    return kind(**parameters)

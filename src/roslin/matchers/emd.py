@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.matchers.base import Distances, register
-from roslin.matchers.transport import Transport, rounded
+from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.transport import Transport
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, ground_code, missing_cost

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from roslin.errors import ArgumentError, MelodyError
-from roslin.matchers.base import Distances, Matcher
+from roslin.matchers.base import Matcher
 from roslin.represent.packed import Candidates
 from roslin.represent.points import PointSets, point_sets
 from roslin.transport.align import Setting
 
-__all__ = ["Transport", "rounded"]
-
-# Differences that only rounding explains are none: a melody is at 0 from itself, and equal matches are equal.
-_DECIMALS = 12
-
-
-def rounded(distances: Distances) -> Distances:
-    """Distances without the traces of rounding."""
-    return np.round(distances, _DECIMALS)
+__all__ = ["Transport"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -37,8 +37,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.matchers.base import Distances, register
-from roslin.matchers.transport import Transport, rounded
+from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.transport import Transport
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets

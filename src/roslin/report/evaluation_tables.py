@@ -1,50 +1,57 @@
 """An evaluation as tables: what `roslin evaluate` prints, and what its page shows.
 
 A table is a `Section`: a key for programs, a title for people, columns, and rows as mappings.
+Several evaluations of the same runs differ in their truth; the first is the one that everything is about.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate import (
     Comparison,
     Evaluation,
+    Results,
+    adr_tie_break,
+    average_dynamic_recall,
     bootstrap_intervals,
     compare,
-    evaluate,
+    inversions,
     kendall_tau,
     steps,
     tie_sensitivity,
 )
-from roslin.truth import Truth
+from roslin.evaluate.adr import Step
 
 __all__ = [
     "Section",
     "comparisons",
     "groupings",
     "latex",
+    "latex_text",
     "means",
     "per_query",
     "plain",
     "remarks",
     "steps_of",
+    "tie_breaks",
     "tie_ranges",
 ]
 
 
 @dataclass(frozen=True)
 class Section:
-    """One table."""
+    """One table; `note` says what a reader of it must know."""
 
     key: str
     title: str
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
+    note: str = ""
 
 
 def means(evaluation: Evaluation, level: float = 0.95) -> Section:
@@ -63,12 +70,13 @@ def means(evaluation: Evaluation, level: float = 0.95) -> Section:
         for s, system in enumerate(evaluation.systems)
         for m, measure in enumerate(evaluation.measures)
     ]
-    title = f"Means over queries, with {level:.0%} confidence intervals"
+    title = f"Means over queries, with {100 * level:g} % confidence intervals"
     return Section("means", title, ("system", "measure", "mean", "low", "high", "queries"), rows)
 
 
 def per_query(evaluation: Evaluation) -> Section:
     """One row for each query and measure, one column for each system."""
+    columns = _columns(("query", "measure"), evaluation.systems, "run")
     rows = [
         {
             "query": query,
@@ -78,7 +86,17 @@ def per_query(evaluation: Evaluation) -> Section:
         for q, query in enumerate(evaluation.queries)
         for m, measure in enumerate(evaluation.measures)
     ]
-    return Section("per_query", "Query by query", ("query", "measure", *evaluation.systems), rows)
+    return Section("per_query", "Query by query", columns, rows)
+
+
+def _columns(fixed: tuple[str, ...], names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Columns of which some are named by the user: one name cannot stand for two."""
+    for name in names:
+        if name in fixed:
+            raise ArgumentError(f"a {what} cannot be called {name!r}, which is a column of the table; rename it")
+        if names.count(name) > 1:
+            raise ArgumentError(f"two {what}s are called {name!r}; every {what} needs a name of its own")
+    return (*fixed, *names)
 
 
 def comparisons(evaluation: Evaluation, level: float = 0.95) -> Section:
@@ -92,81 +110,133 @@ def comparisons(evaluation: Evaluation, level: float = 0.95) -> Section:
 def tie_ranges(evaluation: Evaluation) -> Section:
     """The best and worst mean that any order of tied scores could give; measures that cannot tell are left out."""
     able = [k for k, measure in enumerate(evaluation.measures) if measure.monotone]
+    unable = [repr(measure) for measure in evaluation.measures if not measure.monotone]
+    left_out = f"the best and worst order of ties is not known for {', '.join(unable)}"
     if not able:
-        names = ", ".join(map(repr, evaluation.measures))
-        raise ArgumentError(f"the best and worst order of ties is not known for {names}")
-    kept = Evaluation(
-        evaluation.truth,
-        evaluation.runs,
-        tuple(evaluation.measures[k] for k in able),
-        evaluation.queries,
-        evaluation.values[:, able],
-    )
+        raise ArgumentError(left_out)
+    kept = replace(evaluation, measures=tuple(evaluation.measures[k] for k in able), values=evaluation.values[:, able])
     columns = ("system", "measure", "worst", "value", "best")
     rows = [{name: getattr(each, name) for name in columns} for each in tie_sensitivity(kept)]
-    return Section("ties", "What another order of tied scores could give", columns, rows)
+    note = f"{left_out}: left out" if unable else ""
+    return Section("ties", "What another order of tied scores could give", columns, rows, note)
+
+
+def tie_breaks(evaluation: Evaluation) -> Section:
+    """What decides between systems with equal ADR: inversions, and the rule of paper 000, section 4."""
+    rows = []
+    for query in evaluation.queries:
+        groups = evaluation.truth[query]
+        for run in evaluation.runs if groups else ():
+            ranking = run.get(query, ())
+            rows.append(
+                {
+                    "query": query,
+                    "system": run.name,
+                    "ADR": average_dynamic_recall(groups, ranking, query=query),
+                    "inversions": inversions(groups, ranking, query=query),
+                    "published": adr_tie_break(groups, ranking, query=query),
+                }
+            )
+    columns = ("query", "system", "ADR", "inversions", "published")
+    note = "of two lists with equal ADR, fewer inversions are better; the published rule prefers the smaller value"
+    return Section("tie_break", "Breaking ties of ADR", columns, rows, note)
 
 
 def steps_of(evaluation: Evaluation, query: str) -> list[Section]:
     """The calculation of ADR row by row, for every system (paper 002, Table 3)."""
     if query not in evaluation.truth:
         raise UnknownNameError("query", query, evaluation.queries)
-    return [_steps(evaluation, number, query) for number in range(len(evaluation.runs))]
+    if not evaluation.truth[query]:
+        raise ArgumentError(f"query {query!r} has no relevant document, so there is no ADR to calculate")
+    return [_steps(evaluation, run, query) for run in evaluation.runs]
 
 
-def _steps(evaluation: Evaluation, number: int, query: str) -> Section:
-    run = evaluation.runs[number]
-    ranking, scores = run.get(query, ()), run.scores(query)
-    found = steps(evaluation.truth[query], ranking, query=query)
-    kept = [k for k, id in enumerate(ranking) if id != query or any(id in group for group in evaluation.truth[query])]
-    # Roslin writes a distance as a score with its sign turned.
-    is_distance = scores is not None and all(score <= 0 for score in scores)
-    name = "distance" if is_distance else "score"
+def _steps(evaluation: Evaluation, run: Results, query: str) -> Section:
+    groups = evaluation.truth[query]
+    scores = run.scores(query)
+    shows_score = scores is not None and run.scored_by != "rank"
+    sign = -1.0 if run.scored_by == "distance" else 1.0
     rows = []
-    for k, step in zip(kept, found, strict=True):
-        shown = {} if scores is None else {name: 0.0 - scores[k] if is_distance else scores[k]}
+    for step in steps(groups, run.get(query, ()), query=query, scores=scores):
+        score = {run.scored_by: None if step.score is None else sign * step.score} if shows_score else {}
         rows.append(
             {
                 "rank": step.rank,
-                **shown,
+                **score,
                 "document": step.document,
                 "group": step.group,
                 "found": step.found,
                 "recall": step.recall,
                 "ADR": step.adr,
+                "note": _note(step, sum(map(len, groups))),
             }
         )
-    columns = ("rank", *(() if scores is None else (name,)), "document", "group", "found", "recall", "ADR")
+    columns = (
+        "rank",
+        *((run.scored_by,) if shows_score else ()),
+        "document",
+        "group",
+        "found",
+        "recall",
+        "ADR",
+        "note",
+    )
     return Section(f"steps of {run.name}", f"{run.name}: average dynamic recall of {query}", columns, rows)
 
 
-def groupings(evaluation: Evaluation, others: Sequence[Truth]) -> Section:
+def _note(step: Step, size: int) -> str:
+    said = ["the list has ended"] if step.document is None else []
+    if step.rank == size:
+        said.append(f"the truth ends here (n = {size}): the ADR of the query")
+    return "; ".join(said)
+
+
+def groupings(evaluations: Sequence[Evaluation]) -> Section:
     """Systems under several truths (paper 004, Table 4): means of the first measure, and Kendall's tau to the first."""
-    measure = evaluation.measures[0]
-    truths = [evaluation.truth, *others]
-    names = [truth.name or f"truth {k}" for k, truth in enumerate(truths, start=1)]
-    if len(set(names)) < len(names):
-        raise ArgumentError(f"every truth needs a name of its own; got {', '.join(names)}")
-    columns = []
-    for truth in truths:
-        means_of = evaluate(truth, list(evaluation.runs), measure).means[:, 0]
-        columns.append(dict(zip(evaluation.systems, means_of.tolist(), strict=True)))
+    measure, systems = evaluations[0].measures[0], evaluations[0].systems
+    names = _truth_names(evaluations)
+    columns = _columns(("system",), names, "truth")
+    by_truth = [dict(zip(systems, each.means[:, 0].tolist(), strict=True)) for each in evaluations]
     rows: list[dict[str, Any]] = [
-        {"system": system, **{name: column[system] for name, column in zip(names, columns, strict=True)}}
-        for system in evaluation.systems
+        {"system": system, **{name: means[system] for name, means in zip(names, by_truth, strict=True)}}
+        for system in systems
     ]
-    if len(evaluation.systems) > 1:
-        tau = {name: kendall_tau(columns[0], column) for name, column in zip(names, columns, strict=True)}
+    if len(systems) > 1:
+        tau = {name: _tau(by_truth[0], means) for name, means in zip(names, by_truth, strict=True)}
         rows.append({"system": "Kendall's tau", **tau})
-    title = f"{measure!r} under {len(truths)} groupings, and Kendall's tau to {names[0]}"
-    return Section("groupings", title, ("system", *names), rows)
+    title = f"{measure!r} under {len(names)} groupings, and Kendall's tau to {names[0]}"
+    return Section("groupings", title, columns, rows)
 
 
-def remarks(evaluation: Evaluation) -> list[str]:
-    """What was odd about the input, a sentence each."""
-    said = list(evaluation.truth.notes)
+def _tau(means: Mapping[str, float], others: Mapping[str, float]) -> float:
+    """NaN where a truth has no query that counts."""
+    is_known = not any(map(math.isnan, [*means.values(), *others.values()]))
+    return kendall_tau(means, others) if is_known else math.nan
+
+
+def _truth_names(evaluations: Sequence[Evaluation]) -> list[str]:
+    return [each.truth.name or f"truth {k}" for k, each in enumerate(evaluations, start=1)]
+
+
+def remarks(evaluations: Sequence[Evaluation]) -> list[str]:
+    """What was odd about the input, a sentence each; what does not hold under every truth says under which."""
+    truths_of: dict[str, list[str]] = {}
+    for name, evaluation in zip(_truth_names(evaluations), evaluations, strict=True):
+        for sentence in _remarks(evaluation):
+            truths_of.setdefault(sentence, []).append(name)
+    notes = [note for evaluation in evaluations for note in evaluation.truth.notes]
+    return notes + [
+        sentence if len(truths) == len(evaluations) else f"{', '.join(truths)}: {sentence}"
+        for sentence, truths in truths_of.items()
+    ]
+
+
+def _remarks(evaluation: Evaluation) -> list[str]:
+    said = []
+    silent = [repr(measure) for measure in evaluation.measures if measure.rewards_silence]
     for system, queries in evaluation.missing.items():
-        said.append(f"{system} lacks {_list(queries)} of the truth: counted as an empty list")
+        best = f", for which {' and '.join(silent)} have their best value" if silent else ""
+        said.append(f"{system} lacks {_list(queries)} of the truth: counted as an empty list{best}")
     for system, queries in evaluation.unknown.items():
         said.append(f"{system} has {_list(queries)} that the truth does not know: ignored")
     for run in evaluation.runs:
@@ -208,9 +278,9 @@ def latex(section: Section) -> str:
         f"% {section.title}",
         f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in numeric)}}}",
         "\\toprule",
-        " & ".join(_latex(name) for name in columns) + r" \\",
+        " & ".join(latex_text(name) for name in columns) + r" \\",
         "\\midrule",
-        *(" & ".join(_latex(row.get(name)) for name in columns) + r" \\" for row in section.rows),
+        *(" & ".join(latex_text(row.get(name)) for name in columns) + r" \\" for row in section.rows),
         "\\bottomrule",
         "\\end{tabular}",
     ]
@@ -222,15 +292,19 @@ def _wide(section: Section) -> Section:
     measures = list(dict.fromkeys(row["measure"] for row in section.rows))
     by_system: dict[str, dict[str, Any]] = {}
     for row in section.rows:
-        cell = f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        interval = "" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
+        cell = None if math.isnan(row["mean"]) else f"{row['mean']:.3f}{interval}"
         by_system.setdefault(row["system"], {"system": row["system"]})[row["measure"]] = cell
     return Section(section.key, section.title, ("system", *measures), list(by_system.values()))
 
 
-def _latex(value: Any) -> str:
+def latex_text(value: Any) -> str:
+    """A value for LaTeX: signs that mean something there are written out."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "--"
-    return f"{value:.4f}" if isinstance(value, float) else str(value).translate(_SPECIAL)
+    if isinstance(value, float):
+        return f"{value:.4f}" if math.isfinite(value) else f"${'-' * (value < 0)}\\infty$"
+    return str(value).translate(_SPECIAL)
 
 
 def plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

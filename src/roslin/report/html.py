@@ -1,7 +1,4 @@
-"""Pages that need nothing but themselves: style, drawings and player inside, no request to anywhere.
-
-The page's own rules (its Content-Security-Policy) forbid the browser to fetch anything.
-"""
+"""Pages with melodies: the results of a search, and what else shows notation with a button that plays it."""
 
 from __future__ import annotations
 
@@ -9,21 +6,13 @@ from collections.abc import Sequence
 from html import escape
 
 from roslin.melody import Melody
+from roslin.report.frame import framed
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
 from roslin.search.run import Run
 
 __all__ = ["page", "results_page"]
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6570; --line: #d9dee3; --paper: #fdfdfb; --card: #ffffff;
-  --note: #1f5f8b; --accent: #b3401f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --soft: #a3adb7; --line: #3a424a; --paper: #15191d;
-  --card: #1d2328; --note: #7db8de; --accent: #f0a06a; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.5 Georgia, "Times New Roman", serif; }
-main { max-width: 60rem; margin: 0 auto; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
 h2 { font-size: 1.05rem; margin: 0; }
 p { margin: .25rem 0; color: var(--soft); }
 ol { list-style: none; margin: 1.5rem 0; padding: 0; }
@@ -32,13 +21,9 @@ li, .query { background: var(--card); border: 1px solid var(--line); border-radi
 .head { display: flex; gap: 1rem; align-items: baseline; justify-content: space-between; }
 .distance { font-variant-numeric: tabular-nums; white-space: nowrap; color: var(--soft); }
 .rank { color: var(--soft); font-variant-numeric: tabular-nums; margin-right: .5rem; }
-code { font: .85rem/1.4 ui-monospace, Menlo, Consolas, monospace; color: var(--soft); overflow-wrap: anywhere; }
+code { color: var(--soft); }
 footer { font-size: .85rem; color: var(--soft); }
-@media print {
-  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --card: #fff; --note: #000; }
-  body { background: none; padding: 0; } }
 """
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str) -> str:
@@ -60,24 +45,7 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
 
 def page(heading: str, body: str) -> str:
     """A whole page: its heading, and under it a body with figures of melodies."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{escape(heading)}</title>
-<style>{_STYLE}{PLAYER_STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{escape(heading)}</h1>
-{body}
-</main>
-{player_script()}
-</body>
-</html>
-"""
+    return framed(heading, body, _STYLE + PLAYER_STYLE, player_script())
 
 
 def _card(rank: int, distance: float, melody: Melody) -> str:

@@ -70,14 +70,17 @@ def _plot(evaluation: Evaluation, curve: Callable[[int, str], Curve], x: str, y:
         figure.patch.set_alpha(0)
         axes = figure.add_subplot()
         axes.patch.set_alpha(0)
-        for number, system in enumerate(evaluation.systems):
+        for number in range(len(evaluation.runs)):
             at, mean = mean_lift_curve([curve(number, query) for query in queries]) if queries else _nothing()
             style = _STYLES[number // len(_COLOURS) % len(_STYLES)]
-            axes.plot(at, mean, style, color=_COLOURS[number % len(_COLOURS)], label=system, linewidth=1.8)
+            axes.plot(at, mean, style, color=_COLOURS[number % len(_COLOURS)], label=f"system {number}", linewidth=1.8)
         axes.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1.02))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
+        # Names are put in afterwards: matplotlib leaves out a label that begins with _, and reads $...$ as a formula.
+        for text, system in zip(axes.legend(frameon=False).get_texts(), evaluation.systems, strict=True):
+            text.set_parse_math(False)
+            text.set_text(system)
         stream = io.StringIO()
         canvas: Any = FigureCanvasSVG(figure)
         canvas.print_svg(stream, metadata={"Date": None, "Creator": None})

@@ -1,8 +1,7 @@
 """A ground truth as one page: the tables of paper 002, section 3.3.2, and what they leave out.
 
 For every candidate the median rank, its notation where it is a melody at hand, id and title, a box-and-whisker plot,
-and the p-values against all earlier candidates; a line above every candidate that begins a group. The page needs
-nothing but itself; its own rules (Content-Security-Policy) forbid the browser to fetch anything.
+and the p-values against all earlier candidates; a line above every candidate that begins a group.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from html import escape
 
 from roslin.melody import Melody
 from roslin.report.evaluation_tables import Section
+from roslin.report.frame import framed
 from roslin.report.player import drawing
 from roslin.report.truth_plots import (
     PLOT_HEIGHT,
@@ -23,26 +23,21 @@ from roslin.report.truth_plots import (
     p_squares,
     plot_of_experience,
     scale_axis,
+    scale_of,
 )
-from roslin.report.truth_tables import QueryStudy, Study, people, summary
+from roslin.report.truth_tables import QueryStudy, Study, people, summary, title_of
+from roslin.truth.power import MOST_EXPERTS
 
 __all__ = ["Melodies", "bar_height", "common_scale", "truth_page"]
 
 Melodies = Mapping[str, Melody]
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6570; --line: #d9dee3; --paper: #fdfdfb; --card: #fff;
-  --rt-ink: #1d2329; --rt-soft: #5b6570; --rt-line: #e3e7ea; --rt-box: #dbe8f1; --rt-light: #e4e2da;
-  --rt-accent: #b3401f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --soft: #a3adb7; --line: #3a424a; --paper: #15191d;
-  --card: #1d2328; --rt-ink: #e6e8ea; --rt-soft: #a3adb7; --rt-line: #313940; --rt-box: #2b4254; --rt-light: #454d55;
-  --rt-accent: #f0a06a; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.5 Georgia, "Times New Roman", serif; }
-main { max-width: 64rem; margin: 0 auto; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .3rem; }
+:root { --width: 64rem; --rt-ink: #1d2329; --rt-soft: #5b6570; --rt-line: #e3e7ea; --rt-box: #dbe8f1;
+  --rt-light: #e4e2da; --rt-accent: #b3401f; }
+@media (prefers-color-scheme: dark) { :root { --rt-ink: #e6e8ea; --rt-soft: #a3adb7; --rt-line: #313940;
+  --rt-box: #2b4254; --rt-light: #454d55; --rt-accent: #f0a06a; } }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .3rem; }
 p, li, figcaption { color: var(--soft); margin: .3rem 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; background: var(--card); font-variant-numeric: tabular-nums; }
@@ -57,11 +52,9 @@ table { border-collapse: collapse; background: var(--card); font-variant-numeric
 .list .plot { width: 396px; }
 .list svg { display: block; } .list .plot svg + svg { margin-top: 4px; }
 .list .notation { max-width: 100%; max-height: 4.5rem; width: auto; height: auto; margin-bottom: .2rem; }
-code { font: .82rem/1.4 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 details { margin: .4rem 0; } summary { cursor: pointer; color: var(--soft); }
-@media print { :root { color-scheme: light; --ink: #000; --soft: #444; --paper: #fff; } body { padding: 0; }
-  tr { break-inside: avoid; } }
+@media print { tr { break-inside: avoid; } }
 """
 _LEGEND = (
     "Box: first to third quartile. Whiskers: bottom and top 10 %. Little dots: every rank. Fat dot: median. Vertical "
@@ -77,37 +70,22 @@ def truth_page(
     known = melodies or {}
     heading = f"Ground truth of {len(found.queries)} quer{'y' if len(found.queries) == 1 else 'ies'}"
     body = [
-        f"<h1>{escape(heading)}</h1>",
         f"<p>{escape(_method(found))}</p>",
         _numbers(summary(found)),
         "<p>noise: mean number of groups when every expert's ranks are shuffled; p: how often that gives at least as "
-        "many groups as were found. W: Kendall's concordance; alpha: Krippendorff's, ordinal. ADR-1: consistency.</p>",
+        "many groups as were found. W: Kendall's concordance; alpha: Krippendorff's (ordinal), not the level of the "
+        "tests. ADR-1: consistency.</p>",
     ]
     if len(experience):
         caption = f"The experience of {len(experience)} experts (paper 002, Figure 7)."
         body.append(f"<figure>{plot_of_experience(experience)}<figcaption>{caption}</figcaption></figure>")
     for number, (query, each) in enumerate(found.queries.items()):
-        body += _query(query, each, known, f"q{number}-", found.method.alpha)
+        body += _query(query, each, known, f"q{number}-", ", even uncorrected" if found.method.correction else "")
     body += ["<h2>Experts</h2>", _numbers(people(found.rankings))]
     body += ["<p>agreement: mean rank correlation with the order of the others; z: how far above chance.</p>"]
     if sources:
         body += ["<h2>Where this comes from</h2><ul>", *(f"<li>{escape(line)}</li>" for line in sources), "</ul>"]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{escape(heading)}</title>
-<style>{_STYLE}{PLOT_STYLE}</style>
-</head>
-<body>
-<main>
-{chr(10).join(body)}
-</main>
-</body>
-</html>
-"""
+    return framed(heading, "\n".join(body), _STYLE + PLOT_STYLE)
 
 
 def _method(found: Study) -> str:
@@ -119,7 +97,7 @@ def _method(found: Study) -> str:
     )
 
 
-def _query(query: str, each: QueryStudy, melodies: Melodies, prefix: str, alpha: float) -> list[str]:
+def _query(query: str, each: QueryStudy, melodies: Melodies, prefix: str, uncorrected: str) -> list[str]:
     arranged = each.grouped.arranged
     scale = common_scale(each)
     rows = [
@@ -143,10 +121,10 @@ def _query(query: str, each: QueryStudy, melodies: Melodies, prefix: str, alpha:
         f"<tfoot><tr><th></th><th></th><th>{axis}</th></tr></tfoot></table></div>"
     )
     said.append(f"<p>{escape(_LEGEND)}</p>" if prefix == "q0-" else "")
-    return [*said, _details(each, alpha)]
+    return [*said, _details(each, uncorrected)]
 
 
-def _details(each: QueryStudy, alpha: float) -> str:
+def _details(each: QueryStudy, uncorrected: str) -> str:
     """What spoils the list, and how many more experts would help, behind a fold."""
     listed = each.consistency
     kinds = (("one group, but different", listed.intra), ("two groups, but not different", listed.inter))
@@ -154,14 +132,15 @@ def _details(each: QueryStudy, alpha: float) -> str:
         f"{kind}: {' / '.join(pair)}" for kind, found in (*kinds, ("wrong order", listed.misplaced)) for pair in found
     ]
     close = [
-        f"{pair.first} / {pair.second}: p = {pair.p:.3g}, about {pair.more} more experts"
+        f"{pair.first} / {pair.second}: p = {pair.p:.3g}, "
+        + (f"about {pair.more} more experts" if pair.more else f"not even with {MOST_EXPERTS} experts like these")
         for pair in each.neighbours
-        if pair.more and pair.p >= alpha
+        if pair.more != 0
     ]
     parts = []
     for title, lines in (
-        (f"{len(pairs)} inconsistent pairs", pairs),
-        (f"{len(close)} neighbours not yet apart", close),
+        (f"{len(pairs)} inconsistent pair{'' if len(pairs) == 1 else 's'}", pairs),
+        (f"{len(close)} pair{'' if len(close) == 1 else 's'} of neighbours not yet apart{uncorrected}", close),
     ):
         if lines:
             entries = "".join(f"<li>{escape(line)}</li>" for line in lines)
@@ -171,14 +150,14 @@ def _details(each: QueryStudy, alpha: float) -> str:
 
 def common_scale(each: QueryStudy) -> Scale:
     """One scale for all plots of a list, from rank 1."""
-    ranks = each.grouped.arranged.ranks
-    return Scale(1.0, max(float(ranks[ranks == ranks].max(initial=2.0)), 2.0))
+    arranged = each.grouped.arranged
+    return scale_of(map(arranged.sample, range(len(arranged.documents))), least=1)
 
 
 def _document(document: str, melody: Melody | None, prefix: str) -> str:
     if melody is None:
         return f"<code>{escape(document)}</code>"
-    about = ": ".join(part for part in (melody.composer, melody.title) if part)
+    about = title_of(melody)
     name = f"{escape(about)} " if about else ""
     return f"{drawing(melody).in_page(prefix)}{name}<code>{escape(document)}</code>"
 
@@ -204,9 +183,14 @@ def bar_height(earlier: int) -> int:
 
 
 def _numbers(section: Section) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in section.columns)
+    head = "".join(f'<th scope="col"{_side(section, name)}>{escape(name)}</th>' for name in section.columns)
     rows = "".join("<tr>" + "".join(_cell(row.get(name)) for name in section.columns) + "</tr>" for row in section.rows)
     return f'<div class="wide"><table class="numbers"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _side(section: Section, name: str) -> str:
+    """A column of numbers stands on the right, its name too."""
+    return "" if any(isinstance(row.get(name), str) for row in section.rows) else " class=number"
 
 
 def _cell(value: object) -> str:

@@ -1,28 +1,38 @@
-"""The lists of a ground truth as one drawing, as LaTeX, or as CSV: what a report can be besides a page."""
+"""The lists of a ground truth as one drawing, or as CSV: what a report can be besides a page and LaTeX."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Sequence
 from html import escape
 
-from roslin.report.evaluation_tables import Section, latex
 from roslin.report.player import drawing
 from roslin.report.truth import Melodies, bar_height, common_scale
-from roslin.report.truth_plots import PLOT_HEIGHT, PLOT_STYLE, Scale, box_plot, p_squares, scale_axis
-from roslin.report.truth_tables import QueryStudy, Study, candidates
+from roslin.report.truth_plots import (
+    PLOT_HEIGHT,
+    PLOT_STYLE,
+    Scale,
+    box_plot,
+    p_squares,
+    plot_of_experience,
+    scale_axis,
+)
+from roslin.report.truth_tables import QueryStudy, Study, candidates, title_of
 
-__all__ = ["WRITERS", "truth_csv", "truth_latex", "truth_svg"]
+__all__ = ["truth_csv", "truth_svg"]
 
 _ROW = 76
 _PLOT_AT = 440
 
 
-def truth_svg(found: Study, melodies: Melodies | None = None) -> str:
-    """All lists as one drawing."""
+def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequence[float] = ()) -> str:
+    """All lists as one drawing; above them the experience of the experts in years, where it is known."""
     known = melodies or {}
     parts, y = [], 10
+    if len(experience):
+        parts.append(f'<g transform="translate(10 {y})">{plot_of_experience(experience)}</g>')
+        y += PLOT_HEIGHT + 52
     for number, (query, each) in enumerate(found.queries.items()):
         parts.append(f'<text class="rt-text" x="10" y="{y + 14}">Query {escape(query)}: {escape(each.sentence)}</text>')
         y += 26
@@ -45,8 +55,7 @@ def truth_svg(found: Study, melodies: Melodies | None = None) -> str:
 def _svg_row(each: QueryStudy, k: int, document: str, melodies: Melodies, prefix: str, scale: Scale) -> str:
     arranged = each.grouped.arranged
     melody = melodies.get(document)
-    title = "" if melody is None else ": ".join(part for part in (melody.composer, melody.title) if part)
-    label = f"{title} {document}".strip()
+    label = f"{title_of(melody)} {document}".strip()
     notation = "" if melody is None else _placed(drawing(melody).in_page(prefix))
     squares = p_squares(each.grouped.pvalues[:k, k].tolist(), arranged.documents[:k])
     return (
@@ -65,39 +74,14 @@ def _placed(svg: str) -> str:
     return f'<g class="rt-text">{box} {kept}>{rest}</g>'
 
 
-def truth_latex(found: Study, melodies: Melodies | None = None) -> str:
-    """The lists as LaTeX tables with booktabs, a rule above every group."""
-    texts = []
-    section = candidates(found, _titles(melodies))
-    columns = ("median", "mean", "deviation", "votes", "document", "title", "largest_p")
-    for query in found.queries:
-        rows = [row for row in section.rows if row["query"] == query]
-        lines = latex(Section(query, f"Query {query}", columns, rows)).splitlines()
-        first = lines.index("\\midrule") + 1
-        begins = [k for k in range(1, len(rows)) if rows[k]["group"] != rows[k - 1]["group"]]
-        for k in reversed(begins):
-            lines.insert(first + k, "\\midrule")
-        texts.append("\n".join(lines) + "\n")
-    return "\n".join(texts)
-
-
 def truth_csv(found: Study, melodies: Melodies | None = None) -> str:
-    """The lists as CSV, a row for each candidate."""
-    section = candidates(found, _titles(melodies))
+    """The lists as CSV, a row for each candidate. It can be read as a truth: those left out are in group 0."""
+    section = candidates(found, melodies)
+    rows = list(section.rows)
+    for query, each in found.queries.items():
+        rows += [{"query": query, "group": 0, "document": id} for id in each.grouped.arranged.left_out]
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, section.columns, lineterminator="\n")
+    writer = csv.DictWriter(stream, section.columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in section.rows)
+    writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in rows)
     return stream.getvalue()
-
-
-def _titles(melodies: Melodies | None) -> dict[str, str]:
-    return {id: melody.title or "" for id, melody in (melodies or {}).items()}
-
-
-# What lists can be written as, by the end of the file's name.
-WRITERS: dict[str, Callable[[Study, Melodies | None], str]] = {
-    ".svg": truth_svg,
-    ".tex": truth_latex,
-    ".csv": truth_csv,
-}

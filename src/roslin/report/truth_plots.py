@@ -8,7 +8,7 @@ earlier candidate: the dark upper part is the p-value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -23,9 +23,11 @@ __all__ = [
     "SQUARES_ACROSS",
     "Scale",
     "box_plot",
+    "mean_and_deviation",
     "p_squares",
     "plot_of_experience",
     "scale_axis",
+    "scale_of",
 ]
 
 PLOT_STYLE = """
@@ -51,12 +53,16 @@ _TICKS = 8
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to pixels. `low` and `high` are the values at the ends; `margin` pixels are left on either side."""
+    """From values to pixels. `low` and `high` are the values at the ends; `margin` pixels are left on either side.
+
+    Numbers stand from `least` on, the smallest value that can occur: a deviation may reach further.
+    """
 
     low: float
     high: float
     width: float = 380.0
     margin: float = 8.0
+    least: float = 0.0
 
     def at(self, value: float) -> float:
         """The pixel of a value."""
@@ -68,9 +74,24 @@ class Scale:
         """Round values between the ends, about eight."""
         span = max(self.high - self.low, 1.0)
         step = next(s for k in range(9) for s in (10**k, 2 * 10**k, 5 * 10**k) if span / s <= _TICKS)
-        first = int(np.ceil(self.low / step) * step)
-        inner = [tick for tick in range(first, int(self.high) + 1, step) if tick > self.low]
-        return [int(np.ceil(self.low)), *inner]
+        first = int(np.ceil(self.least / step) * step)
+        inner = [tick for tick in range(first, int(self.high) + 1, step) if tick > self.least]
+        return [int(np.ceil(self.least)), *inner]
+
+
+def scale_of(samples: Iterable[Floats], least: float, width: float = 380.0) -> Scale:
+    """One scale for all samples: every value, and a standard deviation on either side of every mean, has its place."""
+    ends = [least, least + 1]
+    for sample in samples:
+        if len(sample):
+            mean, spread = mean_and_deviation(sample)
+            ends += [float(sample.max()), mean - spread, mean + spread]
+    return Scale(min(ends), max(ends), width, least=least)
+
+
+def mean_and_deviation(sample: Floats) -> tuple[float, float]:
+    """The mean, and the standard deviation of the sample (0 for one value)."""
+    return float(np.mean(sample)), float(np.std(sample, ddof=1)) if len(sample) > 1 else 0.0
 
 
 def box_plot(sample: Floats, scale: Scale) -> str:
@@ -78,9 +99,9 @@ def box_plot(sample: Floats, scale: Scale) -> str:
     if not len(sample):
         return ""
     low, first, middle, third, high = (scale.at(v) for v in np.quantile(sample, [0.1, 0.25, 0.5, 0.75, 0.9]))
-    mean, spread = float(np.mean(sample)), float(np.std(sample, ddof=1)) if len(sample) > 1 else 0.0
+    mean, spread = mean_and_deviation(sample)
     top, centre, bottom = 8, 18, 28
-    left, right = scale.at(max(mean - spread, scale.low)), scale.at(min(mean + spread, scale.high))
+    left, right = scale.at(mean - spread), scale.at(mean + spread)
     parts = [
         *(_line("rt-grid", scale.at(tick), 2, scale.at(tick), PLOT_HEIGHT - 2) for tick in scale.ticks),
         _line("rt-whisker", low, centre, first, centre),
@@ -131,7 +152,7 @@ def scale_axis(scale: Scale) -> str:
 def plot_of_experience(years: Sequence[float], label: str = "years of experience") -> str:
     """Paper 002, Figure 7: the experience of the experts in years, as a drawing of its own."""
     values = np.array(years, dtype=np.float64)
-    scale = Scale(0, float(max(values.max(initial=0), 1)), width=480)
+    scale = scale_of([values], least=0, width=480)
     height = PLOT_HEIGHT + 32
     name = f"{len(values)} experts: median {np.median(values):g}, mean {values.mean():.1f} {label}"
     return (

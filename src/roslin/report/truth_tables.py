@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from roslin.melody import Melody
 from roslin.report.evaluation_tables import Section
 from roslin.truth.agreement import attention, experts, kendall_w, krippendorff_alpha
+from roslin.truth.compare import Likeness
 from roslin.truth.consistency import Consistency, ListConsistency, list_consistency
 from roslin.truth.grouping import Grouped, Method, groups_of
 from roslin.truth.model import Truth
 from roslin.truth.null import NullGroups, null_groups
-from roslin.truth.plackett_luce import group_by_strength, plackett_luce
+from roslin.truth.plackett_luce import FittedStrengths
 from roslin.truth.power import Neighbours, more_experts
 from roslin.truth.rankings import Rankings
 
 __all__ = [
+    "Progress",
     "QueryStudy",
     "Study",
     "candidates",
     "consistencies",
+    "groups",
     "inconsistencies",
+    "likenesses",
     "neighbours",
     "people",
     "positions",
@@ -34,7 +39,12 @@ __all__ = [
     "strengths",
     "study",
     "summary",
+    "title_of",
 ]
+
+
+# Told how many queries are done, and which one comes next.
+Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +62,13 @@ class QueryStudy:
     def sentence(self) -> str:
         """Groups found beside groups of noise, in words."""
         count = len(self.grouped.starts)
-        found = f"{count} group{'' if count == 1 else 's'}"
-        if self.null is None:
-            return found
-        return f"{found}; shuffled rankings give {self.null.mean:.1f} (as many or more: p = {self.null.p:.2g})"
+        return self.null.sentence() if self.null else f"{count} group{'' if count == 1 else 's'}"
+
+    @property
+    def agreement(self) -> str:
+        """How far the experts agree, in words; nothing where that cannot be said."""
+        named = (("Kendall's W", self.kendall_w), ("Krippendorff's alpha", self.alpha))
+        return ", ".join(f"{name} {value:.2f}" for name, value in named if value == value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,20 +80,34 @@ class Study:
     queries: dict[str, QueryStudy]
 
 
-def study(rankings: Rankings, method: Method, shuffles: int = 1000) -> Study:
-    """Everything about rankings. `shuffles` = 0 leaves the shuffled rankings out."""
+def study(
+    rankings: Rankings,
+    method: Method,
+    shuffles: int = 1000,
+    seed: int = 2005,
+    *,
+    power: bool = True,
+    progress: Progress = lambda _done, _query: None,
+) -> Study:
+    """Everything about rankings. `shuffles` = 0 leaves the shuffled rankings out, no `power` the neighbours."""
     found = {}
-    for query, said in rankings.items():
+    for number, (query, said) in enumerate(rankings.items()):
+        progress(number, query)
         grouped = groups_of(said, method)
-        truth = Truth({query: grouped.groups})
         consistency = list_consistency(
-            truth, rankings, tails=1, alpha=method.alpha, test=method.test, unranked=method.unranked
+            Truth({query: grouped.groups}),
+            rankings,
+            tails=1,
+            alpha=method.alpha,
+            test=method.test,
+            unranked=method.unranked,
+            correction=method.correction,
         )
         found[query] = QueryStudy(
             grouped,
-            null_groups(said, method, shuffles) if shuffles else None,
+            null_groups(said, method, shuffles, seed, grouped=grouped) if shuffles else None,
             consistency.lists[query],
-            more_experts(said, method),
+            more_experts(said, method, seed=seed) if power else [],
             kendall_w(said),
             krippendorff_alpha(said),
         )
@@ -106,8 +133,9 @@ def summary(found: Study) -> Section:
     return Section("summary", f"Queries, grouped by {found.method.name}", tuple(rows[0]) if rows else (), rows)
 
 
-def candidates(found: Study, titles: Mapping[str, str] | None = None) -> Section:
+def candidates(found: Study, melodies: Mapping[str, Melody] | None = None) -> Section:
     """A row for each candidate, in the order of the lists."""
+    known = melodies or {}
     rows = []
     for query, each in found.queries.items():
         arranged = each.grouped.arranged
@@ -122,7 +150,7 @@ def candidates(found: Study, titles: Mapping[str, str] | None = None) -> Section
                     "query": query,
                     "group": group,
                     "document": document,
-                    "title": (titles or {}).get(document, ""),
+                    "title": title_of(known.get(document)),
                     "median": float(medians[k]),
                     "mean": float(means[k]),
                     "deviation": float(np.std(sample, ddof=1)) if len(sample) > 1 else None,
@@ -132,10 +160,18 @@ def candidates(found: Study, titles: Mapping[str, str] | None = None) -> Section
                     "high_10": high,
                     "votes": int(arranged.votes[k]),
                     "largest_p": float(each.grouped.pvalues[:k, k].max()) if k else None,
+                    "noise_groups": each.null.mean if each.null else None,
+                    "noise_p": each.null.p if each.null else None,
                 }
             )
     columns = ("query", "group", "document", "title", "median", "mean", "deviation", "low_10", "quartile_1")
-    return Section("candidates", "Lists", (*columns, "quartile_3", "high_10", "votes", "largest_p"), rows)
+    more = ("quartile_3", "high_10", "votes", "largest_p", "noise_groups", "noise_p")
+    return Section("candidates", "Lists", (*columns, *more), rows)
+
+
+def title_of(melody: Melody | None) -> str:
+    """Composer and title, as far as they are known."""
+    return "" if melody is None else ": ".join(part for part in (melody.composer, melody.title) if part)
 
 
 def people(rankings: Rankings) -> Section:
@@ -207,39 +243,53 @@ def positions(found: Consistency) -> Section:
     return Section("positions", f"ADR-{found.tails} consistency, position by position", columns, rows)
 
 
-def rankings_provenance(path: Path) -> list[str]:
+def rankings_provenance(path: Path, seed: int) -> list[str]:
     """What made a report: program, versions, and the rankings with their checksum."""
     checksum = hashlib.sha256(path.read_bytes()).hexdigest()
     return [
         f"Roslin {version('roslin')}, numpy {version('numpy')}, scipy {version('scipy')}",
         f"rankings {path}, SHA-256 {checksum}",
-        "shuffled rankings with a fixed seed",
+        f"what was drawn at random has the seed {seed}",
     ]
 
 
-def strengths(
-    rankings: Rankings, rule: str, tails: int, alpha: float, unranked: str, resamples: int
-) -> tuple[Truth, Section]:
-    """Groups by Plackett-Luce, and a row for each candidate: its log strength with a 95 % interval."""
-    truth = group_by_strength(rankings, rule, tails, alpha, unranked=unranked, resamples=resamples)
+def strengths(fitted: Mapping[str, FittedStrengths], truth: Truth) -> Section:
+    """A row for each candidate: its log strength with a 95 % interval, where there are experts enough for one."""
     rows = []
     for query, groups in truth.items():
-        fitted = plackett_luce(rankings[query], unranked, resamples)
-        bounds = dict(zip(fitted.documents, zip(fitted.values, fitted.intervals(), strict=True), strict=True))
+        each = fitted[query]
+        bounds = dict(zip(each.documents, zip(each.values, each.intervals(), strict=True), strict=True))
         for number, group in enumerate(groups, start=1):
             for id in group:
                 value, (low, high) = bounds[id]
                 row = {"query": query, "group": number, "document": id, "strength": float(value)}
                 rows.append({**row, "low": float(low), "high": float(high)})
-    return truth, Section("strengths", "Strengths", ("query", "group", "document", "strength", "low", "high"), rows)
+    return Section("strengths", "Strengths", ("query", "group", "document", "strength", "low", "high"), rows)
 
 
-def neighbours(found: Study) -> Section:
+def groups(truth: Truth) -> Section:
+    """A row for each document of a truth."""
+    rows = [
+        {"query": query, "group": number, "document": id}
+        for query, groups in truth.items()
+        for number, group in enumerate(groups, start=1)
+        for id in group
+    ]
+    return Section("groups", "Groups", ("query", "group", "document"), rows)
+
+
+def likenesses(found: Sequence[Likeness]) -> Section:
+    """A row for each query of two truths that were compared."""
+    columns = tuple(field.name for field in fields(Likeness))
+    return Section("likeness", "How alike two truths are", columns, [asdict(each) for each in found])
+
+
+def neighbours(found: Mapping[str, list[Neighbours]]) -> Section:
     """A row for each pair of neighbours: how many more experts would tell them apart."""
-    columns = ("query", "first", "second", "p", "chance", "votes", "needed", "more")
+    columns = ("query", "first", "second", "p", "chance", "experts", "needed", "more")
     rows = [
         {"query": query, **{name: getattr(pair, name) for name in columns[1:]}}
-        for query, each in found.queries.items()
-        for pair in each.neighbours
+        for query, pairs in found.items()
+        for pair in pairs
     ]
     return Section("neighbours", "How many more experts", columns, rows)

@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["weighted_edit_distance"]
+__all__ = ["metrical_stress", "top_rows", "weighted_edit_distance"]
+
+Numbers = npt.NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -35,3 +37,93 @@ def weighted_edit_distance(
             row[j + 1] = best
             diagonal = above
     return float(row[candidate.size])
+
+
+@njit(cache=True, nogil=True)
+def top_rows(
+    onset_ticks: Numbers, pitch_midi: npt.NDArray[np.int16], is_grace: npt.NDArray[np.bool_], offsets: Numbers
+) -> tuple[Numbers, Numbers]:
+    """(rows, where each line starts among them): the first highest note at each onset, without grace notes."""
+    rows = np.empty(len(onset_ticks), np.int64)
+    starts = np.empty(len(offsets), np.int64)
+    starts[0] = 0
+    count = 0
+    for k in range(len(offsets) - 1):
+        for row in range(offsets[k], offsets[k + 1]):
+            if is_grace[row]:
+                continue
+            if count > starts[k] and onset_ticks[rows[count - 1]] == onset_ticks[row]:
+                if pitch_midi[row] > pitch_midi[rows[count - 1]]:
+                    rows[count - 1] = row
+            else:
+                rows[count] = row
+                count += 1
+        starts[k + 1] = count
+    return rows[:count].copy(), starts
+
+
+# Parts of a bar, the strongest last: a note at a multiple of 1/parts has this stress.
+_STRESS = ((6, 0.25), (4, 0.25), (3, 0.5), (2, 0.5), (1, 1.0))
+_WEAKEST = 0.125
+
+
+@njit(cache=True, nogil=True)
+def metrical_stress(
+    onset: Numbers, stop: Numbers, offsets: Numbers, barlines: Numbers, bar_offsets: Numbers, bar_without_lines: int
+) -> npt.NDArray[np.float64]:
+    """The stress of every note (represent/points.py), from 1/8 to 1. Onsets rise; `stop` is where each note ends."""
+    stress = np.full(len(onset), _WEAKEST)
+    most = 0
+    for k in range(len(offsets) - 1):
+        most = max(most, bar_offsets[k + 1] - bar_offsets[k])
+    lines, lengths = np.zeros(most + 1, np.int64), np.empty(most + 1, np.int64)
+    for k in range(len(offsets) - 1):
+        bars = _sort_lines(barlines[bar_offsets[k] : bar_offsets[k + 1]], lines)
+        for bar in range(bars - 1):
+            lengths[bar] = lines[bar + 1] - lines[bar]
+        lengths[bars - 1] = bar_without_lines
+        pick_up = 0
+        if bars > 1:
+            end = stop[offsets[k] : offsets[k + 1]].max() if offsets[k + 1] > offsets[k] else 0
+            usual = _most_frequent(lengths[1 : bars - 1]) if bars > 2 else max(lengths[0], end - lines[1])
+            pick_up = max(usual - lengths[0], 0)
+            lengths[0], lengths[bars - 1] = max(lengths[0], usual), usual
+        bar = 0
+        for i in range(offsets[k], offsets[k + 1]):
+            while bar + 1 < bars and lines[bar + 1] <= onset[i]:
+                bar += 1
+            into = onset[i] - lines[bar] + (pick_up if bar == 0 else 0)
+            for parts, value in _STRESS:
+                if into * parts % lengths[bar] == 0:
+                    stress[i] = value
+    return stress
+
+
+@njit(cache=True, nogil=True)
+def _sort_lines(barlines: Numbers, lines: Numbers) -> int:
+    """Where bars begin, each place once and in order, into `lines`, after the 0 that is there; gives their number."""
+    count = 1
+    for line in barlines:
+        place = count
+        while lines[place - 1] > line:
+            place -= 1
+        if lines[place - 1] != line:
+            lines[place + 1 : count + 1] = lines[place:count].copy()
+            lines[place] = line
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _most_frequent(lengths: Numbers) -> int:
+    """The most frequent length, the longest of several."""
+    best, most = lengths[0], 0
+    for length in lengths:
+        if most > 0 and length == best:
+            continue
+        times = 0
+        for other in lengths:
+            times += other == length
+        if times > most or (times == most and length > best):
+            best, most = length, times
+    return int(best)

@@ -2,13 +2,16 @@
 
 Row `offsets[k]` to `offsets[k + 1]` of `notes` is melody k; `bar_offsets` does the same for `barlines` (in ticks). A
 collection hands out its memory-mapped arrays in this form without copying; a list of melodies is laid end to end.
+
+What an algorithm makes of all melodies before it can compare any, such as an index of n-grams, it keeps here (`keep`):
+it is made once, and is gone with the melodies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +21,10 @@ from roslin.melody import NOTE_DTYPE, Melody, NoteTable
 __all__ = ["Candidates", "Packed", "SupportsPacked", "pack"]
 
 Numbers = npt.NDArray[np.int64]
+Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Packed:
     """Note tables end to end, and where each starts."""
 
@@ -28,6 +32,7 @@ class Packed:
     offsets: Numbers
     barlines: Numbers
     bar_offsets: Numbers
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -45,6 +50,16 @@ class Packed:
             *_taken(self.notes, self.offsets, numbers),
             *_taken(self.barlines, self.bar_offsets, numbers),
         )
+
+    def keep(self, name: Hashable, make: Callable[[Packed], Made]) -> Made:
+        """What `make` makes of these melodies: made when it is first asked for under this name.
+
+        Two threads that ask at the same moment both make it; one of the two, which are equal, stays.
+        """
+        if name not in self._kept:
+            self._kept[name] = make(self)
+        made: Made = self._kept[name]
+        return made
 
 
 def _between(values: npt.NDArray[Any], offsets: Numbers, start: int, stop: int) -> tuple[npt.NDArray[Any], Numbers]:

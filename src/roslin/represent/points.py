@@ -103,37 +103,20 @@ class _Table:
 
 
 _BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
-# Parts of a bar, the strongest first: a note at a multiple of 1/parts has this stress.
-_STRESS = ((1, 1.0), (2, 0.5), (3, 0.5), (4, 0.25), (6, 0.25))
-_WEAKEST = 0.125
 
 
 def _stress(table: _Table) -> Array:
     """Metrical stress of every note, 1/8 to 1."""
-    into = np.empty(len(table.onset_ticks), dtype=np.int64)
-    length = np.full(len(table.onset_ticks), _BAR_WITHOUT_LINES, dtype=np.int64)
-    bars, bar_offsets = table.packed.barlines, table.packed.bar_offsets
-    for k in range(len(table.offsets) - 1):
-        span = slice(table.offsets[k], table.offsets[k + 1])
-        onsets = table.onset_ticks[span]
-        lines = np.unique(np.concatenate([[0], bars[bar_offsets[k] : bar_offsets[k + 1]]]))
-        number = np.searchsorted(lines, onsets, side="right") - 1
-        into[span] = onsets - lines[number]
-        if len(lines) > 1:
-            lengths = np.diff(lines)
-            if len(lengths) == 1:  # one line: the bar before it or what follows, whichever is longer
-                usual = max(lengths[0], (onsets + table.duration_ticks[span]).max(initial=0) - lines[1])
-            else:
-                known, times = np.unique(lengths[1:], return_counts=True)
-                usual = known[times == times.max()].max()
-            lengths = np.append(lengths, usual)
-            into[span] += np.where(number == 0, max(usual - lengths[0], 0), 0)
-            lengths[0] = max(lengths[0], usual)
-            length[span] = lengths[number]
-    stress = np.full(len(into), _WEAKEST)
-    for parts, value in reversed(_STRESS):
-        stress[into * parts % length == 0] = value
-    return stress
+    from roslin.represent._kernels import metrical_stress  # Numba loads only when something is compared
+
+    return metrical_stress(
+        np.ascontiguousarray(table.onset_ticks),
+        table.onset_ticks + table.duration_ticks,
+        table.offsets,
+        table.packed.barlines,
+        table.packed.bar_offsets,
+        _BAR_WITHOUT_LINES,
+    )
 
 
 def _turns(table: _Table) -> Array:

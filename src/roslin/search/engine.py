@@ -19,6 +19,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers import EMD, TWV, Matcher, matcher
 from roslin.matchers.base import check_query
 from roslin.melody import Melody
+from roslin.represent.packed import Packed
 from roslin.search.index import open_index
 from roslin.search.run import Hit, Run
 from roslin.search.work import Progress, Work
@@ -33,6 +34,8 @@ Distances = npt.NDArray[np.float64]
 Found = tuple[Numbers, Distances]
 
 _COMPARED_AT_ONCE = 4096
+# The ids of so many melodies are fetched faster than the order of all ids is made.
+_TIES = 1000
 
 
 def search(
@@ -66,14 +69,27 @@ def search(
         )
         work.report(0.0, "getting ready (the first search after installation compiles for a while)")
         found, distances = SHORTCUTS.get(chosen.name, _compare_all)(wanted)
-    # Everything up to the distance of the last place: with ties, more than asked for, so that ids can decide.
-    near = distances <= wanted.radius
-    if near.sum() > wanted.k:
-        near &= distances <= np.partition(distances, wanted.k - 1)[wanted.k - 1]
+    near = _best(found, distances, collection, wanted.k, wanted.radius)
     ranked = sorted(zip(distances[near].tolist(), collection.ids(found[near]), strict=True))
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
     hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
     return Run(query.id or "query", repr(chosen), hits)
+
+
+def _best(found: Numbers, distances: Distances, collection: Store, k: int, radius: float) -> Numbers:
+    """The places of the k nearest within the radius, and perhaps some that tie with the last of them.
+
+    Where many tie, those whose ids come first are chosen here: fetching the ids of all would take longer than all else.
+    """
+    if len(found) <= k:
+        return np.flatnonzero(distances <= radius)
+    last = np.partition(distances, k - 1)[k - 1]
+    if last > radius:
+        return np.flatnonzero(distances <= radius)
+    nearer, tied = np.flatnonzero(distances < last), np.flatnonzero(distances == last)
+    if len(tied) > _TIES:
+        tied = tied[np.argsort(collection.id_ranks[found[tied]])[: k - len(nearer)]]
+    return np.concatenate([nearer, tied])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +117,10 @@ def _compare_all(wanted: _Wanted) -> Found:
     packed, numbers = wanted.collection.packed(), wanted.numbers
     if not len(numbers):
         return numbers, np.empty(0)
-    if not wanted.matcher.is_independent:
-        is_everything = np.array_equal(numbers, np.arange(len(packed)))
-        return numbers, wanted.matcher.distances(wanted.query, packed if is_everything else packed.take(numbers))
+    if wanted.matcher.is_indexed or not wanted.matcher.is_independent:
+        distances = _compare_at_once(wanted, packed)
+        wanted.work.report(1.0, "comparing")
+        return numbers, distances
     pieces = np.array_split(numbers, -(-len(numbers) // _COMPARED_AT_ONCE))
 
     def compare(piece: Numbers) -> Distances:
@@ -111,11 +128,20 @@ def _compare_all(wanted: _Wanted) -> Found:
         part = packed.part(int(piece[0]), int(piece[-1]) + 1) if is_run else packed.take(piece)
         return wanted.matcher.distances(wanted.query, part)
 
-    distances = []
+    found = []
     for done, piece in enumerate(wanted.work.map(compare, pieces), start=1):
-        distances.append(piece)
+        found.append(piece)
         wanted.work.report(done / len(pieces), "comparing")
-    return numbers, np.concatenate(distances)
+    return numbers, np.concatenate(found)
+
+
+def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
+    """The distances of a matcher that must see all candidates, or is faster when it does."""
+    is_everything = np.array_equal(wanted.numbers, np.arange(len(packed)))
+    if is_everything or wanted.matcher.is_independent:
+        # The collection's own table is the one that keeps the index from search to search.
+        return wanted.matcher.distances(wanted.query, packed)[wanted.numbers]
+    return wanted.matcher.distances(wanted.query, packed.take(wanted.numbers))
 
 
 def _nearest(wanted: _Wanted) -> Found:

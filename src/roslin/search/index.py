@@ -1,8 +1,8 @@
 """The index of a collection: what the lower bounds of `roslin.transport` read of every melody, in few bytes.
 
-For each melody: the set of its pitches as one word, its lowest pitch, its span, its grid (the greatest common divisor
-of its onsets), its total length and its number of notes; for each note: onset in ticks from the first note, length and
-pitch. Grace notes are left out, as everywhere in `roslin.transport`.
+For each melody: the set of its pitches as one word, its lowest pitch, its span and its grid (the greatest common
+divisor of its onsets); for each note: onset in ticks from the first note, length and pitch. Grace notes are left out,
+as everywhere in `roslin.transport`.
 
 It lies in the collection's folder as one file, mapped into memory: a line that names its version, then the arrays. Its
 name carries the token of the state that it was made from, so an index of an older state is never taken for a newer one;
@@ -27,7 +27,7 @@ from roslin.represent.packed import Packed
 
 __all__ = ["INDEX_VERSION", "Index", "open_index"]
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 Progress = Callable[[float, str], None]
 
 _MELODIES_AT_ONCE = 50_000
@@ -42,8 +42,6 @@ class Index:
 
     words: npt.NDArray[np.uint64]
     offsets: npt.NDArray[np.int64]
-    durations: npt.NDArray[np.float32]
-    counts: npt.NDArray[np.float32]
     grids: npt.NDArray[np.int32]
     times: npt.NDArray[np.int32]
     weights: npt.NDArray[np.float32]
@@ -64,8 +62,6 @@ class Index:
 _DTYPES = {
     "words": np.uint64,
     "offsets": np.int64,
-    "durations": np.float32,
-    "counts": np.float32,
     "grids": np.int32,
     "times": np.int32,
     "weights": np.float32,
@@ -130,8 +126,6 @@ def _entries(packed: Packed) -> Index:
     return Index(
         reduced(np.bitwise_or, bits, np.uint64),
         offsets,
-        reduced(np.add, notes["duration_ticks"] / TICKS_PER_QUARTER, np.float64).astype(np.float32),
-        lengths.astype(np.float32),
         np.minimum(reduced(np.gcd, ticks, np.int64), _HIGHEST_TICK).astype(np.int32),
         np.minimum(ticks, _HIGHEST_TICK).astype(np.int32),
         (notes["duration_ticks"] / TICKS_PER_QUARTER).astype(np.float32),

@@ -1,11 +1,11 @@
 """Exact search with the Earth Mover's Distance: the same list as comparing everything, without comparing everything.
 
-Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is not above the
-k-th best distance found so far are compared, in the order of their bounds. The first limit comes from a sample that is
-compared completely; then the collection is scanned in rounds, the first ones small, and each round lowers the limit for
-the next.
-Nothing is lost on the way: a melody is left out only when its bound is above a distance that k others are known to
-reach.
+Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is within a limit
+are compared, in the order of their bounds. The limit should be the distance of the k-th nearest, which nobody knows
+yet. So a small sample is compared completely, and the collection is scanned in rounds, each eight times as large as the
+one before. What was found in a share of the collection tells for the next round a limit that is probably large enough.
+In the end the k-th nearest is known, and rounds that had too small a limit are scanned again. Nothing is lost: in the
+end every melody that was left out had a bound above a distance that k others are known to reach.
 
 Work is cut into pieces that threads share. What is found does not depend on how many there are.
 """
@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from math import ceil, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.transport import rounded
+from roslin.matchers.base import rounded
 from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
 from roslin.search.index import Index
@@ -34,11 +35,11 @@ Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
 
 # Melodies scanned, and compared, in one piece of work.
-PIECE = 4096
+PIECE = 8192
 COMPARED_AT_ONCE = 16
-# So many are compared for the first limit. Then so many of each piece are scanned in the first, second, third round.
-FIRST_SAMPLE = 128
-ROUNDS = (16, 128, 1024)
+# So many are compared for the first limit. Then so many of each piece are scanned by the end of the first rounds.
+FIRST_SAMPLE = 32
+ROUNDS = (32, 256, 2048)
 # So many melodies say which grid is common.
 _GRIDS = 2048
 # Bounds and distances are computed in different orders; this is more than rounding can make of it.
@@ -77,19 +78,27 @@ def nearest(
         if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
             refining.compare(candidates, np.zeros(len(candidates)))
             return found.neighbours(refining.compared)
-    done = 0.0
+    scanned = []
+    done = len(refining.seen) / len(candidates)
     for pieces, share in _rounds(len(index)):
-        refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (done, done + share)))
-        done += share
+        limit = found.likely_limit(done)
+        refining.compare(*_scan(query, setting, index, allowed, pieces, limit, work, (done, share)))
+        scanned.append((pieces, limit))
+        done = share
+    for pieces, limit in scanned:
+        if limit < found.limit:
+            refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (1.0, 1.0)))
     return found.neighbours(refining.compared)
 
 
 def _rounds(count: int) -> Iterator[tuple[list[tuple[int, int]], float]]:
-    """Parts of all pieces in rounds, small at first, and the share of each round: every round lowers the limit."""
+    """Parts of all pieces in rounds, small at first, and the share of the whole that is done after each."""
+    done = 0
     for begin, end in pairwise((0, *ROUNDS, PIECE)):
         parts = [(at + begin, min(at + end, count)) for at in range(0, count, PIECE) if at + begin < count]
         if parts:
-            yield parts, sum(stop - start for start, stop in parts) / count
+            done += sum(stop - start for start, stop in parts)
+            yield parts, done / count
 
 
 def possible_within(
@@ -129,14 +138,7 @@ def _scan(
     grids = index.grids[:: len(index) // _GRIDS + 1].astype(np.int64)
     arguments = scan_arguments(query, setting, limit * (1 + _SLACK) + _SLACK, grids)
     is_length = setting.weight == "duration"
-    totals, weights = (
-        (index.durations, index.weights)
-        if is_length
-        else (
-            index.counts,
-            np.ones(len(index.times), np.float32),
-        )
-    )
+    weights = index.weights if is_length else np.ones(len(index.times), np.float32)
 
     def bounds_of(piece: tuple[int, int]) -> Distances:
         start, stop = piece
@@ -144,8 +146,8 @@ def _scan(
         scan: Callable[..., None] = scan_block
         scan(
             index.words[start:stop], index.lows[start:stop], index.spans[start:stop], index.grids[start:stop],
-            totals[start:stop], index.offsets[start : stop + 1], index.times, index.pitches, weights,
-            allowed[start:stop], *arguments, bounds,
+            index.offsets[start : stop + 1], index.times, index.pitches, weights, allowed[start:stop], *arguments,
+            bounds,
         )  # fmt: skip
         return bounds
 
@@ -172,6 +174,16 @@ class _Found:
         if len(self.distances) < self.k:
             return self.radius
         return min(self.radius, sorted(self.distances.values())[self.k - 1])
+
+    def likely_limit(self, share: float) -> float:
+        """A distance that k melodies probably reach, when so large a share of them has been seen.
+
+        Of the k nearest, about k * share have been seen: hardly ever more than two standard deviations beyond that.
+        """
+        if len(self.distances) < self.k or self.radius < np.inf:
+            return self.limit
+        seen = self.k * share + 2 * sqrt(self.k * share * (1 - share)) + 0.5
+        return sorted(self.distances.values())[min(ceil(seen), self.k) - 1]
 
     def add(self, numbers: Numbers, distances: Distances) -> None:
         limit = self.limit

@@ -13,9 +13,14 @@ import numpy.typing as npt
 
 from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, partial_transport
 
-__all__ = ["align_document", "align_documents", "aligned_cost", "nearest", "pair_bound", "rows_bound"]
+__all__ = ["align_document", "align_documents", "aligned_cost", "centre_shifts", "nearest", "pair_bound", "rows_bound"]
 
 Array = npt.NDArray[np.float64]
+
+# Shifts that differ less are the same shift, rounded differently.
+SAME = 1e-11
+# More than rounding can change in a centre.
+WITHIN = 1e-6
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -148,6 +153,36 @@ def pair_bound(
 
 
 @nb.njit(cache=True, nogil=True)
+def _centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bool) -> float:
+    """The centre of so much weight, taken from one end."""
+    left, total = amount, 0.0
+    for k in range(m):
+        j = m - 1 - k if is_from_end else k
+        taken = min(weights[j], left)
+        total += taken * values[j]
+        left -= taken
+        if left <= 0.0:
+            break
+    return total / amount
+
+
+@nb.njit(cache=True, nogil=True)
+def centre_shifts(
+    query: Array, query_w: Array, total_query: float, document: Array, document_w: Array, m: int, total: float,
+    budget: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Between which shifts the query may lie, along one axis on which both are sorted.
+
+    The matched part of the heavier melody has its centre between that of its first weight and that of its last; moving
+    the lighter melody costs at least its weight times the distance of the centres.
+    """
+    n, lighter = len(query), min(total, total_query)
+    first = _centre(document, document_w, m, lighter, False) - _centre(query, query_w, n, lighter, True)
+    last = _centre(document, document_w, m, lighter, True) - _centre(query, query_w, n, lighter, False)
+    return first - budget / lighter, last + budget / lighter
+
+
+@nb.njit(cache=True, nogil=True)
 def aligned_cost(
     query_x: Array,
     query_y: Array,
@@ -225,6 +260,9 @@ def align_document(
     lines, indices = np.empty((6, max(n, m))), np.empty((4, max(n, m)), np.int64)
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
     document_order = np.arange(m)
+    bounds, shifts_x, shifts_y = np.empty(n * m), np.empty(n * m), np.empty(n * m)
+    rising = np.argsort(query_y, kind="mergesort")
+    query_rising, query_rising_w = query_y[rising], query_w[rising]
     total_query = query_w.sum()
     if not total_query > 0.0:
         return best, best_x, best_y, best_tempo
@@ -242,28 +280,72 @@ def align_document(
         # value = (cost + charge) / base
         charge = (total_query - total_document) * missing if is_light and missing >= 0.0 else 0.0
         base = total_document if is_light and missing < 0.0 else total_query
+        allowed = min(best, limit) * base - charge
+        budget = allowed + SLACK * (1.0 + charge + abs(allowed))
+        if budget < 0.0:
+            continue
+        if ground != TABLE and budget == np.inf:
+            # Nothing is known yet: the first notes on each other are as good a limit as any.
+            budget = aligned_cost(
+                query_x, query_y, query_w, n, document_x, document_y, document_w, m,
+                document_x[0] - query_x[0], document_y[0] - query_y[0], np.inf, ground, table, is_light,
+                cost, flow, lines, indices,
+            )  # fmt: skip
+            budget += SLACK * (1.0 + charge + budget)
+        is_bounded = ground != TABLE
+        first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
+        if is_bounded:
+            by_pitch = np.argsort(document_y, kind="mergesort")
+            first_x, last_x = centre_shifts(
+                query_x, query_w, total_query, document_x, document_w, m, total_document, budget
+            )
+            first_y, last_y = centre_shifts(
+                query_rising, query_rising_w, total_query, document_y[by_pitch], document_w[by_pitch], m,
+                total_document, budget,
+            )  # fmt: skip
+        left = 0
         for j in range(m):
             for i in range(n):
-                shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
-                allowed = min(best, limit) * base - charge
-                if allowed < -SLACK * (1.0 + charge):
+                x, y = document_x[j] - query_x[i], document_y[j] - query_y[i]
+                if x < first_x - WITHIN or x > last_x + WITHIN or y < first_y - WITHIN or y > last_y + WITHIN:
                     continue
-                if ground != TABLE and allowed < np.inf:
-                    budget = allowed + SLACK * (1.0 + charge + abs(allowed))
+                bound = 0.0
+                if is_bounded:
                     bound = pair_bound(
                         query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
                         i, j, is_light, budget, ground,
                     )  # fmt: skip
                     if bound > budget:
                         continue
-                counts[0] += 1
-                value = aligned_cost(
-                    query_x, query_y, query_w, n, document_x, document_y, document_w, m,
-                    shift_x, shift_y, allowed, ground, table, is_light, cost, flow, lines, indices,
-                )  # fmt: skip
-                value = (value + charge) / base
-                if value < best and value <= limit:
-                    best, best_x, best_y, best_tempo = value, shift_x, shift_y, tempo
+                # A good alignment puts many notes on each other: all of them give the same shifts.
+                is_known = False
+                for k in range(left):
+                    is_known |= abs(shifts_x[k] - x) <= SAME and abs(shifts_y[k] - y) <= SAME
+                if not is_known:
+                    shifts_x[left], shifts_y[left], bounds[left] = x, y, bound
+                    left += 1
+        best_place = left
+        for _ in range(left):
+            # The most promising alignment first: the better the best so far, the sooner the others are given up.
+            place = 0
+            for k in range(1, left):
+                if bounds[k] < bounds[place]:
+                    place = k
+            allowed = min(best, limit) * base - charge
+            allowed += SLACK * (1.0 + charge + abs(allowed))
+            if bounds[place] > allowed:
+                break
+            bounds[place] = np.inf
+            shift_x, shift_y = shifts_x[place], shifts_y[place]
+            counts[0] += 1
+            value = aligned_cost(
+                query_x, query_y, query_w, n, document_x, document_y, document_w, m,
+                shift_x, shift_y, allowed, ground, table, is_light, cost, flow, lines, indices,
+            )  # fmt: skip
+            value = (value + charge) / base
+            is_equal = abs(value - best) <= SLACK and best_tempo == tempo
+            if value <= limit and (place < best_place if is_equal else value < best):
+                best, best_x, best_y, best_tempo, best_place = min(value, best), shift_x, shift_y, tempo, place
     return best, best_x, best_y, best_tempo
 
 

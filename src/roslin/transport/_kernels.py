@@ -119,7 +119,7 @@ def partial_transport(
     for j in range(m):
         v[j] = 0.0
         room[j] = capacity[j]
-    dual, crumb = 0.0, 0.0
+    dual, crumb, is_settled = 0.0, 0.0, True
     for i in range(n):
         best, least = 0, cost[i, 0]
         for j in range(1, m):
@@ -128,10 +128,21 @@ def partial_transport(
         u[i] = least
         left[i] = supply[i]
         seen[i] = best  # kept for a moment: where the row ships first
+        room[best] -= supply[i]
+        is_settled &= room[best] >= 0.0
         dual += supply[i] * least
         crumb += supply[i]
     if dual > abandon:
         return dual, False
+    for i in range(n):
+        for j in range(m):
+            flow[i, j] = 0.0
+    if is_settled:
+        for i in range(n):
+            flow[i, seen[i]] = supply[i]
+        return dual, True
+    for j in range(m):
+        room[j] = capacity[j]
     crumb *= _CRUMB
     # Lines of the search, padded by columns that are never reached.
     width = (m + _BLOCK - 1) // _BLOCK * _BLOCK
@@ -147,7 +158,6 @@ def partial_transport(
     for i in range(n):
         is_seen[i] = 0
         for j in range(m):
-            flow[i, j] = 0.0
             padded[i, j] = cost[i, j]
         for j in range(m, width):
             padded[i, j] = np.inf

@@ -2,22 +2,21 @@
 
 All stages bound from below the distance that `align_document` would find, so that nothing is lost.
 
-1. Only pitches (`_pitch_scan`). A document is one word, a bit for each semitone that occurs in it, counted from its
-   lowest. Shifting that word by a query pitch lines up bit t with transposition t, so one operation tests 64
+1. Which pitches occur (`_pitch_scan`). A document is one word, a bit for each semitone that occurs in it, counted from
+   its lowest. Shifting that word by a query pitch lines up bit t with transposition t, so one operation tests 64
    transpositions. Query weight that has no document pitch within 0, 1, 2 semitones costs at least 1, 2, 3 semitones.
-2. Pitch and time (`scan_block`). Time is cut into cells. A table of small numbers, a row for each pitch, a column for
-   each cell, says how far it is at least from there to the nearest note of the document: every note stamps its
-   surroundings on it. The table lies in one line, so that a transposition and a shift in time together are one shift
-   along that line; for each query note the whole line, multiplied with its weight, is added to a line of sums. The
-   least of the sums is the bound.
-3. The same with what notes can take, for documents that are left. A note cannot take more than its own weight; the
-   table says how far the nearest note is, how much it takes, and how far the second is.
-4. For the alignments that are left, `pair_bound`, which the comparison itself begins with.
+2. How much weight they have (`_transpositions`). The lighter melody is moved completely. What it has below some pitch,
+   more than the heavier has there, must cross that pitch; so must what it has above, more than the heavier has there.
+3. Where the centre is (`centre_shifts`). The matched part of the heavier melody has its centre between that of its
+   earliest weight and that of its latest; the centre of the lighter cannot be farther from it than the limit.
+4. The nearest notes (`_table`, `_sums`), for the alignments that are left. Time is cut into cells. A table of small
+   numbers, a row for each pitch, a column for each cell, says how far it is at least from there to the nearest note of
+   the heavier melody: every note stamps its surroundings on it. The bound is the sum over the notes of the lighter. The
+   table of a lighter query is stamped for each document; a heavier query has one table for all.
+5. For the alignments that are still left, `pair_bound`, which the comparison itself begins with.
 
-The compiler turns these loops into vector instructions; that is why they run over plain lines of unsigned numbers.
-
-A document lighter than the query leaves weight W - U of the query without a partner. Whatever that weight was counted
-for in a sum (at most `reach` each) is given back.
+Stages are functions that do one document, because a call costs as much as ten notes. The compiler turns their loops
+into vector instructions where they run over plain lines of numbers with unsigned indices.
 """
 
 from __future__ import annotations
@@ -26,33 +25,50 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._align_kernels import pair_bound
+from roslin.transport._align_kernels import centre_shifts, pair_bound
 
-__all__ = ["BLOCK", "FAR", "PITCH_LEVELS", "PITCH_STEPS", "STRIDES", "WEIGHTS", "scan_block"]
+__all__ = [
+    "EPSILON",
+    "FAR",
+    "MARGIN",
+    "PAD",
+    "PITCH_LEVELS",
+    "PITCH_STEPS",
+    "RIM",
+    "STRIDES",
+    "WHOLE",
+    "WIDEST",
+    "scan_block",
+]
 
 Array = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]
-Line = npt.NDArray[np.uint16]
 Words = npt.NDArray[np.uint64]
 
 BLOCK = 512
 PITCH_LEVELS = 3
 PITCH_STEPS = 63
-# Distances in the table: FAR is `reach` or more. Weights of a query add up to WEIGHTS at most: no sum overflows.
-FAR = 63
-WEIGHTS = 1023
+# Distances in the table: FAR is `reach` or more. Weights are in parts of the query's: WHOLE are all of it.
+FAR = 255
+WHOLE = 1 << 20
 # Lengths of a row of the table for which there is a stamp in one line; longer rows are stamped one by one.
-STRIDES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
-# The longest document that is tabled, in cells.
+STRIDES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
+# Lines are filled and stamped in multiples of this.
+PAD = 128
+# The longest document that is tabled, in cells; the widest spans of query and document together: transpositions must
+# fit into a word.
 LONGEST = 4096
-# The widest spans of query and document together: transpositions must fit into a word.
 WIDEST = 59
+# So many semitones below and above a document count as pitches that weight may cross.
+RIM = 8
+# A lighter document may have so many cells before and after the query in the query's table.
+MARGIN = 600
 # A place on the grid may come out a little below itself.
 EPSILON = 1e-6
-# Weights come as 32-bit numbers.
+# Weights come as 32-bit numbers: what that may change in a distance, and in a sum over pitches.
 ROUNDED = 1e-6
-# A stage that lets through this share of the first so many documents of a block is left out for the others.
-TRIES, USELESS = 64, 0.6
+ROUNDED_SUM = 2e-5
 
 _U0, _U1, _U2, _U3, _U4, _U5 = (np.uint64(k) for k in range(6))
 _B = np.uint64(BLOCK)
@@ -135,73 +151,154 @@ def _pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive
         alive[p] = (~alive[p] & work[_K0 + p]) >> _U2
 
 
-@nb.njit(cache=True, nogil=True)
-def _fill(line: Line, count: int, value: np.uint16) -> None:
-    for q in range(count):
-        line[np.uint64(q)] = value
+@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _transpositions(
+    words: np.uint64,
+    pitches: npt.NDArray[np.int8],
+    weights: Array,
+    start: int,
+    m: int,
+    low: int,
+    top: int,
+    total: float,
+    span: int,
+    query_below: Array,
+    query_above: Array,
+    sign: float,
+    most: float,
+    below: Array,
+    above: Array,
+) -> np.uint64:
+    """Those of the transpositions in `words` at which what must cross a pitch is not more than `most` semitones.
+
+    `query_below[y + WIDEST + RIM]` is the weight of the query at pitch y or below it, `query_above` the rest. `below`
+    and `above` are the same for the document, from RIM semitones below its lowest pitch to RIM above its highest.
+    """
+    rows = (top + 2 * RIM + 4) // 4 * 4
+    for p in range(rows):
+        below[np.uint64(p)] = 0.0
+    for j in range(m):
+        below[np.uint64(int(pitches[start + j]) - low + RIM)] += weights[np.uint64(j)]
+    under = 0.0
+    for p in range(rows):
+        under += below[np.uint64(p)]
+        below[np.uint64(p)] = under
+        above[np.uint64(p)] = total - under
+    left: np.uint64 = _U0
+    for t in range(-span, top + 1):
+        bit = np.uint64(t + span)
+        if (words >> bit) & _U1 == _U0:
+            continue
+        crossing, first = 0.0, np.uint64(WIDEST - t)
+        for row in range(rows):
+            at = np.uint64(row)
+            crossing += max(sign * (query_below[first + at] - below[at]), 0.0)
+            crossing += max(sign * (query_above[first + at] - above[at]), 0.0)
+        if crossing <= most:
+            left |= _U1 << bit
+    return left
 
 
 @nb.njit(cache=True, nogil=True)
-def _stamp(table: Line, start: int, stamp: Line, first: int, count: int) -> None:
-    """The smaller of both, from `start` of the table and `first` of the stamp on."""
-    to, of = np.uint64(start), np.uint64(first)
-    for q in range(count):
-        p = np.uint64(q)
-        old, new = table[to + p], stamp[of + p]
-        table[to + p] = new if new < old else old
-
-
-@nb.njit(cache=True, nogil=True)
-def _add_four(sums: Line, table: Line, count: int, offsets: Integers, weights: Line, first: int) -> None:
-    """Add the table four times, from four places and with four weights."""
-    a, b = np.uint64(offsets[first]), np.uint64(offsets[first + 1])
-    c, d = np.uint64(offsets[first + 2]), np.uint64(offsets[first + 3])
-    u, v, w, x = weights[first], weights[first + 1], weights[first + 2], weights[first + 3]
-    for q in range(count):
-        p = np.uint64(q)
-        sums[p] += u * table[a + p] + v * table[b + p] + w * table[c + p] + x * table[d + p]
-
-
-@nb.njit(cache=True, nogil=True)
-def _stamp_two(
-    first: Line, second: Line, room: Line, start: int, stamp: Line, of: int, count: int, weight: np.uint16
+def _table(
+    table: Bytes,
+    size: int,
+    rows: int,
+    stride: int,
+    columns: int,
+    pitches: npt.NDArray[np.int8],
+    start: int,
+    cells: Integers,
+    m: int,
+    lowest: int,
+    first_cell: int,
+    stamps: Bytes,
+    stamp: int,
+    is_row_by_row: bool,
+    stamp_rows: int,
+    stamp_cells: int,
 ) -> None:
-    """The two smallest so far, and the weight of the note that made the smaller."""
-    to, since = np.uint64(start), np.uint64(of)
-    for q in range(count):
-        p = np.uint64(q)
-        new, old, next_ = stamp[since + p], first[to + p], second[to + p]
-        is_nearer = new < old
-        larger = old if is_nearer else new
-        second[to + p] = larger if larger < next_ else next_
-        first[to + p] = new if is_nearer else old
-        room[to + p] = weight if is_nearer else room[to + p]
+    """Stamp every note of a document on an empty table.
+
+    Around the rows and columns that will be asked for is room for a stamp on every side; what a stamp writes beyond the
+    end of a row lies in the room before the next.
+    """
+    for q in range((size + PAD - 1) // PAD * PAD):
+        table[np.uint64(q)] = np.uint8(FAR)
+    wide = 2 * stamp_cells + 1
+    for j in range(m):
+        row = int(pitches[start + j]) - lowest
+        column = cells[j] - first_cell
+        if row <= -2 * stamp_rows - 1 or row >= rows or column < -stamp_cells or column >= columns + stamp_cells:
+            continue
+        first, last = max(-row, 0), min(2 * stamp_rows, rows - 1 - row)
+        step = 1 if is_row_by_row else last - first + 1
+        length = wide if is_row_by_row else ((last - first) * stride + wide + PAD - 1) // PAD * PAD
+        for r in range(first, last + 1, step):
+            to = np.uint64((row + r) * stride + column + wide)
+            of = np.uint64(stamp + r * (wide if is_row_by_row else stride))
+            for q in range(length):
+                p = np.uint64(q)
+                old, new = table[to + p], stamps[of + p]
+                table[to + p] = new if new < old else old
 
 
 @nb.njit(cache=True, nogil=True)
-def _ship(first: Line, second: Line, room: Line, size: int, weight: np.uint16, cost: Line) -> None:
-    """What weight costs from every place: to the nearest note as far as that takes it, the rest to the second."""
-    for q in range(size):
-        p = np.uint64(q)
-        taken = room[p] if room[p] < weight else weight
-        cost[p] = taken * first[p] + (weight - taken) * second[p]
+def _pairs(
+    words: np.uint64,
+    pitches: npt.NDArray[np.int8],
+    start: int,
+    cells: Integers,
+    m: int,
+    low: int,
+    lowest: int,
+    highest: int,
+    first_cell: int,
+    last_cell: int,
+    span: int,
+    query_pitch: Integers,
+    query_cells: Integers,
+    starts: Integers,
+    document_places: Integers,
+    query_places: Integers,
+    pairs: Integers,
+    places: Integers,
+) -> int:
+    """The alignments within these transpositions and shifts, as `j * n + r`; `places` is where they are in the table.
+
+    The query is in the order of pitch; `starts[p]` is its first note at pitch p or above.
+    """
+    count, n = 0, len(query_pitch)
+    for j in range(m):
+        over = int(pitches[start + j]) - low
+        begin, end = starts[min(max(over - highest, 0), span + 1)], starts[min(max(over - lowest + 1, 0), span + 1)]
+        for q in range(begin, end):
+            r, c = np.uint64(q), np.uint64(count)
+            shift = cells[j] - query_cells[r]
+            places[c] = document_places[j] - query_places[r]
+            pairs[c] = j * n + q
+            is_possible = (words >> np.uint64(over - query_pitch[r] + span)) & _U1
+            count += int((shift >= first_cell) & (shift <= last_cell)) * int(np.int64(is_possible))
+    return count
 
 
 @nb.njit(cache=True, nogil=True)
-def _add_one(sums: Line, cost: Line, count: int, offset: int) -> None:
-    start = np.uint64(offset)
-    for q in range(count):
-        p = np.uint64(q)
-        sums[p] += cost[start + p]
-
-
-@nb.njit(cache=True, nogil=True)
-def _least(sums: Line, count: int) -> np.uint16:
-    least = np.uint16(65535)
-    for q in range(count):
-        value = sums[np.uint64(q)]
-        least = value if value < least else least
-    return least
+def _sums(
+    table: Bytes, sign: int, notes: Integers, weights: Integers, n: int, most: int, pairs: Integers, places: Integers,
+    count: int,
+) -> int:  # fmt: skip
+    """Keep the alignments whose sum over the notes of the lighter melody is not more than `most`."""
+    left = 0
+    for c in range(count):
+        place, total = sign * places[np.uint64(c)], np.int64(0)
+        for q in range(n):
+            r = np.uint64(q)
+            total += weights[r] * np.int64(table[np.uint64(place + notes[r])])
+            if total > most:
+                break
+        pairs[np.uint64(left)] = pairs[np.uint64(c)]
+        left += int(total <= most)
+    return left
 
 
 @nb.njit(cache=True, nogil=True)
@@ -210,7 +307,6 @@ def scan_block(
     lows: npt.NDArray[np.int8],
     spans: npt.NDArray[np.uint8],
     grids: npt.NDArray[np.int32],
-    totals: npt.NDArray[np.float32],
     offsets: Integers,
     times: npt.NDArray[np.int32],
     pitches: npt.NDArray[np.int8],
@@ -223,36 +319,44 @@ def scan_block(
     pitch_unit: float,
     cell: float,
     ground: int,
-    query_pitch: Integers,
-    total_query: float,
     span: int,
     pitch_shifts: Words,
     pitch_steps: Integers,
+    query_below: Array,
+    query_above: Array,
     tempos: Array,
     scales_weights: bool,
     tempo_cells: Array,
     tempo_grids: Integers,
-    overhang: int,
+    by_pitch: Integers,
+    query_pitch: Integers,
     query_cells: Integers,
-    line_weights: Line,
-    stamps: Line,
+    starts: Integers,
+    heaviest: Integers,
+    query_wholes: Integers,
+    stamps: Bytes,
     stamp_starts: Integers,
     stamp_rows: int,
     stamp_cells: int,
     reach: float,
+    query_tables: Bytes,
+    query_table_stride: int,
+    query_table_size: int,
+    query_table_place: int,
     missing: float,
     limit: float,
     bounds: Array,
 ) -> None:
     """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled.
 
-    `query_pitch` counts from the query's lowest. `tempo_cells[k]`: cells in a tick at tempo k; `tempo_grids[k]`: ticks
-    in a cell, 0 if not whole. `query_pitch`, `query_cells` and `line_weights` are in the order of weight, filled up to
-    a multiple of four with weights of 0. `stamps`: for documents on the grid and off it, a stamp for each of STRIDES
-    and one for single rows, from `stamp_starts` on; it covers `stamp_rows` semitones and `stamp_cells` cells on either
-    side.
+    `by_pitch` are the numbers of the query's notes in the order of pitch; `query_pitch`, counted from its lowest, and
+    `query_cells` are in that order. `heaviest` says where in it the heaviest notes are, and `query_wholes` are their
+    weights in parts of WHOLE. `tempo_cells[k]`: cells in a tick at tempo k; `tempo_grids[k]`: ticks in a cell, 0 if not
+    whole. `stamps`: for documents on the grid and off it, a stamp for each of STRIDES and one for single rows, from
+    `stamp_starts` on; it covers `stamp_rows` semitones and `stamp_cells` cells on either side. `query_tables`: the same
+    two for a query that is heavier than the document, with its lowest pitch and first cell at `query_table_place`.
     """
-    count = len(bounds)
+    count, n = len(bounds), len(query_x)
     alive = np.empty(((count + BLOCK - 1) // BLOCK) * BLOCK, np.uint64)
     padded, work = np.zeros(BLOCK, np.uint64), np.empty((PITCH_LEVELS + 6) * BLOCK, np.uint64)
     for block in range(0, count, BLOCK):
@@ -261,143 +365,116 @@ def scan_block(
             padded[: len(inside)] = inside
             inside = padded
         _pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
-    n, longest, tried, passed = len(query_x), 1, 0, 0
+    longest = 1
     for d in range(count):
         longest = max(longest, offsets[d + 1] - offsets[d])
     document_x, document_y, document_w = np.empty(longest), np.empty(longest), np.empty(longest)
     document_order = np.arange(longest)
-    # Of each note: where its stamp begins in a row, its row, and what it can take.
-    spots, lines, takings = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.uint16)
-    table, sums = np.empty(1, np.uint16), np.empty(1, np.uint16)
-    second, room, cost = np.empty(1, np.uint16), np.empty(1, np.uint16), np.empty(1, np.uint16)
-    places = np.zeros(len(line_weights), np.int64)
-    widest_query = int(query_cells.max())
-    wide = 2 * stamp_cells + 1
-    scale = WEIGHTS * FAR / (total_query * reach)
+    cells, wholes = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    document_places = np.empty(longest, np.int64)
+    below, above = np.empty(WIDEST + 2 * RIM + 4), np.empty(WIDEST + 2 * RIM + 4)
+    pairs, places = np.empty(n * longest, np.int64), np.empty(n * longest, np.int64)
+    query_places, heaviest_places = np.empty(n, np.int64), np.empty(n, np.int64)
+    table = np.empty(1, np.uint8)
+    total_query, widest_query, wide = query_w.sum(), int(query_cells.max()), 2 * stamp_cells + 1
+    longest_cells = tempo_cells.max()
     for d in range(count):
         bounds[d] = np.inf
         start, end = offsets[d], offsets[d + 1]
         if not allowed[d] or start == end:
             continue
-        top = np.int64(spans[d])
-        if top + span > WIDEST or times[end - 1] * tempo_cells.max() > LONGEST:
+        m, low, top = end - start, int(lows[d]), int(spans[d])
+        if top + span > WIDEST or times[end - 1] * longest_cells > LONGEST:
             bounds[d] = 0.0
             continue
-        if missing < 0.0 and totals[d] < total_query * 1.000001 * (tempos.max() if scales_weights else 1.0):
-            alive[d] = (_U1 << np.uint64(top + span + 1)) - _U1  # the pitch scan does not know the higher limit
-        if alive[d] == _U0:
-            continue
-        low_bit, high_bit = 0, 63
-        while (alive[d] >> np.uint64(low_bit)) & _U1 == _U0:
-            low_bit += 1
-        while (alive[d] >> np.uint64(high_bit)) & _U1 == _U0:
-            high_bit -= 1
         for k in range(len(tempos)):
-            # (sum - given back) / base is the bound; the total is rounded, so a little less of it counts.
-            weight = totals[d] * (1.0 - 1e-6) / (tempos[k] if scales_weights else 1.0)
-            without = max(total_query - weight, 0.0)
-            base = weight if without > 0.0 and missing < 0.0 else total_query
-            given_back = without * max(reach - max(missing, 0.0), 0.0)
-            most_sum = np.int64(min((min(limit, bounds[d]) * base + given_back) * scale, 65535.0))
-            out = overhang if without <= 0.0 else widest_query
-            length = int(times[end - 1] * tempo_cells[k] + EPSILON)
-            shifts = length - widest_query + 2 * out + 1
-            if shifts <= 0:
-                continue
-            stride, form = length + 2 * out + 1, len(STRIDES)
-            for f in range(len(STRIDES)):
-                if STRIDES[f] >= stride:
-                    stride, form = STRIDES[f], f
-                    break
-            is_row_by_row = form == len(STRIDES)
-            is_on_grid = tempo_grids[k] > 0 and grids[d] % max(tempo_grids[k], 1) == 0
-            if not is_on_grid:
-                form += len(STRIDES) + 1
-            # The table: rows for the query at all transpositions left, and a stamp's height above and below.
-            rows = high_bit - low_bit + 1 + span + 2 * stamp_rows
-            size = rows * stride + 2 * wide
-            if len(table) < size:
-                table, sums = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
-                second, room = np.empty(2 * size, np.uint16), np.empty(2 * size, np.uint16)
-                cost = np.empty(2 * size, np.uint16)
-            length_sums = (high_bit - low_bit) * stride + shifts
-            for r in range(len(places)):
-                places[r] = (query_pitch[r] + stamp_rows) * stride + query_cells[r] + wide
-            for j in range(start, end):
-                spots[j - start] = int(times[j] * tempo_cells[k] + EPSILON) + out - stamp_cells + wide
-                lines[j - start] = np.int64(pitches[j]) - lows[d] - (low_bit - span)
-                takes = weights[j] / (tempos[k] if scales_weights else 1.0) * (1.0 + ROUNDED) * WEIGHTS / total_query
-                takings[j - start] = np.uint16(min(np.ceil(takes), WEIGHTS))
-            # Where most documents pass the next stage, it is left out.
-            if tried < TRIES or passed < USELESS * tried:
-                tried += 1
-                _fill(table, size, np.uint16(FAR))
-                for j in range(end - start):
-                    first, last = max(-lines[j], 0), min(2 * stamp_rows, rows - 1 - lines[j])
-                    place, of = (lines[j] + first) * stride + spots[j], stamp_starts[form]
-                    if is_row_by_row:
-                        for r in range(first, last + 1):
-                            _stamp(table, place + (r - first) * stride, stamps, of + r * wide, wide)
-                    elif first <= last:
-                        _stamp(table, place, stamps, of + first * stride, (last - first) * stride + wide)
-                _fill(sums, length_sums, np.uint16(0))
-                least = np.uint16(0)
-                for r in range(0, len(places), 4):
-                    _add_four(sums, table, length_sums, places, line_weights, r)
-                    if r >= 4 or r + 4 >= len(places):
-                        least = _least(sums, length_sums)
-                        if least > most_sum:
-                            break
-                if least > most_sum:
-                    continue
-                passed += 1
-            _fill(table, size, np.uint16(FAR))
-            _fill(second, size, np.uint16(FAR))
-            _fill(room, size, np.uint16(0))
-            for j in range(end - start):
-                first, last = max(-lines[j], 0), min(2 * stamp_rows, rows - 1 - lines[j])
-                place, of, takes = (lines[j] + first) * stride + spots[j], stamp_starts[form], takings[j]
-                if is_row_by_row:
-                    for r in range(first, last + 1):
-                        _stamp_two(
-                            table, second, room, place + (r - first) * stride, stamps, of + r * wide, wide, takes
-                        )
-                elif first <= last:
-                    length_stamp = (last - first) * stride + wide
-                    _stamp_two(table, second, room, place, stamps, of + first * stride, length_stamp, takings[j])
-            _fill(sums, length_sums, np.uint16(0))
-            for r in range(len(places)):
-                if line_weights[r] == 0:
-                    break
-                if r == 0 or line_weights[r] != line_weights[r - 1]:
-                    _ship(table, second, room, size, line_weights[r], cost)
-                _add_one(sums, cost, length_sums, places[r])
-            if _least(sums, length_sums) > most_sum:
-                continue
-            # The alignments that are left, one by one.
-            m, total = end - start, 0.0
+            total = 0.0
             for j in range(m):
-                document_x[j] = times[start + j] * tempo_cells[k] * cell
-                document_y[j] = pitches[start + j] * pitch_unit
                 document_w[j] = weights[start + j] / (tempos[k] if scales_weights else 1.0)
                 total += document_w[j]
             is_light = total < total_query
             charge = (total_query - total) * missing if is_light and missing >= 0.0 else 0.0
             base = total if is_light and missing < 0.0 else total_query
+            budget = min(limit, bounds[d]) * base - charge
+            budget += ROUNDED * (1.0 + charge + abs(budget))
+            if budget < 0.0 or not total > 0.0:
+                continue
+            left = alive[d]
+            if missing < 0.0 and total < total_query * (1.0 + ROUNDED):
+                left = (_U1 << np.uint64(top + span + 1)) - _U1  # the pitch scan does not know the lower base
+            if left == _U0:
+                continue
+            left = _transpositions(
+                left, pitches, document_w, start, m, low, top, total, span, query_below, query_above,
+                -1.0 if is_light else 1.0, budget / pitch_unit + ROUNDED_SUM * (total + total_query), below, above,
+            )  # fmt: skip
+            if left == _U0:
+                continue
+            lowest, highest = -span, 63 - span
+            while (left >> np.uint64(lowest + span)) & _U1 == _U0:
+                lowest += 1
+            while (left >> np.uint64(highest + span)) & _U1 == _U0:
+                highest -= 1
             for j in range(m):
+                document_x[j] = times[start + j] * tempo_cells[k] * cell
+                cells[j] = int(times[start + j] * tempo_cells[k] + EPSILON)
+            first, last = centre_shifts(query_x, query_w, total_query, document_x, document_w, m, total, budget)
+            first_cell = max(int(np.floor(first / cell)), -widest_query)
+            last_cell = min(int(np.ceil(last / cell)), int(cells[m - 1]))
+            if first_cell > last_cell:
+                continue
+            is_on_grid = tempo_grids[k] > 0 and grids[d] % max(tempo_grids[k], 1) == 0
+            columns = last_cell - first_cell + widest_query + 1
+            stride, form = columns + 2 * stamp_cells, len(STRIDES)
+            if is_light:
+                stride = query_table_stride
+            else:
+                for f in range(len(STRIDES)):
+                    if STRIDES[f] >= stride:
+                        stride, form = STRIDES[f], f
+                        break
+            for j in range(m):
+                document_places[j] = (int(pitches[start + j]) - low) * stride + cells[j]
+            for r in range(n):
+                query_places[r] = query_pitch[r] * stride + query_cells[r]
+            found = _pairs(
+                left, pitches, start, cells, m, low, lowest, highest, first_cell, last_cell, span,
+                query_pitch, query_cells, starts, document_places, query_places, pairs, places,
+            )  # fmt: skip
+            if found == 0:
+                continue
+            most = int(budget * WHOLE * FAR / (total_query * reach)) + 1
+            if is_light:
+                if last_cell < MARGIN and cells[m - 1] - first_cell < widest_query + MARGIN:
+                    origin = query_table_place + (0 if is_on_grid else query_table_size)
+                    for j in range(m):
+                        wholes[j] = int(document_w[j] * WHOLE / total_query)
+                        document_places[j] += origin
+                    found = _sums(query_tables, -1, document_places, wholes, m, most, pairs, places, found)
+            else:
+                rows = highest - lowest + 1 + span + 2 * stamp_rows
+                size = rows * stride + 2 * wide + 2 * PAD
+                if len(table) < size + PAD:
+                    table = np.empty(2 * size + PAD, np.uint8)
+                _table(
+                    table, size, rows, stride, columns, pitches, start, cells, m, low + lowest, first_cell, stamps,
+                    stamp_starts[form + (0 if is_on_grid else len(STRIDES) + 1)], form == len(STRIDES),
+                    stamp_rows, stamp_cells,
+                )  # fmt: skip
+                origin = (stamp_rows - lowest) * stride + stamp_cells + wide - first_cell
                 for r in range(n):
-                    i = order[r]
-                    bit = np.int64(pitches[start + j]) - lows[d] - query_pitch[r] + span
-                    if (alive[d] >> np.uint64(bit)) & _U1 == _U0:
-                        continue
-                    shift = int(np.floor((document_x[j] - query_x[i]) / cell + EPSILON)) + out
-                    if shift < 0 or shift >= shifts or sums[(bit - low_bit) * stride + shift] > most_sum:
-                        continue
-                    budget = min(limit, bounds[d]) * base - charge
-                    budget += ROUNDED * (1.0 + charge + abs(budget))
-                    found = pair_bound(
-                        query_x, query_y, query_w, order, document_x, document_y, document_w, document_order, m, i, j,
-                        is_light, budget, ground,
-                    )  # fmt: skip
-                    if found <= budget:
-                        bounds[d] = min(bounds[d], max(found + charge - ROUNDED * (1.0 + charge + found), 0.0) / base)
+                    heaviest_places[r] = query_places[heaviest[r]] + origin
+                found = _sums(table, 1, heaviest_places, query_wholes, n, most, pairs, places, found)
+            if found == 0:
+                continue
+            for j in range(m):
+                document_y[j] = pitches[start + j] * pitch_unit
+            for c in range(found):
+                budget = min(limit, bounds[d]) * base - charge
+                budget += ROUNDED * (1.0 + charge + abs(budget))
+                bound = pair_bound(
+                    query_x, query_y, query_w, order, document_x, document_y, document_w, document_order, m,
+                    by_pitch[pairs[c] % n], pairs[c] // n, is_light, budget, ground,
+                )  # fmt: skip
+                if bound <= budget:
+                    bounds[d] = min(bounds[d], max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)

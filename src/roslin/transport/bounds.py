@@ -8,7 +8,7 @@ cells      Time is cut into cells that divide the query's own grid (the greatest
            cell. A query without a usable grid loses another.
 stamps     How far it is at least from a cell of a pitch to a note in another, in steps rounded down; `reach` is the
            farthest that is told apart. Farther is better for bad matches, nearer for speed.
-overhang   How far the query may stick out before or after a document before that alone costs more than the limit.
+tables     The query's notes stamped on a table of their own, for documents that are lighter than the query.
 """
 
 from __future__ import annotations
@@ -20,14 +20,25 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.transport._scan_kernels import EPSILON, FAR, PITCH_LEVELS, PITCH_STEPS, STRIDES, WEIGHTS
+from roslin.transport._scan_kernels import (
+    EPSILON,
+    FAR,
+    MARGIN,
+    PAD,
+    PITCH_LEVELS,
+    PITCH_STEPS,
+    RIM,
+    STRIDES,
+    WHOLE,
+    WIDEST,
+)
 from roslin.transport.align import Query, Setting, ground_code, missing_cost
 
 __all__ = ["can_be_bounded", "scan_arguments"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Line = npt.NDArray[np.uint16]
+Bytes = npt.NDArray[np.uint8]
 
 # A cell is at most this long, in units of the query's frame, if the query then has at most so many.
 CELL = 0.6
@@ -53,23 +64,25 @@ def can_be_bounded(query: Query, setting: Setting) -> bool:
 
 def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers) -> tuple[Any, ...]:
     """What `scan_block` takes between the documents and the bounds; `grids` are those of some documents."""
-    semitone, missing = query.pitch_unit, missing_cost(setting)
-    budget = max(limit * float(query.weight.sum()), 1e-9)
+    semitone, missing, total = query.pitch_unit, missing_cost(setting), float(query.weight.sum())
     pitch = np.rint(query.y / semitone).astype(np.int64)
     pitch -= pitch.min()
     span = int(pitch.max())
     distinct = np.unique(pitch)
-    heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
     pitch_reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
+    heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
+    below = np.array([query.weight[pitch <= one].sum() for one in range(-WIDEST - RIM, 2 * WIDEST + RIM + 4)])
     cell, is_on_grid = _cell(query, grids)
-    reach = min(max(2.5 * limit, 1.5), 4.0)
-    stamp_rows, stamp_cells = ceil(reach / semitone) - 1, ceil(reach / cell)
-    stamps, starts = _stamps(cell, semitone, reach, stamp_rows, stamp_cells, is_on_grid, setting.ground)
-    fill = -len(query.x) % 4
     cells = np.floor(query.x / cell + EPSILON).astype(np.int64)
-    weights = np.floor(query.weight * WEIGHTS / query.weight.sum()).astype(np.uint16)
+    reach = min(max(2.5 * limit, 1.5), 4.0)
+    rounds = [_surroundings(cell, semitone, reach, (not is_on_grid) + loss, setting.ground) for loss in (0, 1)]
+    stamps, stamp_starts = _stamps(rounds)
+    stamp_rows, stamp_cells = (length // 2 for length in rounds[0].shape)
+    tables, place = _query_tables(rounds, pitch, cells)
     ticks = cell / query.time_unit * TICKS_PER_QUARTER * np.array(setting.tempos, dtype=np.float64)
     whole = np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64)
+    by_pitch = np.argsort(pitch, kind="stable")
+    heaviest = np.argsort(-query.weight[by_pitch], kind="stable")
     return (
         query.x,
         query.y,
@@ -78,23 +91,30 @@ def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers
         semitone,
         cell,
         ground_code(setting),
-        np.concatenate([pitch[query.order], np.zeros(fill, np.int64)]),
-        float(query.weight.sum()),
         span,
         (span - distinct).astype(np.uint64),
-        _steps(heavy, pitch_reach, budget),
+        _steps(heavy, pitch_reach, max(limit * total, 1e-9)),
+        below,
+        total - below,
         np.array(setting.tempos, dtype=np.float64),
         setting.scales_weights,
         1.0 / ticks,
         whole,
-        _overhang(query, cell, budget),
-        np.concatenate([cells[query.order], np.zeros(fill, np.int64)]),
-        np.concatenate([weights[query.order], np.zeros(fill, np.uint16)]),
+        by_pitch,
+        pitch[by_pitch],
+        cells[by_pitch],
+        np.searchsorted(pitch[by_pitch], np.arange(span + 2)),
+        heaviest,
+        np.floor(query.weight[by_pitch][heaviest] * WHOLE / total).astype(np.int64),
         stamps,
-        starts,
+        stamp_starts,
         stamp_rows,
         stamp_cells,
         reach,
+        tables.ravel(),
+        tables.shape[2],
+        tables[0].size,
+        place,
         missing,
         limit,
     )
@@ -128,45 +148,40 @@ def _steps(weight: Floats, reach: Floats, budget: float) -> Integers:
     return steps
 
 
-def _stamps(
-    cell: float, semitone: float, reach: float, rows: int, cells: int, is_on_grid: bool, ground: str
-) -> tuple[Line, Integers]:
-    """Stamps for documents on the grid and off it: one for each of STRIDES, one with its rows end to end."""
-    lines: list[Line] = []
-    starts = []
-    for document_on_grid in (True, False):
-        one = np.full((2 * rows + 1, 2 * cells + 1), FAR, dtype=np.uint16)
-        for row in range(-rows, rows + 1):
-            for ahead in range(-cells, cells + 1):
-                # `ahead`: cells by which the query note seems later. What rounding may have added is taken off.
-                if not is_on_grid:
-                    steps = max(ahead - 1, -ahead - 2, 0)
-                else:
-                    steps = abs(ahead) if document_on_grid else max(abs(ahead) - 1, 0)
-                time, pitch = steps * cell * (1 - 1e-6), abs(row) * semitone
-                apart = time + pitch if ground == "cityblock" else hypot(time, pitch)
-                one[row + rows, ahead + cells] = min(int(apart * FAR / reach), FAR)
+def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground: str) -> Bytes:
+    """How far it is at least to a note in the middle, in parts of `reach`, when rounding may take `loss` cells off."""
+    rows, cells = ceil(reach / semitone) - 1, ceil(reach / cell)
+    around = np.full((2 * rows + 1, 2 * cells + 1), FAR, dtype=np.uint8)
+    for row in range(-rows, rows + 1):
+        for ahead in range(-cells, cells + 1):
+            time, pitch = max(abs(ahead) - loss, 0) * cell * (1 - 1e-6), abs(row) * semitone
+            apart = time + pitch if ground == "cityblock" else hypot(time, pitch)
+            around[row + rows, ahead + cells] = min(int(apart * FAR / reach), FAR)
+    return around
+
+
+def _stamps(rounds: list[Bytes]) -> tuple[Bytes, Integers]:
+    """For documents on the grid and off it: one line for each of STRIDES, and one with its rows end to end."""
+    lines: list[Bytes] = []
+    for around in rounds:
+        rows, wide = around.shape
         for stride in STRIDES:
-            wide = np.full(2 * rows * stride + 2 * cells + 1, FAR, dtype=np.uint16)
-            for row, values in enumerate(one):
-                span = slice(row * stride, row * stride + 2 * cells + 1)
-                wide[span] = np.minimum(wide[span], values)
-            starts.append(sum(len(line) for line in lines))
-            lines.append(wide)
-        starts.append(sum(len(line) for line in lines))
-        lines.append(one.ravel())
-    return np.concatenate(lines), np.array(starts, dtype=np.int64)
+            line = np.full((rows - 1) * stride + wide + PAD, FAR, dtype=np.uint8)
+            for row, values in enumerate(around):
+                span = slice(row * stride, row * stride + wide)
+                line[span] = np.minimum(line[span], values)
+            lines.append(line)
+        lines.append(around.ravel())
+    return np.concatenate(lines), np.cumsum([0, *map(len, lines[:-1])])
 
 
-def _overhang(query: Query, cell: float, budget: float) -> int:
-    """By how many cells the query may stick out before or after a document that is not lighter."""
-    last = float(query.x[-1])
-    out = 0
-    while out * cell <= last:
-        beyond = (out - 1) * cell
-        before = float((query.weight * np.maximum(beyond - query.x, 0.0)).sum())
-        after = float((query.weight * np.maximum(beyond - (last - query.x), 0.0)).sum())
-        if min(before, after) > budget:
-            break
-        out += 1
-    return out + 1
+def _query_tables(rounds: list[Bytes], pitch: Integers, cells: Integers) -> tuple[Bytes, int]:
+    """The tables of a query that is heavier than a document, and where its lowest pitch and first cell are in them."""
+    rows, wide = rounds[0].shape
+    above, before = WIDEST + rows // 2, MARGIN + wide // 2
+    tables = np.full((2, pitch.max() + 2 * above + 1, cells.max() + 2 * before + 1), FAR, dtype=np.uint8)
+    for table, around in zip(tables, rounds, strict=True):
+        for row, column in zip(pitch.tolist(), cells.tolist(), strict=True):
+            part = table[row + WIDEST : row + WIDEST + rows, column + MARGIN : column + MARGIN + wide]
+            np.minimum(part, around, out=part)
+    return tables, above * tables.shape[2] + before

@@ -1,10 +1,16 @@
 """What people judged: for every query, groups of documents, the most similar group first.
 
-model, qrel     a truth, its files
-rankings        what experts said, its files
+model, qrel     a truth, its files; `compare` two of them
+rankings        what experts said, its files; `simulate` draws some
 arrangement     the order of candidates
 ranktests       p-values of all pairs; `correction` for many tests
 grouping        groups from ranks
+consistency     how well groups and tests agree
+null            how many groups noise would give
+agreement       how far the experts agree, and who does not
+power           how many more experts are needed
+plackett_luce   strengths, and groups, from rankings
+preferences     groups from votes by segments; `bradley_terry` from strengths
 """
 
 from __future__ import annotations

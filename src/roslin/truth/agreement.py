@@ -7,6 +7,7 @@ W is about the order of all candidates: those that an expert left out share the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,7 @@ from roslin.truth.rankings import Floats, QueryRankings, Rankings
 
 __all__ = ["Attention", "Expert", "attention", "experts", "kendall_w", "krippendorff_alpha"]
 
-_ABOVE_CHANCE = 1.645  # one-tailed, 5 %
-_MADS = 3.0  # how many scaled median deviations below the median make an outlier
+_FAR = 3.0  # how many deviations below the median expert make an outlier
 _MAD_TO_SIGMA = 1.4826
 
 
@@ -65,8 +65,9 @@ def krippendorff_alpha(rankings: QueryRankings) -> float:
 class Expert:
     """How one expert agrees with the others: the mean rank correlation with their mean order, over `queries` queries.
 
-    `z` says how far that is above chance, in standard deviations. An outlier is not above chance (5 %), or more than
-    three scaled median deviations below the median expert.
+    `z` says how far that is above chance, in standard deviations. An outlier is more than three deviations below the
+    median expert. A deviation is the scaled median deviation of all experts, and at least what chance alone does to
+    an agreement over as many candidates: with a handful of candidates nobody can be told to be one.
     """
 
     expert: str
@@ -91,13 +92,13 @@ def experts(rankings: Rankings) -> list[Expert]:
     means = {name: float(np.mean([r for r, _ in pairs])) if pairs else float("nan") for name, pairs in found.items()}
     known = np.array([value for value in means.values() if value == value])
     middle = float(np.median(known)) if len(known) else 0.0
-    low = middle - _MADS * _MAD_TO_SIGMA * float(np.median(np.abs(known - middle))) if len(known) else 0.0
+    usual = _MAD_TO_SIGMA * float(np.median(np.abs(known - middle))) if len(known) else 0.0
     result = []
     for name, pairs in found.items():
-        # Without agreement a rank correlation of n items varies by 1 / (n - 1).
-        z = sum(r * np.sqrt(n - 1) for r, n in pairs) / np.sqrt(len(pairs)) if pairs else float("nan")
-        outlier = bool(pairs) and (z < _ABOVE_CHANCE or means[name] < low)
-        result.append(Expert(name, len(pairs), means[name], float(z), outlier))
+        # Without agreement a rank correlation of n items has the variance 1 / (n - 1), with or without ties.
+        by_chance = math.sqrt(sum(1 / (n - 1) for _, n in pairs)) / len(pairs) if pairs else float("nan")
+        outlier = bool(means[name] < middle - _FAR * max(usual, by_chance))
+        result.append(Expert(name, len(pairs), means[name], means[name] / by_chance, outlier))
     return sorted(result, key=lambda expert: (expert.agreement != expert.agreement, expert.agreement))
 
 

@@ -4,7 +4,7 @@ The papers stop there. A tie of both is settled by the number of votes (more fir
 rankings give the same list. What an unranked candidate counts is a choice:
 
   drop   it does not count: samples differ in size (the papers)
-  last   it counts as the last place, the number of candidates of the query
+  last   it counts as the last place: the number of candidates of the query, or the largest rank where that is more
 
 The papers' choice has a hazard: a candidate that one expert ranked first and all others left out has median 1 and heads
 the list. `min_votes` leaves out candidates that fewer experts ranked.
@@ -29,7 +29,8 @@ def _drop(ranks: Floats) -> Floats:
 
 
 def _last(ranks: Floats) -> Floats:
-    return np.where(np.isnan(ranks), float(ranks.shape[-1]), ranks)
+    place = np.fmax.reduce(ranks, axis=(-2, -1), keepdims=True, initial=float(ranks.shape[-1]))
+    return np.where(np.isnan(ranks), place, ranks)
 
 
 UNRANKED: dict[str, Callable[[Floats], Floats]] = {"drop": _drop, "last": _last}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.errors import UnknownNameError
+from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.model import Groups, Truth
 
 __all__ = ["Likeness", "compare_truths"]
@@ -17,7 +17,7 @@ class Likeness:
     """One query: are the groups the same, and what do the two say of each pair of documents that both have?
 
     `agree`: the same (one first, the other first, or together). `looser`: only one of the truths tells them apart.
-    `reversed`: opposite orders. The three are shares of all pairs and sum to 1.
+    `reversed`: opposite orders. The three are shares of all pairs and sum to 1; NaN where there is no pair.
     """
 
     query: str
@@ -31,12 +31,14 @@ class Likeness:
 
 
 def compare_truths(truth: Truth, other: Truth) -> list[Likeness]:
-    """Compare query by query; a query that the other truth lacks is an error."""
+    """Compare query by query; a query that the other truth lacks is an error, and so is no document in common."""
     found = []
     for query, groups in truth.items():
         if query not in other:
             raise UnknownNameError("query of the other truth", query, other)
         found.append(_compare(query, groups, other[query]))
+    if found and not any(each.documents for each in found):
+        raise ArgumentError("the two truths have no document in common; are the ids the same?")
     return found
 
 
@@ -50,12 +52,10 @@ def _compare(query: str, groups: Groups, other: Groups) -> Likeness:
         else np.zeros(0)
         for numbers in (ours, theirs)
     )
-    pairs = max(len(first), 1)
-    turned = np.count_nonzero(first * second < 0) / pairs
-    agree = np.count_nonzero(first == second) / pairs if len(first) else 1.0
+    pairs = len(first) or float("nan")
+    agree, turned = (float(np.count_nonzero(flags) / pairs) for flags in (first == second, first * second < 0))
     identical = list(map(set, groups)) == list(map(set, other))
-    looser = 1 - agree - turned
-    return Likeness(query, len(shared), len(groups), len(other), identical, agree, max(looser, 0.0), turned)
+    return Likeness(query, len(shared), len(groups), len(other), identical, agree, 1 - agree - turned, turned)
 
 
 def _numbers(groups: Groups) -> dict[str, int]:

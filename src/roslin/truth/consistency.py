@@ -7,7 +7,8 @@ empty: 1), and the consistency is the mean over all pivots but the last. A list 
 
 With two tails everything before the pivot is correct (ADR-2). With one (ADR-1) a candidate before it whose ranks are
 significantly greater is not: the list has the two in the wrong order. Two candidates differ if either one-tailed test
-says so. Paper 004 divides in an example where union and the larger of both sets are the same; GOLDEN.md, section 3.3.
+says so. A correction for many tests applies to these tests as to those of the grouping. Paper 004 divides in an example
+where union and the larger of both sets are the same; GOLDEN.md, section 3.3.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.arrangement import counted_ranks
+from roslin.truth.correction import corrected_pairs
 from roslin.truth.grouping import Method
 from roslin.truth.model import Groups, Truth
 from roslin.truth.rankings import QueryRankings, as_rankings
@@ -95,9 +97,10 @@ def list_consistency(
     *,
     test: str = "asymptotic",
     unranked: str = "drop",
+    correction: str | None = None,
 ) -> Consistency:
     """How consistent each list of a truth is with the rankings that it was made from."""
-    method = Method(tails=tails, alpha=alpha, test=test, unranked=unranked)
+    method = Method(tails=tails, alpha=alpha, test=test, unranked=unranked, correction=correction)
     said = as_rankings(rows)
     lists = {}
     for query, groups in truth.items():
@@ -113,14 +116,16 @@ def _of_query(groups: Groups, said: QueryRankings, method: Method) -> ListConsis
     for id in documents:
         if id not in place:
             raise UnknownNameError(f"document of query {said.query!r}", id, said.documents)
-    less = pairwise_less(
-        counted_ranks(said.ranks, method.unranked)[:, [place[id] for id in documents]],
-        method.test,
-    )
-    below = less < method.alpha
-    if method.tails == 1:
-        return consistency_of_groups(groups, below | below.T, below)
-    return consistency_of_groups(groups, two_tailed(less) < method.alpha)
+    ranks = counted_ranks(said.ranks, method.unranked)[:, [place[id] for id in documents]]
+    less, votes = pairwise_less(ranks, method.test), np.count_nonzero(~np.isnan(ranks), axis=0)
+    if method.tails == 2:
+        differs = corrected_pairs(two_tailed(less), method.correction, votes) < method.alpha
+        return consistency_of_groups(groups, differs)
+    # Tests of "earlier before later", as the grouping does them, and of the opposite, are corrected apart.
+    forth = corrected_pairs(less, method.correction, votes)
+    back = corrected_pairs(less[::-1, ::-1], method.correction, votes[::-1])[::-1, ::-1]
+    below = np.where(np.tri(len(documents), dtype=bool), back, forth) < method.alpha
+    return consistency_of_groups(groups, below | below.T, below)
 
 
 def consistency_of_groups(groups: Groups, differs: Flags, below: Flags | None = None) -> ListConsistency:

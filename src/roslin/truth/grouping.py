@@ -13,7 +13,7 @@ One-tailed tests ask whether the earlier candidate has the smaller ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -28,7 +28,17 @@ from roslin.truth.model import Groups, Truth
 from roslin.truth.rankings import Floats, QueryRankings, as_rankings
 from roslin.truth.ranktests import TESTS, pairwise_less, two_tailed
 
-__all__ = ["RULES", "SCOPES", "SIX_FUNCTIONS", "Grouped", "Method", "group_rankings", "group_starts", "groups_of"]
+__all__ = [
+    "RULES",
+    "SCOPES",
+    "SIX_FUNCTIONS",
+    "Grouped",
+    "Method",
+    "group_rankings",
+    "group_starts",
+    "groups_of",
+    "truth_of_groups",
+]
 
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -80,9 +90,12 @@ class Method:
         """As in paper 004: All-2, Any-1, ..."""
         return f"{self.rule.capitalize()}-{self.tails}"
 
-    def pvalues(self, ranks: Floats) -> Floats:
-        """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order."""
-        less = pairwise_less(ranks, self.test)
+    def pvalues(self, ranks: Floats, *, quick: bool = False) -> Floats:
+        """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order.
+
+        `quick`: as in `pairwise_less`.
+        """
+        less = pairwise_less(ranks, self.test, quick=quick)
         votes = np.count_nonzero(~np.isnan(ranks), axis=-2)
         return corrected_pairs(two_tailed(less) if self.tails == 2 else less, self.correction, votes)
 
@@ -127,13 +140,17 @@ def group_rankings(
     (('a',), ('b', 'c'))
     """
     method = Method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
-    groups, nonrelevant, notes = {}, {}, []
-    for query, said in as_rankings(rows).items():
-        grouped = groups_of(said, method)
-        groups[query] = grouped.groups
-        nonrelevant[query] = grouped.arranged.left_out
-        notes += _notes(query, said, grouped)
-    return Truth(groups, nonrelevant=nonrelevant, name=method.name, notes=notes)
+    return truth_of_groups({query: groups_of(said, method) for query, said in as_rankings(rows).items()}, method)
+
+
+def truth_of_groups(grouped: Mapping[str, Grouped], method: Method) -> Truth:
+    """The groups of every query. What nobody ranked, or too few did, is judged not relevant."""
+    return Truth(
+        {query: each.groups for query, each in grouped.items()},
+        nonrelevant={query: each.arranged.left_out for query, each in grouped.items()},
+        name=method.name,
+        notes=[note for query, each in grouped.items() for note in _notes(query, each)],
+    )
 
 
 def groups_of(rankings: QueryRankings, method: Method) -> Grouped:
@@ -162,10 +179,11 @@ def group_starts(differs: Flags, method: Method) -> Flags:
     return begins
 
 
-def _notes(query: str, said: QueryRankings, grouped: Grouped) -> list[str]:
+def _notes(query: str, grouped: Grouped) -> list[str]:
     notes = []
-    if len(said.experts) == 1:
-        notes.append(f"query {query}: only one expert ({said.experts[0]}); no difference can be tested")
+    experts = grouped.arranged.experts
+    if len(experts) == 1:
+        notes.append(f"query {query}: only one expert ({experts[0]}); no difference can be tested")
     if not grouped.arranged.documents:
         notes.append(f"query {query}: nobody ranked any candidate often enough; its list is empty")
     medians, means, votes = grouped.arranged.medians, grouped.arranged.means, grouped.arranged.votes

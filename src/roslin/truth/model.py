@@ -7,10 +7,11 @@ found not relevant (measures such as bpref count only these), and a name. `notes
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.tables import number
 
 __all__ = ["Groups", "Truth", "check_groups"]
@@ -45,7 +46,7 @@ class Truth(Mapping[str, Groups]):
         for query, each in self._gains.items():
             if len(each) != len(self[query]):
                 raise ArgumentError(f"query {query!r}: {len(each)} gains for {len(self[query])} groups")
-            if list(each) != sorted(each, reverse=True) or any(not gain > 0 for gain in each):
+            if list(each) != sorted(each, reverse=True) or any(not 0 < gain < math.inf for gain in each):
                 raise ArgumentError(f"query {query!r}: gains must be above 0 and not rise; got {list(each)}")
         for query, ids in self._nonrelevant.items():
             both = set(ids).intersection(id for group in self[query] for id in group)
@@ -75,6 +76,20 @@ class Truth(Mapping[str, Groups]):
     def __repr__(self) -> str:
         documents = sum(len(group) for groups in self.values() for group in groups)
         return f"Truth({self.name!r}, {len(self)} queries, {documents} documents)"
+
+    def only(self, queries: Sequence[str]) -> Truth:
+        """Only these queries; one that is not there is an error that lists those that are."""
+        for query in queries:
+            if query not in self:
+                raise UnknownNameError("query", query, self)
+        kept = list(dict.fromkeys(queries))
+        return Truth(
+            {query: self[query] for query in kept},
+            gains={query: self._gains[query] for query in kept if query in self._gains},
+            nonrelevant={query: self._nonrelevant[query] for query in kept if query in self._nonrelevant},
+            name=self.name,
+            notes=self.notes,
+        )
 
     def gains(self, query: str) -> tuple[float, ...]:
         """What a document of each group is worth; by default the last group 1, the one before it 2, and so on."""
@@ -106,6 +121,8 @@ def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:
     of_query = f"query {query!r}: " if query else ""
     if isinstance(groups, (str, bytes)):
         raise ArgumentError(f"{of_query}the truth must be a list of groups of ids; got a text")
+    if not isinstance(groups, Iterable):
+        raise ArgumentError(f"{of_query}the truth must be a list of groups of ids; got {groups!r}")
     checked = []
     for group in groups:
         if isinstance(group, (str, bytes)) or not isinstance(group, Iterable):
@@ -116,7 +133,11 @@ def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:
         if not group:
             raise ArgumentError(f"{of_query}group {position} is empty; every group must hold at least one id")
         for id in group:
-            if id in seen:
+            try:
+                is_new = id not in seen
+            except TypeError:
+                raise ArgumentError(f"{of_query}an id must be a text or a number; got {id!r}") from None
+            if not is_new:
                 raise ArgumentError(f"{of_query}{id!r} is in the truth twice; an id must be in one group only")
             seen.add(id)
     return tuple(checked)

@@ -1,61 +1,91 @@
 """How many more experts does a query need before two neighbours of its list separate?
 
-From the ranks at hand the chance that a rank of the earlier candidate is below one of the later (ties half) is
-estimated, and Noether's formula (1987) says how many ranks of each a Mann-Whitney test needs to find such a difference:
-n = (z_alpha + z_power)^2 / (6 (chance - 1/2)^2). Two candidates with a chance of 1/2 never separate. The estimate is
-as uncertain as the ranks it comes from: read it as an order of magnitude.
+The experts at hand stand for all that could be asked: so many of them are drawn, with replacement, a few hundred times,
+and each time the test of the method is done. The smallest number of experts for which the test finds the difference in
+the order of the list often enough (the power) is looked for, to within a tenth. Experts who leave candidates out do so
+in the draws as well, so the answer counts experts, not ranks. It is as uncertain as the ranks at hand: read it as an
+order of magnitude. A correction for many tests is left out of account, and makes more experts needed.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.truth.grouping import Method, groups_of
-from roslin.truth.rankings import QueryRankings
-from roslin.truth.ranktests import u_statistics
+from roslin.truth.rankings import Floats, QueryRankings
+from roslin.truth.ranktests import pairwise_less, u_statistics
 
-__all__ = ["Neighbours", "more_experts"]
+__all__ = ["MOST_EXPERTS", "Neighbours", "more_experts"]
+
+MOST_EXPERTS = 300
+_DRAWS = 200
+_STEP = 1.1
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two candidates next to each other: the p-value now, the chance of a smaller rank, and the ranks of each needed.
+    """Two candidates next to each other: the p-value now, the chance of a smaller rank (ties half), and the experts.
 
-    `needed` and `more` are None where the ranks at hand show no difference in the order of the list.
+    `experts` were asked, `needed` is how many should be. Two that differ already need no more. `needed` and `more` are
+    None where not even MOST_EXPERTS like these would do, and where a single rank says nothing about others.
     """
 
     first: str
     second: str
     p: float
     chance: float
-    votes: int
+    experts: int
     needed: int | None
     more: int | None
 
 
-def more_experts(rankings: QueryRankings, method: Method | None = None, power: float = 0.8) -> list[Neighbours]:
-    """Every pair of neighbours of a list. `votes` is the smaller number of ranks that the two have."""
-    from scipy.special import ndtri
-
+def more_experts(
+    rankings: QueryRankings, method: Method | None = None, power: float = 0.8, seed: int = 2005
+) -> list[Neighbours]:
+    """Every pair of neighbours of a list."""
     if not 0 < power < 1:
         raise ArgumentError(f"power must lie between 0 and 1; got {power!r}")
-    method = method or Method()
+    if seed < 0:
+        raise ArgumentError(f"seed must be 0 or more; got {seed}")
+    method = replace(method or Method(), correction=None)
     grouped = groups_of(rankings, method)
     arranged = grouped.arranged
     above = u_statistics(arranged.ranks)
     counts = np.count_nonzero(~np.isnan(arranged.ranks), axis=0)
-    quantiles = float(ndtri(1 - method.alpha / method.tails) + ndtri(power))
+    asked = len(rankings.experts)
     result = []
     for k in range(len(arranged.documents) - 1):
-        votes = int(min(counts[k], counts[k + 1]))
-        chance = 1 - float(above[k, k + 1]) / float(counts[k] * counts[k + 1])
-        needed = math.ceil(max(quantiles, 0.0) ** 2 / (6 * (chance - 0.5) ** 2)) if chance > 0.5 else None
-        more = None if needed is None else max(0, needed - votes)
-        p = float(grouped.pvalues[k, k + 1])
         first, second = arranged.documents[k : k + 2]
-        result.append(Neighbours(first, second, p, chance, votes, needed, more))
+        p = float(grouped.pvalues[k, k + 1])
+        chance = 1 - float(above[k, k + 1]) / float(counts[k] * counts[k + 1])
+        needed: int | None = asked if p < method.alpha else None
+        if needed is None and min(counts[k : k + 2]) > 1:
+            needed = _needed(arranged.ranks[:, k : k + 2], method, power, seed)
+        more = None if needed is None else needed - asked
+        result.append(Neighbours(first, second, p, chance, asked, needed, more))
     return result
+
+
+def _needed(ranks: Floats, method: Method, power: float, seed: int) -> int | None:
+    """The smallest number of experts above those at hand with this power, to within a tenth."""
+    few, many = len(ranks) + 1, max(MOST_EXPERTS, 2 * len(ranks))
+    if _power(ranks, many, method, seed) < power:
+        return None
+    while many > math.ceil(few * _STEP):
+        middle = round(math.sqrt(few * many))
+        if _power(ranks, middle, method, seed) < power:
+            few = middle + 1
+        else:
+            many = middle
+    return many
+
+
+def _power(ranks: Floats, experts: int, method: Method, seed: int) -> float:
+    """How often so many experts, drawn from those at hand, tell the first candidate from the second."""
+    drawn = np.random.default_rng(seed).integers(len(ranks), size=(_DRAWS, experts))
+    less = pairwise_less(ranks[drawn], method.test, quick=True)[:, 0, 1]
+    return float(np.mean(np.minimum(1.0, method.tails * less) < method.alpha))

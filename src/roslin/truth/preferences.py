@@ -16,15 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.truth.model import Truth
+from roslin.truth.model import Groups, Truth
 from roslin.truth.tables import refuse, table_rows
 
-__all__ = ["ANSWERS", "QueryVotes", "Vote", "count_votes", "read_votes", "segment_votes"]
+__all__ = ["ANSWERS", "QueryVotes", "Vote", "count_votes", "read_votes", "segment_votes", "segments"]
 
 # What a vote may say: for the first, for the second, or for neither.
 ANSWERS = {"a": (1, 0, 0), "b": (0, 1, 0), "s": (0, 0, 1)}
@@ -54,6 +55,20 @@ class QueryVotes:
     same: npt.NDArray[np.int64]
     asked: npt.NDArray[np.int64]
 
+    @property
+    def compared(self) -> npt.NDArray[np.bool_]:
+        """Which pairs have votes."""
+        flags: npt.NDArray[np.bool_] = self.asked > 0
+        return flags
+
+    @property
+    def linked(self) -> list[list[str]]:
+        """The documents in parts: inside a part a chain of comparisons links any two."""
+        from scipy.sparse.csgraph import connected_components
+
+        count, part = connected_components(self.compared, directed=False)
+        return [[id for id, own in zip(self.documents, part, strict=True) if own == k] for k in range(count)]
+
 
 def read_votes(path: str | Path) -> list[Vote]:
     """Votes from a CSV with query, first, second, answer, and expert where known; or as Mechanical Turk exports them.
@@ -62,16 +77,27 @@ def read_votes(path: str | Path) -> list[Vote]:
     """
     path = Path(path)
     votes = []
+    given: dict[tuple[str, str, frozenset[str]], int] = {}
     columns = ("query", "first", "second", "answer")
     for cells, line in table_rows(path, columns, ("expert",), other_encoding="cp1252"):
         query, first, second, answer = (str(cells[name]).strip() for name in columns)
+        expert = str(cells.get("expert", "")).strip()
+        place: dict[str, Any] = {"file": str(path), "line": line}
+        for name, value in (("query", query), ("first", first), ("second", second)):
+            if not value:
+                raise refuse(f"no {name}", expected="a name", found="nothing", **place)
         if answer and answer not in ANSWERS:
-            raise refuse("bad answer", expected=f"one of {', '.join(ANSWERS)}", found=answer, file=str(path), line=line)
+            raise refuse("bad answer", expected=f"one of {', '.join(ANSWERS)}", found=answer, **place)
         if first == second:
-            reason = "a candidate is compared with itself"
-            raise refuse(reason, expected="two candidates", found=first, file=str(path), line=line)
+            raise refuse("a candidate is compared with itself", expected="two candidates", found=first, **place)
         if answer:
-            votes.append(Vote(query, str(cells.get("expert", "")), first, second, answer))
+            before = given.setdefault((query, expert, frozenset((first, second))), line) if expert else line
+            if before != line:
+                reason = (
+                    f"expert {expert} compares {first} and {second} again for query {query} (first in line {before})"
+                )
+                raise refuse(reason, expected="one answer", **place)
+            votes.append(Vote(query, expert, first, second, answer))
     if not votes:
         raise refuse("no votes", expected="at least one row with an answer", found="none", file=str(path))
     return votes
@@ -104,11 +130,28 @@ def segment_votes(votes: Iterable[Vote], margin: int = 2) -> Truth:
     """A truth by segmented comparison. `margin`: the lead in votes from which one candidate counts as more similar."""
     if margin < 1:
         raise ArgumentError(f"margin must be at least 1; got {margin}")
-    groups = {}
-    for query, counted in count_votes(votes).items():
-        found = _split(list(range(len(counted.documents))), counted, margin, frozenset())
-        groups[query] = [[counted.documents[k] for k in segment] for segment in found]
-    return Truth(groups, name="segments")
+    counted = count_votes(votes)
+    groups = {query: segments(each, margin) for query, each in counted.items()}
+    notes = [note for query, each in counted.items() for note in _notes(query, each, groups[query])]
+    return Truth(groups, name="segments", notes=notes)
+
+
+def segments(votes: QueryVotes, margin: int = 2) -> Groups:
+    """The segments of one query, the most similar first."""
+    found = _split(list(range(len(votes.documents))), votes, margin, frozenset())
+    return tuple(tuple(votes.documents[k] for k in segment) for segment in found)
+
+
+def _notes(query: str, votes: QueryVotes, groups: Groups) -> list[str]:
+    """A segment stays whole also where nobody was asked: that is no judgement, and worth saying."""
+    place = {id: k for k, id in enumerate(votes.documents)}
+    compared = votes.compared
+    notes = []
+    for group in groups:
+        alone = [id for id in group if not any(compared[place[id], place[other]] for other in group)]
+        if len(group) > 1 and alone:
+            notes.append(f"query {query}: {alone[0]} is in a group of {len(group)} with none of which it was compared")
+    return notes
 
 
 def _split(segment: list[int], votes: QueryVotes, margin: int, used: frozenset[int]) -> list[list[int]]:

@@ -11,9 +11,11 @@ say so.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +33,10 @@ from roslin.truth.tables import (
     whole_number,
 )
 
-__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "write_truth"]
+__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
 
 _JSON_FORMAT = "roslin-truth"
-_ITERATIONS = ({"0"}, {"Q0"})
+_NO_ITERATION = {"0", "Q0"}
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -52,18 +54,29 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
         raise ArgumentError(f"a truth must be a path, a mapping or a data frame; got {type(source).__name__}")
     path = Path(source)
     if format is None:
-        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(path.suffix, "qrel")
+        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(path.suffix.lower(), "qrel")
     if format not in FORMATS:
         raise UnknownNameError("format of a truth", format, sorted(FORMATS))
     return FORMATS[format](path)
 
 
 def _read_columns(path: Path) -> Truth:
-    """Grouped or TREC: the second column of TREC qrels is 0 (or Q0) on every line, that of a grouped qrel a query."""
+    """Grouped or TREC, told by the first two columns, which are a list and a query, or a query and an iteration.
+
+    The iteration is 0 (or Q0) on every line; some files have other numbers among them. Then the first column decides:
+    a grouped qrel holds one list, so that it is the same on every line. The notes say what was decided.
+    """
     rows = list(column_rows(path, ("list", "query", "document", "group")))
-    if {row.cells[1] for row in rows} in _ITERATIONS:
+    seconds = {row.cells[1] for row in rows}
+    if seconds <= _NO_ITERATION:
         return _from_trec(rows, path)
-    return _from_grouped(rows, path)
+    is_mixed = not seconds.isdisjoint(_NO_ITERATION) and all(map(str.isdecimal, seconds - _NO_ITERATION))
+    if not is_mixed:
+        return _from_grouped(rows, path)
+    if len({row.cells[0] for row in rows}) > 1:
+        return _from_trec(rows, path, [f"{path}: read as TREC qrels: the first column has queries, the second numbers"])
+    note = f"{path}: read as a grouped qrel with one list; for TREC qrels of one query write 0 into the second column"
+    return _from_grouped(rows, path, [note])
 
 
 def _read_grouped(path: Path) -> Truth:
@@ -97,7 +110,7 @@ FORMATS = {
 }
 
 
-def _from_grouped(rows: Sequence[Row], path: Path) -> Truth:
+def _from_grouped(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) -> Truth:
     name = rows[0].cells[0] if rows else path.stem
     judgements = []
     for row in rows:
@@ -111,15 +124,15 @@ def _from_grouped(rows: Sequence[Row], path: Path) -> Truth:
             )
         group = whole_number(row.cells[3], "group", file=row.file, line=row.line)
         judgements.append((row.cells[1], row.cells[2], group, row.line))
-    return _grouped(judgements, name, str(path))
+    return _grouped(judgements, name, str(path), notes)
 
 
-def _from_trec(rows: Sequence[Row], path: Path) -> Truth:
+def _from_trec(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) -> Truth:
     judgements = []
     for row in rows:
         gain = number(row.cells[3], "relevance", file=row.file, line=row.line)
         judgements.append((row.cells[0], row.cells[2], gain, row.line))
-    return _graded(judgements, path.stem, str(path))
+    return _graded(judgements, path.stem, str(path), notes)
 
 
 def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Truth:
@@ -133,10 +146,10 @@ def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str
     return _grouped(grouped, name, file) if grouped else _graded(graded, name, file)
 
 
-def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: str) -> Truth:
+def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: str, known: Sequence[str] = ()) -> Truth:
     """Group numbers give the order; a number that is left out is no empty group."""
     by_query: dict[str, dict[int, list[str]]] = {}
-    notes: list[str] = []
+    notes = list(known)
     for query, document, group, line in _once(judgements, file, notes):
         if group < 0:
             raise refuse("bad group", expected="0 or more", found=str(group), file=file, line=line)
@@ -146,9 +159,11 @@ def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: s
     return Truth(groups, nonrelevant=nonrelevant, name=name, notes=notes)
 
 
-def _graded(judgements: Iterable[tuple[str, str, float, int]], name: str, file: str) -> Truth:
+def _graded(
+    judgements: Iterable[tuple[str, str, float, int]], name: str, file: str, known: Sequence[str] = ()
+) -> Truth:
     relevance: dict[str, dict[str, float]] = {}
-    notes: list[str] = []
+    notes = list(known)
     for query, document, gain, _ in _once(judgements, file, notes):
         relevance.setdefault(query, {})[document] = gain
     return Truth.from_relevance(relevance, name=name, notes=notes)
@@ -189,10 +204,17 @@ def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
 
 
 def write_truth(truth: Truth, path: str | Path) -> None:
-    """Write a truth as JSON (`.json`: everything), or as a grouped qrel (any other name: no gains)."""
-    path = Path(path)
-    text = _to_json(truth) if path.suffix == ".json" else _to_grouped(truth)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains)."""
+    text = truth_writer(path)(truth)
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def truth_writer(path: str | Path) -> Callable[[Truth], str]:
+    """What makes the text of a file with this name; an ending that is not known is refused."""
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise ArgumentError(f"a truth is written to a file that ends with {', '.join(_WRITERS)}; got {Path(path).name}")
+    return _WRITERS[ending]
 
 
 def _to_json(truth: Truth) -> str:
@@ -207,10 +229,26 @@ def _to_json(truth: Truth) -> str:
 
 
 def _to_grouped(truth: Truth) -> str:
-    lines = []
+    words = ((truth.name, query, id, str(group)) for query, id, group in _rows(truth))
+    return "".join("\t".join(map(to_word, row)) + "\n" for row in words)
+
+
+def _to_csv(truth: Truth) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([("query", "document", "group"), *_rows(truth)])
+    return stream.getvalue()
+
+
+def _rows(truth: Truth) -> Iterator[tuple[str, str, int]]:
+    """(query, document, group), the judged and not relevant in group 0."""
     for query, groups in truth.items():
-        numbered = [*enumerate(groups, start=1), (0, truth.nonrelevant(query) or ())]
-        for number_of_group, group in numbered:
-            words = (to_word(truth.name), to_word(query))
-            lines += ["\t".join((*words, to_word(id), str(number_of_group))) + "\n" for id in group]
-    return "".join(lines)
+        for group, ids in [*enumerate(groups, start=1), (0, truth.nonrelevant(query) or ())]:
+            yield from ((query, id, group) for id in ids)
+
+
+_WRITERS: dict[str, Callable[[Truth], str]] = {
+    ".qrel": _to_grouped,
+    ".txt": _to_grouped,
+    ".json": _to_json,
+    ".csv": _to_csv,
+}

@@ -7,14 +7,16 @@ shape (experts, documents) with NaN where there is none. Read from
   JSON  a list of such rows as objects, or {query: {expert: {document: rank or null}}},
         or {query: {expert: [document, [tied, tied], ...]}}, the most similar first
 
-In files one whole rank given to two documents of a query is taken for a slip of the pen and refused, unless ties are
-asked for; a tie may always be written with the mean of its places (1, 2.5, 2.5, 4).
+A tie is written with the mean of its places (1, 2.5, 2.5, 4; 1, 3, 3, 3, 5), or with the first of them where the next
+rank leaves room for all (1, 2, 2, 4). In files any other whole rank given twice by one expert (1, 2, 2, 3) is taken for
+a slip of the pen and refused, unless ties are asked for. Ranks count as they are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.tables import frame_rows, number, read_json, refuse, table_rows
 
-__all__ = ["QueryRankings", "Rankings", "as_rankings", "read_rankings", "write_rankings"]
+__all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
 
 Floats = npt.NDArray[np.float64]
 _COLUMNS = ("query", "expert", "document", "rank")
@@ -102,7 +104,6 @@ class _Places:
     def __init__(self, file: str = "", unit: str = "row", *, ties: bool = True, queries: Sequence[str] | None = None):
         self.file, self.unit, self.ties, self.queries = file, unit, ties, queries
         self._given: dict[tuple[str, str, str], int] = {}
-        self._ranks: dict[tuple[str, str, float], tuple[str, int]] = {}
         self.found: dict[str, dict[str, dict[str, float]]] = {}
 
     def at(self, number: int) -> dict[str, Any]:
@@ -125,23 +126,40 @@ class _Places:
             raise refuse(reason, expected="one rank", **self.at(line))
         value = _rank(row[3], self.at(line))
         self.found.setdefault(query, {}).setdefault(expert, {})[document] = value
-        if not self.ties and value == int(value if value == value else -1):
-            self._refuse_twice(query, expert, document, value, line)
 
-    def _refuse_twice(self, query: str, expert: str, document: str, rank: float, line: int) -> None:
-        other, before = self._ranks.setdefault((query, expert, rank), (document, line))
-        if other != document:
-            reason = f"expert {expert} gives rank {rank:g} twice for query {query} ({other} in {self.unit} {before})"
-            raise refuse(reason, expected="another rank (or say that ties are meant)", found=document, **self.at(line))
+    def _refuse_slips(self, query: str, expert: str, ranks: Mapping[str, float]) -> None:
+        for first, second in _slips(ranks):
+            before, line = (self._given[query, expert, document] for document in (first, second))
+            reason = f"expert {expert} gives rank {ranks[first]:g} twice for query {query}"
+            room = "another rank, or room for a tie (1, 2, 2, 4 or 1, 2.5, 2.5, 4)"
+            raise refuse(f"{reason} ({first} in {self.unit} {before})", expected=room, found=second, **self.at(line))
 
     def rankings(self, name: str) -> Rankings:
         """All judgements as tables."""
         tables = []
         for query, experts in self.found.items():
+            if not self.ties:
+                for expert, each in experts.items():
+                    self._refuse_slips(query, expert, each)
             documents = tuple(dict.fromkeys(id for each in experts.values() for id in each))
             ranks = np.array([[each.get(id, np.nan) for id in documents] for each in experts.values()])
             tables.append(QueryRankings(query, tuple(experts), documents, ranks.reshape(len(experts), len(documents))))
         return Rankings(tables, name)
+
+
+def _slips(ranks: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """Two documents of one whole rank that is neither the mean of their places nor followed by room for both."""
+    by_rank: dict[float, list[str]] = {}
+    for document, rank in ranks.items():
+        if rank == rank:
+            by_rank.setdefault(rank, []).append(document)
+    ordered, before = sorted(by_rank), 0
+    for rank, following in zip_longest(ordered, ordered[1:], fillvalue=0.0):
+        tied = by_rank[rank]
+        is_mean, has_room = rank == before + (len(tied) + 1) / 2, following >= rank + len(tied)
+        if len(tied) > 1 and rank == int(rank) and not is_mean and not has_room:
+            yield tied[0], tied[1]
+        before += len(tied)
 
 
 def _named(value: Any, what: str, place: dict[str, Any]) -> str:
@@ -181,9 +199,9 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
 
 
 def read_rankings(path: str | Path, *, ties: bool = False, queries: Sequence[str] | None = None) -> Rankings:
-    """Rankings from a CSV or JSON file. `queries`: only these may occur. `ties`: one rank may be given twice."""
+    """Rankings from a CSV or JSON file. `queries`: only these may occur. `ties`: any rank may be given twice."""
     path = Path(path)
-    is_json = path.suffix == ".json"
+    is_json = path.suffix.lower() == ".json"
     places = _Places(str(path), "judgement" if is_json else "line", ties=ties, queries=queries)
     if is_json:
         _take_json(read_json(path), places)
@@ -233,12 +251,19 @@ def _said(said: Any, where: str, file: str) -> Iterator[tuple[str, Any]]:
         placed += len(tied)
 
 
+def check_rankings_path(path: str | Path) -> None:
+    """Refuse a name under which rankings would not be read as what was written."""
+    if Path(path).suffix.lower() != ".csv":
+        raise ArgumentError(f"rankings are written to a file that ends with .csv; got {Path(path).name}")
+
+
 def write_rankings(rankings: Rankings, path: str | Path) -> None:
     """Write rankings as CSV, a row for every expert and candidate; an empty rank is a candidate left out."""
     import csv
 
+    check_rankings_path(path)
     with Path(path).open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for query, expert, document, rank in rankings.rows():
-            writer.writerow([query, expert, document, "" if rank is None else f"{rank:g}"])
+            writer.writerow([query, expert, document, "" if rank is None else repr(rank).removesuffix(".0")])

@@ -2,9 +2,11 @@
 
   mallows         each expert's order is the true one with swaps: an order with k pairs reversed has a probability
                   proportional to noise^k. noise 0: everybody is right; 1: any order
-  plackett-luce   each expert picks the best of what is left, candidate k with a chance proportional to noise^k
+  plackett-luce   each expert picks the best of what is left, a candidate of level k with a chance proportional to
+                  noise^k
 
-The candidates of query q1 are q1 itself (where `include_query`) and q1-d01, q1-d02, ...: their true order.
+The candidates of query q1 are q1 itself (where `include_query`) and q1-d01, q1-d02, ...: their true order, each on a
+level of its own. Or a truth is given: then its groups are the levels, and inside a group nobody prefers anything.
 `dropout` is the share of candidates that an expert leaves out, from the end of their list. A share `carelessness` of
 the experts, the same ones in all queries, ranks at random.
 """
@@ -17,34 +19,37 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth.model import Truth
 from roslin.truth.rankings import QueryRankings, Rankings
 
 __all__ = ["MODELS", "simulate_rankings"]
 
-Orders = npt.NDArray[np.int64]  # (experts, candidates): candidates, the most similar first
+Integers = npt.NDArray[np.int64]
 _LEAST_NOISE = 1e-12
 
 
-def _mallows(chance: np.random.Generator, experts: int, candidates: int, noise: float) -> Orders:
+def _mallows(chance: np.random.Generator, experts: int, levels: Integers, noise: float) -> Integers:
     """Repeated insertion: candidate i goes j places before the end with a chance proportional to noise^j."""
     orders = []
+    tied = len(np.unique(levels)) < len(levels)
     for _ in range(experts):
         order: list[int] = []
-        for item in range(candidates):
-            weights = max(noise, _LEAST_NOISE) ** np.arange(item + 1)
-            back = int(chance.choice(item + 1, p=weights / weights.sum()))
-            order.insert(item - back, item)
+        for place, item in enumerate(np.argsort(levels + chance.random(len(levels)) if tied else levels)):
+            weights = max(noise, _LEAST_NOISE) ** np.arange(place + 1)
+            back = int(chance.choice(place + 1, p=weights / weights.sum()))
+            order.insert(place - back, int(item))
         orders.append(order)
-    return np.array(orders, dtype=np.int64).reshape(experts, candidates)
+    return np.array(orders, dtype=np.int64).reshape(experts, len(levels))
 
 
-def _plackett_luce(chance: np.random.Generator, experts: int, candidates: int, noise: float) -> Orders:
+def _plackett_luce(chance: np.random.Generator, experts: int, levels: Integers, noise: float) -> Integers:
     """The order of log strength plus Gumbel noise is a draw from the model."""
-    strength = np.arange(candidates) * np.log(max(noise, _LEAST_NOISE))
-    return np.argsort(-(strength + chance.gumbel(size=(experts, candidates))), axis=1)
+    strength = levels * np.log(max(noise, _LEAST_NOISE))
+    return np.argsort(-(strength + chance.gumbel(size=(experts, len(levels)))), axis=1)
 
 
-MODELS: dict[str, Callable[[np.random.Generator, int, int, float], Orders]] = {
+# A model: the level of each candidate, 0 for the best, to orders (experts, candidates), the most similar first.
+MODELS: dict[str, Callable[[np.random.Generator, int, Integers, float], Integers]] = {
     "mallows": _mallows,
     "plackett-luce": _plackett_luce,
 }
@@ -60,20 +65,23 @@ def simulate_rankings(
     dropout: float = 0.0,
     carelessness: float = 0.0,
     include_query: bool = True,
+    truth: Truth | None = None,
     seed: int = 2005,
 ) -> Rankings:
-    """Rankings of `queries` queries. `candidates` and `noise` are one number for all, or one for each query."""
+    """Rankings of `queries` queries. `candidates` and `noise` are one number for all, or one for each query.
+
+    `truth`: its queries and documents in place of `candidates`, `queries` and `include_query`.
+    """
     if model not in MODELS:
         raise UnknownNameError("model", model, MODELS)
-    sizes = [candidates] * (queries or 1) if isinstance(candidates, int) else list(candidates)
-    if queries not in (None, len(sizes)):
-        raise ArgumentError(f"{queries} queries, but numbers of candidates for {len(sizes)}")
-    noises = [float(noise)] * len(sizes) if isinstance(noise, (int, float)) else list(noise)
-    if len(noises) != len(sizes):
-        raise ArgumentError(f"{len(sizes)} queries, but {len(noises)} values of noise")
-    for name, value in (("candidates", min(sizes, default=0)), ("experts", experts)):
-        if value < 1:
-            raise ArgumentError(f"{name} must be at least 1; got {value}")
+    asked = _invented(candidates, queries, include_query) if truth is None else _known(truth)
+    noises = [float(noise)] * len(asked) if isinstance(noise, (int, float)) else list(noise)
+    if len(noises) != len(asked):
+        raise ArgumentError(f"{len(asked)} queries, but {len(noises)} values of noise")
+    if experts < 1:
+        raise ArgumentError(f"experts must be at least 1; got {experts}")
+    if seed < 0:
+        raise ArgumentError(f"seed must be 0 or more; got {seed}")
     shares = [("noise", each) for each in noises] + [("dropout", dropout), ("carelessness", carelessness)]
     for name, share in shares:
         if not 0 <= share <= 1:
@@ -82,15 +90,43 @@ def simulate_rankings(
     careless = chance.random(experts) < carelessness
     names = tuple(f"expert-{k:0{len(str(experts))}}" for k in range(1, experts + 1))
     tables = []
-    for number, (size, spread) in enumerate(zip(sizes, noises, strict=True), start=1):
-        query = f"q{number:0{len(str(len(sizes)))}}"
-        orders = MODELS[model](chance, experts, size, spread)
+    for (query, (documents, levels)), spread in zip(asked.items(), noises, strict=True):
+        size = len(documents)
+        orders = MODELS[model](chance, experts, levels, spread)
         orders[careless] = chance.permuted(orders[careless], axis=1)
         ranks = (np.argsort(orders, axis=1) + 1).astype(np.float64)
         ranked = np.maximum(size - chance.binomial(size, dropout, experts), 1)
         ranks[ranks > ranked[:, None]] = np.nan
+        tables.append(QueryRankings(query, names, documents, ranks))
+    return Rankings(tables, f"{model}-{seed}")
+
+
+# The documents of a query, and the level of each.
+_Asked = dict[str, tuple[tuple[str, ...], Integers]]
+
+
+def _invented(candidates: int | Sequence[int], queries: int | None, include_query: bool) -> _Asked:
+    sizes = [candidates] * (queries or 1) if isinstance(candidates, int) else list(candidates)
+    if queries not in (None, len(sizes)):
+        raise ArgumentError(f"{queries} queries, but numbers of candidates for {len(sizes)}")
+    if min(sizes, default=0) < 1:
+        raise ArgumentError(f"candidates must be at least 1; got {min(sizes, default=0)}")
+    asked: _Asked = {}
+    for number, size in enumerate(sizes, start=1):
+        query = f"q{number:0{len(str(len(sizes)))}}"
         documents = [f"{query}-d{k:0{len(str(size))}}" for k in range(1, size + 1)]
         if include_query:
             documents = [query, *documents[: size - 1]]
-        tables.append(QueryRankings(query, names, tuple(documents), ranks))
-    return Rankings(tables, f"{model}-{seed}")
+        asked[query] = tuple(documents), np.arange(size)
+    return asked
+
+
+def _known(truth: Truth) -> _Asked:
+    asked: _Asked = {}
+    for query, groups in truth.items():
+        if groups:
+            levels = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+            asked[query] = tuple(id for group in groups for id in group), levels
+    if not asked:
+        raise ArgumentError("the truth has no groups to draw rankings from")
+    return asked

@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +129,7 @@ def table_rows(
         return
     lines = _lines(path, other_encoding)
     delimiter = "\t" if lines and "\t" in lines[0] else ","
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         names = _columns(header, needed, optional, str(path))
@@ -189,11 +190,20 @@ def _read_parquet(path: Path) -> Any:
 def read_json(path: Path) -> Any:
     """A JSON value; a fault is reported with its line."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), object_pairs_hook=lambda pairs: _object(pairs, path))
     except json.JSONDecodeError as error:
         raise refuse("broken JSON", expected=error.msg, file=str(path), line=error.lineno) from None
     except RecursionError:
         raise refuse("broken JSON", expected="a value that is not so deep", file=str(path)) from None
+
+
+def _object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    """A JSON object; Python's own reader would keep the last of two values with one name, and lose the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise refuse("broken JSON", expected="each name once in an object", found=f"{twice} twice", file=str(path))
+    return found
 
 
 def whole_number(value: Any, what: str, *, file: str = "", line: int = 0) -> int:

@@ -1,0 +1,112 @@
+"""roslin campaign, roslin campaign make-queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from roslin.cli.output import Format, FormatOption, progress_bar, remark
+
+__all__ = ["app"]
+
+
+class _Group(TyperGroup):
+    """A group whose first command need not be named: `roslin campaign X` is `roslin campaign run X`."""
+
+    default = "run"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What does not begin with a command, and does not ask for help, is for the default."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Run many systems on the same queries, and compare them.\n\n"
+    "Example: roslin campaign mine.roslin --truth truth.qrel --matcher twv --matcher dp\n\n"
+    "The word run may be left out; its options: roslin campaign run --help.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("run")
+def run_command(
+    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    truths: Annotated[
+        list[Path], typer.Option("--truth", help="What is right; several to rank the systems under each of them.")
+    ],
+    matchers: Annotated[
+        list[str] | None, typer.Option("--matcher", help="A system; several times. All, if none is named.")
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", help="A file in any notation; its ids are the queries. Else: of the collection."),
+    ] = None,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or R@10; several times.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many documents a list has.")] = 100,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for runs and report; what it has is not done again.")
+    ] = Path("campaign"),
+    format: FormatOption = Format.table,
+) -> None:
+    """Ask every system every query, evaluate, and write a report. Stopped, it goes on where it was.
+
+    Example: roslin campaign run mine.roslin --truth truth.qrel --matcher twv --matcher "dp(place='inside')" -o campaign
+    """
+    from roslin.api import Collection
+    from roslin.cli.evaluate import print_sections
+    from roslin.evaluate.campaign import CAMPAIGN_MEASURES, run_campaign
+    from roslin.matchers.base import matchers as all_names
+    from roslin.report.campaign import all_remarks, write_report
+    from roslin.report.campaign_tables import main_tables
+
+    with Collection(collection) as opened:
+        with progress_bar("Campaign", total=1.0) as progress:
+            campaign = run_campaign(
+                opened,
+                truths,
+                matchers or all_names(),
+                output,
+                queries=queries,
+                k=k,
+                measures=measures or CAMPAIGN_MEASURES,
+                threads=threads,
+                progress=progress,
+            )
+        page = write_report(campaign, opened, output)
+    for said in all_remarks(campaign):
+        remark(said)
+    remark(f"runs written to {output / 'runs'}, report to {page}")
+    print_sections(main_tables(campaign), format)
+
+
+@app.command("make-queries")
+def make_queries_command(
+    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The queries (.jsonl); their truth (.qrel) is put beside them.")
+    ],
+    number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many melodies are drawn.")] = 6,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same queries.")] = 2007,
+) -> None:
+    """Make queries in the style of MIREX 2007: melodies as they are, and with one small change.
+
+    Example: roslin campaign make-queries mine.roslin -o queries.jsonl
+    """
+    from roslin.api import Collection
+    from roslin.evaluate.made_queries import make_queries, write_queries
+
+    with Collection(collection) as opened:
+        queries, truth = make_queries(opened, number, seed)
+    path = write_queries(queries, truth, output)
+    remark(f"{len(queries)} queries written to {output}, their truth to {path}")
+    remark(f"Next: roslin campaign {collection} --queries {output} --truth {path}")

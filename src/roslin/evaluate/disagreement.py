@@ -1,0 +1,54 @@
+"""Where systems disagree: documents that some rank high and others low or not at all.
+
+Ranks are compared by their logarithm: from 1 to 2 is as far as from 50 to 100. `spread` is the standard deviation of
+log2(rank) over the systems, so it is in doublings, and largest where half of the systems find what the others miss. A
+document that a list lacks counts as the rank after the longest list of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.evaluate.evaluation import Evaluation
+
+__all__ = ["Disagreement", "disagreements"]
+
+_FIRST = 10  # what stands lower in every list, and is not relevant, interests nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One document of one query: its rank in each list (None: not in it), and how far these lie apart.
+
+    `group` is that of the truth; None where the truth has the document in no group.
+    """
+
+    query: str
+    document: str
+    group: int | None
+    ranks: Mapping[str, int | None]
+    spread: float
+
+
+def disagreements(evaluation: Evaluation) -> list[Disagreement]:
+    """Every document that is relevant or among the first ten of a list, the largest spread first.
+
+    Of the same spread, documents of the truth come before others: there it is known who is right.
+    """
+    found = []
+    for query in evaluation.queries:
+        places = [
+            {id: rank for rank, id in reversed(list(enumerate(run.get(query, ()), start=1)))} for run in evaluation.runs
+        ]
+        groups = {id: number for number, group in enumerate(evaluation.truth[query], start=1) for id in group}
+        documents = {id for place in places for id, rank in place.items() if rank <= _FIRST} | groups.keys()
+        missing = 1 + max((len(place) for place in places), default=0)
+        for document in sorted(documents - {query} if query not in groups else documents):
+            ranks = [place.get(document) for place in places]
+            spread = float(np.std(np.log2([missing if rank is None else rank for rank in ranks])))
+            by_system = dict(zip(evaluation.systems, ranks, strict=True))
+            found.append(Disagreement(query, document, groups.get(document), by_system, spread))
+    return sorted(found, key=lambda each: (-round(each.spread, 9), each.group is None, each.query, each.document))

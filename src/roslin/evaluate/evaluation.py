@@ -1,0 +1,148 @@
+"""Whole runs against a truth: one value for every system, measure and query.
+
+A query of the truth that a run lacks scores what an empty list scores, and is reported. A query with an empty truth is
+NaN, is reported, and is left out of the mean. A query of the run that the truth does not know is reported and ignored.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.evaluate.base import EmptyTruthWarning, Measure, measure
+from roslin.evaluate.hits import Floats, Hits
+from roslin.evaluate.rankings import hits_of, judge
+from roslin.evaluate.runs import Results, read_run
+from roslin.truth.qrel import Truth, read_truth
+
+__all__ = ["DEFAULT_MEASURES", "Evaluation", "evaluate", "values_of"]
+
+# What the symbolic melodic similarity task of MIREX 2005 reported.
+DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Values of shape (systems, measures, queries), and what was odd about the input."""
+
+    truth: Truth
+    runs: tuple[Results, ...]
+    measures: tuple[Measure, ...]
+    queries: tuple[str, ...]
+    values: Floats
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Their names, in the order given."""
+        return tuple(run.name for run in self.runs)
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Queries without a relevant document: counted here, left out of every mean."""
+        return tuple(query for query in self.queries if not self.truth[query])
+
+    @property
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """Queries of the truth that a run lacks."""
+        lacking = {run.name: tuple(query for query in self.queries if query not in run) for run in self.runs}
+        return {name: queries for name, queries in lacking.items() if queries}
+
+    @property
+    def unknown(self) -> dict[str, tuple[str, ...]]:
+        """Queries of a run that the truth does not know."""
+        strange = {run.name: tuple(query for query in run if query not in self.truth) for run in self.runs}
+        return {name: queries for name, queries in strange.items() if queries}
+
+    @property
+    def counted(self) -> Floats:
+        """(systems, measures, n) The values that count: without queries whose truth is empty."""
+        keep = [bool(self.truth[query]) for query in self.queries]
+        return self.values[:, :, np.array(keep, dtype=bool)]
+
+    @property
+    def means(self) -> Floats:
+        """(systems, measures) The mean over queries; NaN where no query counts."""
+        counted = self.counted
+        if not counted.shape[2]:
+            return np.full(counted.shape[:2], np.nan)
+        return np.asarray(counted.mean(axis=2), dtype=np.float64)
+
+    def of(self, system: str, measure_name: str | Measure) -> dict[str, float]:
+        """{query: value} for one system and measure."""
+        names = [repr(each) for each in self.measures]
+        wanted = repr(measure(measure_name))
+        if system not in self.systems:
+            raise UnknownNameError("system", system, self.systems)
+        if wanted not in names:
+            raise UnknownNameError("measure of this evaluation", wanted, names)
+        row = self.values[self.systems.index(system), names.index(wanted)]
+        return dict(zip(self.queries, row.tolist(), strict=True))
+
+
+def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES) -> Evaluation:
+    """Evaluate one run or several: {name: run}, a list of paths or `Results`, or one run as `read_run` takes it.
+
+    >>> result = evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"])
+    >>> result.means.round(4).tolist()
+    [[0.7222, 0.5]]
+    """
+    known = read_truth(truth)
+    if not known:
+        raise ArgumentError("the truth has no queries")
+    systems = _systems(runs)
+    names = [run.name for run in systems]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(f"two runs are called {name!r}; every run needs a name of its own (that of its file)")
+    chosen = tuple(measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures))
+    if not chosen:
+        raise ArgumentError("evaluation needs at least one measure")
+    judged = judge(known)
+    values = np.stack([values_of(hits_of(judged, run), chosen) for run in systems])
+    result = Evaluation(known, tuple(systems), chosen, tuple(known), values)
+    if result.empty:
+        note = f"{len(result.empty)} of {len(known)} queries have no relevant document and are left out of the means"
+        warnings.warn(f"{note}: {', '.join(result.empty)}", EmptyTruthWarning, stacklevel=2)
+    return result
+
+
+def _systems(runs: Any) -> list[Results]:
+    """A mapping of names to runs, a list of runs, or one run."""
+    if isinstance(runs, Mapping) and not isinstance(runs, Results) and not _is_one_run(runs):
+        found = [read_run(run, name=name).named(name) for name, run in runs.items()]
+    elif isinstance(runs, (list, tuple)) and runs and all(map(_is_whole_run, runs)):
+        found = [read_run(run) for run in runs]
+    else:
+        found = [read_run(runs)]
+    if not found:
+        raise ArgumentError("evaluation needs at least one run")
+    return found
+
+
+def _is_one_run(runs: Mapping[Any, Any]) -> bool:
+    """{query: [id, ...]} or {query: {id: score}}, and not {name: run}."""
+    first = next(iter(runs.values()), None)
+    if isinstance(first, (list, tuple, np.ndarray)):
+        return not len(first) or isinstance(first[0], (str, Real))
+    if isinstance(first, Mapping) and not isinstance(first, Results):
+        return all(isinstance(value, Real) for value in first.values())
+    return False
+
+
+def _is_whole_run(item: Any) -> bool:
+    """A path, a mapping or a frame, and not a row of a run."""
+    return isinstance(item, (str, Path, Mapping)) or hasattr(item, "columns") or hasattr(item, "column_names")
+
+
+def values_of(hits: Hits, measures: Sequence[Measure]) -> Floats:
+    """(measures, Q) The values of several measures, without a warning from each of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyTruthWarning)  # said once for all measures, with the names of the queries
+        return np.stack([each.values(hits) for each in measures])

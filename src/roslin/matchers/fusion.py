@@ -1,0 +1,130 @@
+"""`fuse`: several matchers put together into one ranking.
+
+    fuse(us, alignment, twv)                              sums of scores
+    fuse(us, alignment, twv, method='rrf')                sums of 1 / (60 + rank)
+    fuse(us, alignment, twv, weights=(1.0, 2.0, 0.5))     some count for more
+
+Each member gives every candidate a distance; what no member can compare gets that member's largest. Distances of
+different matchers cannot be added as they are, so they are brought to one scale, best first:
+
+    scale = "zscore"   (mean - distance) / standard deviation, over all candidates
+    scale = "minmax"   (largest - distance) / (largest - least)
+
+and put together (E. A. Fox and J. A. Shaw, TREC-2, 1994; G. V. Cormack, C. L. A. Clarke and S. Buettcher, SIGIR 2009):
+
+    method = "sum"     CombSUM: the weighted sum of the scaled scores
+    method = "mnz"     CombMNZ: that sum (of scores from 0 up), times the number of members that rank the candidate
+                       among their first `depth`
+    method = "rrf"     reciprocal ranks: the weighted sum of 1 / (60 + rank); equal distances share the first of their
+                       ranks
+
+The distance of a candidate is how far its result is below the best one: it depends on which candidates there are. Our
+choices: `depth` 100, where the original takes whatever a system returned; the shared rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.base import Distances, Matcher, matcher, register
+from roslin.melody import Melody
+from roslin.represent.packed import Packed
+
+__all__ = ["Fusion", "fuse", "scaled"]
+
+_METHODS = ("sum", "mnz", "rrf")
+_SCALES = ("zscore", "minmax")
+_RRF = 60.0
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Fusion(Matcher):
+    """Several matchers as one."""
+
+    name = "fuse"
+    summary = "Puts the rankings of several other ways together."
+    reference = "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009"
+
+    members: tuple[Matcher, ...] = ()
+    method: str = "sum"
+    scale: str = "zscore"
+    weights: tuple[float, ...] = ()
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        if not self.members or not all(isinstance(member, Matcher) for member in self.members):
+            raise ArgumentError("fuse needs at least one matcher, as in fuse(dp, emd)")
+        for kind, name, known in (("method", self.method, _METHODS), ("scale", self.scale, _SCALES)):
+            if name not in known:
+                raise UnknownNameError(kind, str(name), sorted(known))
+        object.__setattr__(self, "weights", tuple(self.weights))
+        if self.weights and len(self.weights) != len(self.members):
+            raise ArgumentError(f"weights must be one for each of {len(self.members)} members; got {self.weights!r}")
+        if not all(isinstance(w, (int, float)) and np.isfinite(w) and w >= 0 for w in self.weights):
+            raise ArgumentError(f"weights must be numbers, at least 0; got {self.weights!r}")
+        if self.weights and not any(self.weights):
+            raise ArgumentError("one of the weights must be above 0")
+        if not isinstance(self.depth, int) or isinstance(self.depth, bool) or self.depth < 1:
+            raise ArgumentError(f"depth must be a whole number, at least 1; got {self.depth!r}")
+
+    @property
+    def is_independent(self) -> bool:
+        """Scales and ranks are those of all candidates together."""
+        return False
+
+    def __repr__(self) -> str:
+        names = [repr(member) for member in self.members]
+        defaults: dict[str, Any] = {"method": "sum", "scale": "zscore", "weights": (), "depth": 100}
+        names += [f"{name}={value!r}" for name in defaults if (value := getattr(self, name)) != defaults[name]]
+        return f"{self.name}({', '.join(names)})"
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        weights = self.weights or (1.0,) * len(self.members)
+        total, members = np.zeros(len(candidates)), np.zeros(len(candidates))
+        for member, weight in zip(self.members, weights, strict=True):
+            if not weight:
+                continue
+            distances = member.distances(query, candidates)
+            if self.method == "rrf":
+                total += weight / (_RRF + _ranks(distances))
+                continue
+            scores = scaled(distances, self.scale)
+            if self.method == "mnz":
+                scores = scores - scores.min(initial=0.0)
+                members += _ranks(distances) <= self.depth
+            total += weight * scores
+        total = total * members if self.method == "mnz" else total
+        best: Distances = total.max(initial=-np.inf) - total
+        return best
+
+
+def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:
+    """Several matchers as one.
+
+    >>> fuse("dp", "emd", weights=(2, 1))
+    fuse(dp, emd, weights=(2, 1))
+    """
+    return Fusion(tuple(matcher(member) for member in members), **parameters)
+
+
+def scaled(distances: Distances, scale: str = "zscore") -> Distances:
+    """Distances as scores on a scale that different matchers share; larger is better."""
+    finite = np.isfinite(distances)
+    if not finite.any():
+        return np.zeros(len(distances))
+    filled = np.where(finite, distances, distances[finite].max())
+    spread = filled.std() if scale == "zscore" else np.ptp(filled)
+    if not spread > 0:
+        return np.zeros(len(distances))
+    middle = float(filled.mean() if scale == "zscore" else filled.max())
+    return np.asarray((middle - filled) / spread, dtype=np.float64)
+
+
+def _ranks(distances: Distances) -> Distances:
+    """The rank of each, from 1; equal ones share the first."""
+    return 1.0 + np.searchsorted(np.sort(distances), distances, side="left").astype(np.float64)

@@ -1,0 +1,116 @@
+"""A campaign as tables: standings, pairs, ties, times, truths, disagreements."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from roslin.evaluate import Comparison, bootstrap_intervals
+from roslin.evaluate.campaign import Campaign
+from roslin.evaluate.disagreement import Disagreement
+from roslin.report.evaluation_tables import Section, groupings, tie_ranges
+
+__all__ = ["disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
+
+
+def standings(campaign: Campaign) -> Section:
+    """One row a system, the best in the first measure first: all means, the interval of the first, time and ties."""
+    evaluation = campaign.evaluation
+    first, *others = [repr(measure) for measure in evaluation.measures]
+    intervals = bootstrap_intervals(evaluation.counted[:, 0])
+    rows: list[dict[str, Any]] = []
+    for system, means, (low, high) in zip(campaign.systems, evaluation.means.tolist(), intervals, strict=True):
+        row = {"system": system.name, first: means[0], "low": float(low), "high": float(high)}
+        row |= dict(zip(others, means[1:], strict=True))
+        row["ms"] = 1000.0 * statistics.median(answer.seconds for answer in system.answers.values())
+        row["tied"] = sum(answer.tied for answer in system.answers.values())
+        rows.append(row)
+    sign = -1.0 if evaluation.measures[0].larger_is_better else 1.0
+    rows.sort(key=lambda row: (sign * row[first] if row[first] == row[first] else float("inf"), row["system"]))
+    note = (
+        f"low, high: 95 % confidence interval of {first} over {evaluation.counted.shape[2]} queries; "
+        "ms: median time of a query; tied: documents that share their distance with another of their list"
+    )
+    return Section("standings", "Standings", ("system", first, "low", "high", *others, "ms", "tied"), rows, note)
+
+
+def pairs(comparisons: Sequence[Comparison]) -> Section:
+    """Every pair of systems on the first measure, p corrected for their number."""
+    columns = ("system", "other", "difference", "low", "high", "p", "p_holm", "effect", "wins", "ties", "losses")
+    rows = [{name: getattr(each, name) for name in columns} for each in comparisons]
+    title = f"Every pair of systems, {comparisons[0].measure} (paired permutation test, corrected after Holm)"
+    return Section("pairs", title, columns, rows)
+
+
+def tie_table(campaign: Campaign) -> Section:
+    """What another order of tied distances could give, and how many ties there are."""
+    by_name = {system.name: system for system in campaign.systems}
+    able = any(measure.monotone for measure in campaign.evaluation.measures)
+    section = tie_ranges(campaign.evaluation) if able else Section("ties", "", ("system",), [])
+    rows = []
+    for row in section.rows:
+        answers = by_name[row["system"]].answers.values()
+        tied, cut = sum(answer.tied for answer in answers), sum(answer.is_cut_in_a_tie for answer in answers)
+        rows.append({**row, "tied": tied, "cut": cut})
+    note = (
+        "Ties are broken by id. worst, best: the mean if tied documents stood in another order; tied: documents that "
+        "share their distance with another of their list; cut: lists whose end falls into a tie, so that another order "
+        "could also bring in documents from beyond it."
+    )
+    said = f"{note} {section.note[:1].upper()}{section.note[1:]}." if section.note else note
+    return Section("ties", "Ties", (*section.columns, "tied", "cut"), rows, said)
+
+
+def times(campaign: Campaign) -> Section:
+    """Seconds of searching, for each system."""
+    rows = []
+    for system in campaign.systems:
+        seconds = [answer.seconds for answer in system.answers.values()]
+        rows.append(
+            {
+                "system": system.name,
+                "median": statistics.median(seconds),
+                "mean": statistics.fmean(seconds),
+                "slowest": max(seconds),
+                "all": sum(seconds),
+            }
+        )
+    rows.sort(key=lambda row: (row["median"], row["system"]))
+    note = (
+        f"Seconds a query, over {campaign.provenance['collection']['melodies']} melodies, measured when the lists were "
+        "made. They depend on the machine, on what else it did and on the number of threads."
+    )
+    return Section("times", "Time", ("system", "median", "mean", "slowest", "all"), rows, note)
+
+
+def disagreement_table(found: list[Disagreement], most: int = 50) -> Section:
+    """The documents on which the systems differ most: who ranks them highest, and who lowest."""
+    rows = []
+    for each in found[:most]:
+        in_order = sorted(each.ranks.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
+        (best, best_rank), (worst, worst_rank) = in_order[0], in_order[-1]
+        rows.append(
+            {
+                "query": each.query,
+                "document": each.document,
+                "group": each.group,
+                "best": best,
+                "best rank": best_rank,
+                "worst": worst,
+                "worst rank": worst_rank,
+                "spread": each.spread,
+            }
+        )
+    columns = ("query", "document", "group", "best", "best rank", "worst", "worst rank", "spread")
+    note = (
+        "group: that of the truth. – as a rank: not in the list. spread: standard deviation of log2(rank) over all "
+        "systems; 1 is a factor of 2 on either side of the middle."
+    )
+    return Section("disagreements", "Where systems disagree most", columns, rows, note)
+
+
+def main_tables(campaign: Campaign) -> list[Section]:
+    """Standings, and under several truths how these change."""
+    several = [groupings(campaign.evaluations)] if len(campaign.evaluations) > 1 else []
+    return [standings(campaign), *several]

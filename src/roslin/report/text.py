@@ -1,0 +1,33 @@
+"""Rows as lines of text, as a terminal and a text file show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["table_lines"]
+
+_WIDEST = 50
+
+
+def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    """A header and a line for each row, in columns; numbers are rounded, long texts cut unless nothing follows."""
+    cells = [[_cell(row.get(name), name, name == columns[-1]) for name in columns] for row in rows]
+    widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+    numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
+    for line in [list(columns), *cells]:
+        padded = (
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        )
+        yield "  ".join(padded).rstrip()
+
+
+def _cell(value: Any, name: str, is_last: bool) -> str:
+    """A value in a table: numbers rounded, long texts cut unless nothing follows them."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.1f}" if name == "percent" else f"{value:.4f}"
+    text = " ".join(str(value).split())
+    return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

@@ -1,0 +1,358 @@
+"""Whole runs, ties, and uncertainty."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure, tie_sensitivity
+from roslin.evaluate.runs import Results
+from roslin.evaluate.significance import (
+    Comparison,
+    benjamini_hochberg,
+    bootstrap_intervals,
+    compare,
+    effect_size,
+    holm,
+    minimum_detectable_difference,
+    permutation_test,
+)
+from roslin.truth import Truth
+
+TRUTH = {"q1": [["a", "b"], ["c"]], "q2": [["d"]]}
+GOOD = {"q1": ["a", "b", "c"], "q2": ["d"]}
+POOR = {"q1": ["x", "c"], "q9": ["d"]}
+
+
+def test_values_means_and_what_was_odd() -> None:
+    result = evaluate(TRUTH, {"good": GOOD, "poor": POOR}, ["ADR", "P@1"])
+    assert result.systems == ("good", "poor")
+    assert result.values.shape == (2, 2, 2)
+    # poor: nothing at rank 1, x and c at rank 2, then c counts: (0 + 0 + 1/3) / 3.
+    assert result.means.tolist() == pytest.approx(np.array([[1.0, 1.0], [1 / 18, 0.0]]))
+    assert result.of("poor", "ADR") == pytest.approx({"q1": 1 / 9, "q2": 0.0})
+    assert result.missing == {"poor": ("q2",)}
+    assert result.unknown == {"poor": ("q9",)}
+    assert result.empty == ()
+
+
+def test_an_empty_truth_is_counted_and_left_out() -> None:
+    with pytest.warns(EmptyTruthWarning, match="1 of 3 queries have no relevant document and are left out .*: q3"):
+        result = evaluate(Truth({**TRUTH, "q3": []}), {"good": GOOD}, "ADR")
+    assert result.empty == ("q3",)
+    assert math.isnan(result.of("good", "ADR")["q3"])
+    assert result.means.tolist() == [[1.0]]
+    with pytest.warns(EmptyTruthWarning):
+        assert math.isnan(evaluate(Truth({"q": []}), {"good": GOOD}, "ADR").means[0, 0])
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [GOOD, {"good": GOOD}, [Results(GOOD, name="good")], Results(GOOD), [("q1", "a", 3.0), ("q1", "b", 2.0)]],
+    ids=["rankings", "named", "list of results", "results", "rows"],
+)
+def test_runs_in_every_form(runs: Any) -> None:
+    assert evaluate(TRUTH, runs, "P@1").of(evaluate(TRUTH, runs, "P@1").systems[0], "P@1")["q1"] == 1.0
+
+
+def test_lists_of_runs(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.run").write_text("q1 Q0 a 1 1 x\n")
+    paths = [tmp_path / "one.run", str(tmp_path / "two.run")]
+    assert evaluate(TRUTH, paths, "P@1").systems == ("one", "two")
+    assert evaluate(TRUTH, {"mine": paths[0]}, "P@1").systems == ("mine",)
+    assert evaluate(TRUTH, [paths[0], Results(GOOD, name="good")], "P@1").systems == ("one", "good")
+
+
+def test_numbers_and_arrays_of_numpy() -> None:
+    scored = {"q1": {"a": np.float32(0.5), "x": np.float32(0.75)}, "q2": {"d": np.int64(3)}}
+    assert evaluate(TRUTH, scored, "RR").of("run", "RR") == {"q1": 0.5, "q2": 1.0}
+    listed = {"q1": np.array(["x", "a"]), "q2": np.array(["d"])}
+    assert evaluate(TRUTH, listed, "RR").of("run", "RR") == {"q1": 0.5, "q2": 1.0}
+    numbered = evaluate({"q": [[1, 2]]}, {"q": [3, 2, 1]}, "RR")
+    assert numbered.of("run", "RR") == {"q": 0.5}
+
+
+def test_one_scored_run() -> None:
+    assert evaluate(TRUTH, {"q1": {"a": 0.1, "x": 0.9}}, ["RR"]).of("run", "RR") == {"q1": 0.5, "q2": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: evaluate({}, GOOD), "the truth has no queries"),
+        (lambda: evaluate(TRUTH, GOOD, []), "at least one measure"),
+        (lambda: evaluate(TRUTH, {}), "at least one run"),
+        (lambda: evaluate(TRUTH, [Results(GOOD), Results(GOOD)]), "two runs are called 'run'"),
+        (lambda: evaluate(TRUTH, [GOOD, GOOD]), "two runs are called 'run'"),
+        (lambda: compare(evaluate(TRUTH, GOOD)), "at least two runs"),
+        (lambda: tie_sensitivity(evaluate(TRUTH, GOOD, "RBO")), "not known for RBO"),
+    ],
+)
+def test_bad_input(call: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+def test_names_are_listed() -> None:
+    result = evaluate(TRUTH, {"good": GOOD}, "ADR")
+    with pytest.raises(UnknownNameError, match="unknown system 'bad'; known: good"):
+        result.of("bad", "ADR")
+    with pytest.raises(UnknownNameError, match="unknown measure of this evaluation 'AP'; known: ADR"):
+        result.of("good", "AP")
+    with pytest.raises(UnknownNameError, match="unknown measure 'MAPP'; known: Accuracy, ADR"):
+        evaluate(TRUTH, GOOD, ["MAPP"])
+
+
+# -- ties -------------------------------------------------------------------------------------------------------------
+
+MONOTONE = [name for name, cls in MEASURES.items() if "size" not in cls.__dataclass_fields__ and cls().monotone]
+
+
+def all_orders(scores: dict[str, float]) -> list[list[str]]:
+    blocks = [[id for id in scores if scores[id] == s] for s in sorted(set(scores.values()), reverse=True)]
+    return [[id for block in order for id in block] for order in product(*(permutations(block) for block in blocks))]
+
+
+@pytest.mark.parametrize("name", [*MONOTONE, "P@3", "ADR@2", "nDCG@3", "AP@3", "nDCG(discount=jarvelin)", "ERR@2"])
+def test_best_and_worst_order_of_ties(name: str) -> None:
+    """By trying every order; this also shows that the measures called monotone are."""
+    chance = random.Random(4)
+    for _ in range(12):
+        ids = list("abcdefghij")
+        chance.shuffle(ids)
+        groups = [ids[:1], ids[1:3], ids[3:5]]
+        run = {id: float(chance.randint(0, 2)) for id in chance.sample(ids, 7)}
+        truth = Truth({"q": groups}, nonrelevant={"q": ids[5:7]})
+        evaluation = evaluate(truth, {"mine": {"q": run}}, name)
+        (found,) = tie_sensitivity(evaluation)
+        values = [measure(name)(groups, order, nonrelevant=ids[5:7]) for order in all_orders(run)]
+        ends = sorted((found.worst, found.best))
+        assert ends == pytest.approx([min(values), max(values)], abs=1e-12)
+        assert ends[0] - 1e-12 <= found.value <= ends[1] + 1e-12
+
+
+@pytest.mark.parametrize("name", ["ADR", "AP", "nDCG", "RR", "P@2", "bpref", "FP@2"])
+def test_ties_in_a_run_that_repeats_ids(name: str) -> None:
+    """Only the first place of a document counts, wherever its copies stand: by trying every order."""
+    chance = random.Random(11)
+    refused = 0
+    for _ in range(150):
+        rows = [("q", chance.choice("abcnx"), float(chance.randint(0, 2))) for _ in range(6)]
+        truth = Truth({"q": [["a"], ["b", "c"]]}, nonrelevant={"q": ["n"]})
+        evaluation = evaluate(truth, Results.from_rows(rows, name="mine"), name)
+        blocks = [[id for _, id, score in rows if score == each] for each in (2.0, 1.0, 0.0)]
+        orders = product(*(set(permutations(block)) for block in blocks))
+        values = [measure(name)(truth["q"], [*a, *b, *c], nonrelevant=["n"]) for a, b, c in orders]
+        if has_copies_among_others(blocks, "abc"):
+            refused += 1
+            with pytest.raises(ArgumentError, match="twice with the same score"):
+                tie_sensitivity(evaluation)
+            continue
+        (found,) = tie_sensitivity(evaluation)
+        assert sorted((found.worst, found.best)) == pytest.approx([min(values), max(values)], abs=1e-12)
+    assert 0 < refused < 75
+
+
+def has_copies_among_others(ties: list[list[str]], relevant: str) -> bool:
+    """Whether a tie has a relevant document twice, and another one: then no order is the worst for every measure."""
+    for place, tie in enumerate(ties):
+        new = [id for id in tie if id in relevant and not any(id in before for before in ties[:place])]
+        if 1 < len(set(new)) < len(new):
+            return True
+    return False
+
+
+def test_copies_in_one_tie_with_other_relevant_documents_are_refused() -> None:
+    run = Results.from_rows([("q", "a", 1.0), ("q", "a", 1.0), ("q", "b", 1.0)], name="mine")
+    message = "mine has 'a' twice with the same score for query 'q', tied with other relevant documents: the worst"
+    with pytest.raises(ArgumentError, match=message):
+        tie_sensitivity(evaluate({"q": [["a"], ["b"]]}, run, "ADR"))
+
+
+def test_ties_where_no_query_counts() -> None:
+    with pytest.warns(EmptyTruthWarning):
+        evaluation = evaluate(Truth({"q": []}), {"mine": {"q": ["a"]}}, "ADR")
+    (found,) = tie_sensitivity(evaluation)
+    assert math.isnan(found.best)
+    assert math.isnan(found.worst)
+
+
+def test_without_ties_nothing_changes() -> None:
+    (found,) = tie_sensitivity(evaluate(TRUTH, {"good": GOOD}, "ADR"))
+    assert (found.system, found.measure, found.worst, found.value, found.best) == ("good", "ADR", 1.0, 1.0, 1.0)
+
+
+# -- uncertainty ------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_are_those_of_scipy() -> None:
+    from scipy.stats import bootstrap
+
+    values = np.random.default_rng(1).beta(2, 5, 30)
+    theirs = bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(2))
+    ours = bootstrap_intervals(values, resamples=20_000)
+    expected = [theirs.confidence_interval.low, theirs.confidence_interval.high]
+    assert ours.tolist() == pytest.approx(expected, abs=0.003)
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
+    chance = np.random.default_rng(3)
+    samples = chance.beta(2, 3, (400, 25))
+    ends = bootstrap_intervals(samples, level=0.9, resamples=2_000)
+    covered = np.mean((ends[:, 0] <= 0.4) & (ends[:, 1] >= 0.4))
+    assert 0.84 <= covered <= 0.94
+
+
+def test_intervals_of_little() -> None:
+    assert np.isnan(bootstrap_intervals(np.array([0.3]))).all()
+    assert bootstrap_intervals(np.ones((2, 3, 4))).shape == (2, 3, 2)
+    assert np.isnan(bootstrap_intervals(np.ones((2, 3, 0)))).all()
+    with pytest.raises(ArgumentError, match="level must lie between 0 and 1; got 1"):
+        bootstrap_intervals(np.ones(3), level=1)
+    with pytest.raises(ArgumentError, match="a value is NaN"):
+        bootstrap_intervals(np.array([1.0, math.nan]))
+
+
+def test_exact_permutations() -> None:
+    """The example by hand: differences 3, 2, -1. Sums as large as 4 in absolute value: +-6, +-4."""
+    assert permutation_test(np.array([3.0, 2.0, 0.0]), np.array([0.0, 0.0, 1.0])) == 4 / 8
+    assert permutation_test(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 1.0
+
+
+def test_permutations_are_those_of_scipy() -> None:
+    from scipy.stats import permutation_test as theirs
+
+    chance = np.random.default_rng(8)
+    for count in (9, 16, 40):
+        one, other = chance.random(count), chance.random(count) + 0.15
+        expected = theirs(
+            (one, other),
+            lambda x, y, axis: np.mean(x - y, axis=axis),
+            permutation_type="samples",
+            n_resamples=30_000,
+            rng=np.random.default_rng(0),
+        ).pvalue
+        assert permutation_test(one, other) == pytest.approx(expected, abs=1e-12 if count == 9 else 0.01)
+
+
+def test_false_alarms_are_as_rare_as_promised() -> None:
+    chance = np.random.default_rng(12)
+    p = [permutation_test(chance.random(11), chance.random(11)) for _ in range(400)]
+    assert 0.02 <= np.mean(np.array(p) <= 0.05) <= 0.08
+
+
+def test_corrections() -> None:
+    from scipy.stats import false_discovery_control
+
+    chance = np.random.default_rng(5)
+    for _ in range(10):
+        p = (chance.random(7) ** 3).tolist()
+        assert benjamini_hochberg(p) == pytest.approx(false_discovery_control(p).tolist())
+        order = sorted(range(7), key=p.__getitem__)
+        running, expected = 0.0, [0.0] * 7
+        for place, k in enumerate(order):
+            running = max(running, min(1.0, (7 - place) * p[k]))
+            expected[k] = running
+        assert holm(p) == pytest.approx(expected)
+    assert holm([]) == benjamini_hochberg([]) == []
+
+
+def test_effect_sizes() -> None:
+    assert effect_size(np.array([1.0, 1.0]), np.array([1.0, 1.0])) == 0.0
+    assert effect_size(np.array([1.0, 1.0]), np.array([2.0, 2.0])) == -math.inf
+    assert math.isnan(effect_size(np.array([1.0]), np.array([2.0])))
+    with pytest.raises(ArgumentError, match="both systems need one value a query"):
+        effect_size(np.array([1.0]), np.array([1.0, 2.0]))
+    with pytest.raises(ArgumentError, match="a value is NaN"):
+        permutation_test(np.array([math.nan]), np.array([1.0]))
+
+
+def test_the_detectable_difference_is_detected_in_eight_of_ten() -> None:
+    """Simulated: differences with exactly this mean, a t test at 5 %."""
+    from scipy.stats import ttest_1samp
+
+    chance = np.random.default_rng(6)
+    sample = chance.normal(size=20)
+    sample = (sample - sample.mean()) / sample.std(ddof=1)
+    size = minimum_detectable_difference(sample, np.zeros(20))
+    trials = chance.normal(loc=size, size=(3_000, 20))
+    assert np.mean(ttest_1samp(trials, 0.0, axis=1).pvalue < 0.05) == pytest.approx(0.8, abs=0.03)
+    assert math.isnan(minimum_detectable_difference(np.array([1.0]), np.array([0.0])))
+
+
+def three_systems() -> Any:
+    chance = random.Random(9)
+    truth = {f"q{k}": [[f"r{k}"]] for k in range(11)}
+    good = {f"q{k}": [f"r{k}", "x"] for k in range(11)}
+    fair = {f"q{k}": chance.sample([f"r{k}", "x", "y", "z"], 4) for k in range(11)}
+    bad = {f"q{k}": ["x", "y"] for k in range(11)}
+    return evaluate(truth, {"good": good, "fair": fair, "bad": bad}, ["RR", "FN"])
+
+
+def test_comparisons() -> None:
+    found = compare(three_systems())
+    assert [(c.system, c.other) for c in found] == [("good", "fair"), ("good", "bad"), ("fair", "bad")]
+    for c in found:
+        assert c.wins + c.ties + c.losses == c.queries == 11
+        assert c.low <= c.difference <= c.high
+        assert c.p <= c.p_bh <= c.p_holm <= 1
+        assert c.detectable >= 0
+    assert (found[1].difference, found[1].p) == (1.0, 2 / 2**11)
+    assert (
+        found[1].sentence
+        == "good is ahead of bad by 1.000 in RR; with 11 queries this is unlikely to be chance, p = 0.0029."
+    )
+
+
+def test_nothing_to_compare_by() -> None:
+    with pytest.warns(EmptyTruthWarning):
+        (pair,) = compare(evaluate(Truth({"q": []}), {"A": {"q": ["a"]}, "B": {"q": []}}, "ADR"))
+    assert pair.sentence == "There is no query by which A and B could be compared."
+
+
+def test_sentences() -> None:
+    plain = Comparison("ADR", "A", "B", 11, 0.02, -0.01, 0.05, 0.31, 0.31, 0.31, 0.3, 5, 1, 5, 0.1)
+    assert plain.sentence == "A is ahead of B by 0.020 in ADR; with 11 queries this could be chance, p = 0.31."
+    (fewer, *_) = compare(three_systems(), "FN")
+    assert fewer.sentence == "good and fair have the same FN, over 11 queries."
+    silent = Comparison("FP", "A", "B", 11, 2.0, 1.0, 3.0, 0.31, 0.31, 0.31, 0.3, 5, 1, 5, 0.1)
+    assert silent.sentence == (
+        "A has 2.000 more FP than B (an empty list would do best); with 11 queries this could be chance, p = 0.31."
+    )
+    worst = compare(three_systems(), "FN")[1]
+    assert worst.difference == -1.0
+    assert worst.sentence.startswith("good is ahead of bad by 1.000 in FN; with 11 queries this is unlikely")
+
+
+# -- ir_measures ------------------------------------------------------------------------------------------------------
+
+
+def test_the_bridge_to_ir_measures() -> None:
+    import ir_measures
+
+    from roslin.evaluate import ir_bridge
+
+    qrels = {"q1": {"a": 2, "b": 2, "c": 1}, "q2": {"z": 0}, "q3": {"d": 1}}
+    run = {"q1": {"b": 3.0, "x": 2.0, "a": 1.0}}
+    assert "ADR" in ir_bridge.NAMES
+    assert "nDCG" not in ir_bridge.NAMES
+    parse = ir_measures.parse_measure
+    wanted = [parse("ADR"), parse("ADR@2"), parse("ADR(short='cut')"), parse("bpref_star"), ir_measures.P @ 1]
+    means = {str(m): value for m, value in ir_measures.calc_aggregate(wanted, qrels, run).items()}
+    # q2 has no relevant document and does not count; q3 is missing from the run and is 0.
+    first = {"q1": [["a", "b"], ["c"]]}
+    for name in ("ADR", "ADR@2", "ADR(short='cut')"):
+        assert means[name] == pytest.approx(evaluate(first, run, name).means[0, 0] / 2)
+    assert means["P@1"] == pytest.approx(1 / 3)
+    by_query = {m.query_id: m.value for m in ir_measures.iter_calc([parse("ADR")], qrels, run)}
+    assert by_query["q1"] == pytest.approx(13 / 18)
+    assert math.isnan(by_query["q2"])
+    assert by_query["q3"] == 0.0
