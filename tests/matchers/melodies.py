@@ -33,16 +33,24 @@ def a_fourth_higher(melody: Melody) -> Melody:
     return Melody(notes, barlines_ticks=melody.barlines_ticks)
 
 
+def twice_as_slow(melody: Melody) -> Melody:
+    """The same melody in longer notes, spelled as before."""
+    notes = melody.notes.copy()
+    notes["onset_ticks"] *= 2
+    notes["duration_ticks"] *= 2
+    return Melody(notes, barlines_ticks=2 * melody.barlines_ticks)
+
+
 def any_melody(random: np.random.Generator, notes: int) -> Melody:
     """Notes that may repeat, overlap, sound together or be ornaments, now and then with bar lines."""
     onsets = np.sort(random.integers(0, 3 * notes + 1, notes)) / 4
-    bars = np.arange(1, 3 * notes // 4 + 1) if random.random() < 0.5 else []
+    bars = list(range(1, 3 * notes // 4 + 1)) if random.random() < 0.5 else []
     return Melody.from_notes(
         onsets.tolist(),
         random.choice([0.25, 0.5, 1.0, 1.5], notes).tolist(),
         random.integers(58, 58 + int(random.integers(1, 9)), notes).tolist(),
         graces=(random.random(notes) < 0.1).tolist(),
-        barlines=list(bars),
+        barlines=bars,
     )
 
 

@@ -15,6 +15,7 @@ __all__ = ["BINS", "alignment_scores", "best_shifts", "inner_metric_weights", "l
 BINS = 1024
 _LANES = 64
 _NEVER = -1e6
+_SAME = 1e-9  # shares that differ by less are equal but for rounding
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -136,26 +137,30 @@ def _histogram(values: Numbers, lengths: Numbers, bins: Array, used: Numbers) ->
 def best_shifts(query: Numbers, query_lengths: Numbers, values: Numbers, lengths: Numbers, offsets: Numbers) -> Numbers:
     """By how much the query's histogram of values, weighted by lengths, must be moved to share most with each other.
 
-    Of equally good shifts the lowest: so the shift of what is moved itself moves along. Values go from 0 to BINS - 1.
+    Of equally good shifts the one nearest to the difference of the first notes, then the lowest. Values are below BINS.
     """
     query_bins, bins, shared = np.zeros(BINS), np.zeros(BINS), np.zeros(2 * BINS)
     asked, found = np.empty(BINS, np.int64), np.empty(BINS, np.int64)
     asked = asked[: _histogram(query, query_lengths, query_bins, asked)]
     shifts = np.zeros(len(offsets) - 1, np.int64)
     for k in range(len(offsets) - 1):
-        notes = slice(offsets[k], offsets[k + 1])
-        there = found[: _histogram(values[notes], lengths[notes], bins, found)]
+        start, end = offsets[k], offsets[k + 1]
+        there = found[: _histogram(values[start:end], lengths[start:end], bins, found)]
         # Only a shift that puts some value of the query on one of the other shares anything.
+        most = 0.0
         for value in asked:
             for other in there:
-                shared[other - value + BINS] += min(query_bins[value], bins[other])
-        best, most = 0, 0.0
+                place = other - value + BINS
+                shared[place] += min(query_bins[value], bins[other])
+                most = max(most, shared[place])
+        nearest = 4 * BINS
         for value in asked:
             for other in there:
-                amount, shift = shared[other - value + BINS], other - value
-                if amount > most or (amount == most and shift < best):
-                    best, most = shift, amount
-        shifts[k] = best
+                shift = other - value
+                away = abs(shift - (values[start] - query[0]))
+                is_better = away < nearest or (away == nearest and shift < shifts[k])
+                if is_better and shared[shift + BINS] > most - _SAME:
+                    shifts[k], nearest = shift, away
         for other in there:
             bins[other] = 0.0
             for value in asked:

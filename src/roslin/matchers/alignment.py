@@ -35,9 +35,9 @@ Input: one line (represent/line.py). The same under transposition that keeps the
 from D flat). The inner metric weight is the same in any tempo; `rhythm` is with tempo="histogram".
 
 How faithful: the similarity of notes, the gaps and the division are those of the program. Left out is its factor for
-the position in the phrase, as melodies here have no phrases. Our choices: of equally good transpositions the lowest;
-weights are divided by the largest of the melody; a candidate without notes is at the distance of one gap as long as
-the query.
+the position in the phrase, as melodies here have no phrases. Our choices: which of equally good
+transpositions is taken (`shifts`); weights are divided by the largest of the melody; a candidate without notes is at
+the distance of one gap as long as the query.
 """
 
 from __future__ import annotations

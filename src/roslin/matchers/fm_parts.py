@@ -48,7 +48,7 @@ from roslin.represent.packed import Packed
 
 __all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
 
-_LONGEST_GRAM = 7  # intervals whose code fits into 64 bits
+_LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
 # melsim's order of the first numbers; the published ratings have 6.35 in major and 6.33 in minor.
 _MAJOR = (6.33, 2.23, 3.48, 2.33, 4.38, 4.09, 2.52, 5.19, 2.39, 3.66, 2.29, 2.88)
 _MINOR = (6.35, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17)

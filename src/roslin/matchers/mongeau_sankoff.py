@@ -16,8 +16,8 @@ By hand: a half note C against two quarters C C is a fragmentation that costs no
 0.2 * 1 = 0.2, with lengths in quarters. The distance is the cheapest way from one melody to the other, divided by
 what it costs to delete the one and insert the other, k times the length of both: 0.2 / (0.348 * 4) = 0.1437.
 
-    transposition   "histogram" moves the query once (`shifts`); "best" takes the least over all transpositions, and is
-                    slower by as many times as there are
+    transposition   "histogram" moves the query once (`shifts`); "best" takes the least over all transpositions under
+                    which the two ranges meet, and is slower by as many times as there are
     tempo           "written", or "histogram": the lengths of the candidate are first scaled (`shifts`)
     fragments       at most so many notes for one
 

@@ -4,7 +4,8 @@ Reference: P. van Kranenburg (2010) for pitch: each melody has a histogram of it
 shares of the whole; the query is moved by the interval under which the two histograms have most in common. Tempo is
 our use of the same idea: the histogram of the lengths of notes, on a logarithmic axis, is moved instead.
 
-Of equally good shifts the lowest is taken: so the shift of a melody that is moved itself moves along with it.
+Of equally good shifts the one nearest to the difference of the first notes is taken, then the lowest: our choice, under
+which the shift of a melody that is moved itself moves along with it.
 """
 
 from __future__ import annotations
