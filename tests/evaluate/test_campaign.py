@@ -50,7 +50,7 @@ class Counting(Matcher):
 
 @dataclass(frozen=True, repr=False)
 class Same(Matcher):
-    """Everything is equally far; what has bar lines in three cannot be asked."""
+    """Everything is equally far; a query in three is refused."""
 
     name: ClassVar[str] = "same"
     summary: ClassVar[str] = "For tests."

@@ -8,6 +8,7 @@ import pytest
 from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line, melodic_lines
+from roslin.represent.packed import pack
 
 
 def pitches(melody: Melody, voice: int | None = None) -> list[int]:
@@ -84,3 +85,10 @@ def test_many_lines_are_each_line() -> None:
         for k, melody in enumerate(melodies):
             found = column[lines.offsets[k] : lines.offsets[k + 1]]
             assert found.tolist() == melodic_line(melody)[name].tolist()
+
+
+def test_bar_lines_come_along() -> None:
+    packed = pack([Melody.from_notes([0], [1], [60], barlines=[0, 4]), Melody.from_notes([0], [1], [60])])
+    lines = melodic_lines(packed)
+    assert lines.barlines is packed.barlines
+    assert lines.bar_offsets.tolist() == [0, 2, 2]

@@ -78,7 +78,7 @@ def edited(melody: Melody, edit: str, seed: int = 2007) -> Melody | None:
 
     >>> scale = Melody.from_notes(range(8), [1] * 8, [60, 62, 64, 65, 67, 69, 71, 72], id="scale")
     >>> edited(scale, "enlarged").notes["pitch_midi"].tolist()
-    [60, 63, 65, 66, 68, 70, 72, 73]
+    [60, 62, 66, 67, 69, 71, 73, 74]
     """
     if edit == AS_IT_IS:
         return melody.with_metadata(id=f"{melody.id}/{edit}")

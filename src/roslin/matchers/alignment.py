@@ -51,7 +51,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.shifts import tempos, transpositions
 from roslin.melody import Melody
-from roslin.represent.lines import Lines, melodic_lines
+from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["Alignment"]

@@ -24,7 +24,7 @@ import numpy as np
 from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.fm_parts import HarmCore, NgrUkkon, Part, RhytFuzz
-from roslin.represent.lines import Lines
+from roslin.represent.line import Lines
 
 __all__ = ["FM"]
 

@@ -43,7 +43,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.represent.lines import Lines, melodic_lines
+from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]

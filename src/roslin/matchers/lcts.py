@@ -25,7 +25,7 @@ import numpy as np
 from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
-from roslin.represent.lines import melodic_lines
+from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["LCTS"]

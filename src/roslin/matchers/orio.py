@@ -217,8 +217,8 @@ def _classes(values: npt.NDArray[Any], limits: tuple[float, ...]) -> Numbers:
 
 def _ratios(lines: Lines) -> Array:
     """log2 of the time from each note to the next, over that of the note before: 1 is twice as long."""
-    time = np.diff(lines.column("onset_ticks"), append=0)
+    time = np.diff(lines.onset_ticks, append=0)
     last = lines.offsets[1:][np.diff(lines.offsets) > 0] - 1
-    time[last] = lines.column("duration_ticks")[last]
+    time[last] = lines.duration_ticks[last]
     time = np.maximum(time, 1)
     return np.log2(np.append(time[1:], 1) / time)

@@ -80,7 +80,7 @@ def _contour(lines: Lines) -> Numbers:
 
 
 def _names(lines: Lines) -> Numbers:
-    return lines.column("pitch_base40").astype(np.int64)
+    return lines.pitch_base40.astype(np.int64)
 
 
 # How a string is written, and how many symbols fewer than notes it has.

@@ -46,7 +46,7 @@ from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.melodyshape import GramAlignment
 from roslin.melody import Melody
-from roslin.represent.lines import melodic_lines
+from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
 
 __all__ = ["ShapeH"]
@@ -95,7 +95,7 @@ class ShapeH(GramAlignment):
         asked = _pairs(pack([query])).codes[:, 0].astype(np.int64)
         if not len(asked):
             return np.zeros(len(candidates))
-        pairs, classes = candidates.keep("shapeh", _pairs), _sign_classes()
+        pairs, classes = candidates.keep("interval pairs", _pairs), _sign_classes()
         # Everything is counted in units of 1/(2N): all costs are whole numbers then, and their sums exact.
         total = max(int(pairs.counts.sum()), 1)
         unit = 2.0 * total

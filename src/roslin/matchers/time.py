@@ -37,7 +37,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.melodyshape import GramAlignment
 from roslin.melody import Melody
-from roslin.represent.lines import melodic_lines
+from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["Time"]

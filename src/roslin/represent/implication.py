@@ -94,9 +94,9 @@ def structures(
 
     packed = pack(candidates)
     lines = melodic_lines(packed)
-    onset = lines.column("onset_ticks")
-    stop = onset + lines.column("duration_ticks")
+    onset = lines.onset_ticks
+    stop = onset + lines.duration_ticks
     stress = metrical_stress(onset, stop, lines.offsets, packed.barlines, packed.bar_offsets, 4 * TICKS_PER_QUARTER)
     has_bars = np.diff(packed.bar_offsets) > 0
-    pitch = lines.column("pitch_midi").astype(np.int64)
+    pitch = lines.pitch_midi.astype(np.int64)
     return Structures(*parse(onset, stop, pitch, stress, has_bars, lines.offsets, small, rest, longer, accent))

@@ -64,12 +64,14 @@ def _highest_at_each_onset(notes: NoteTable) -> NoteTable:
 class Lines:
     """The lines of many melodies, end to end: line k is `offsets[k]` to `offsets[k + 1]`.
 
-    `rows` says which note of the packed table `notes` each note of a line is.
+    `rows` says which note of the packed table `notes` each note of a line is. Bar lines are those of the table.
     """
 
     notes: NoteTable
     rows: Numbers
     offsets: Numbers
+    barlines: Numbers
+    bar_offsets: Numbers
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -79,9 +81,29 @@ class Lines:
         values: npt.NDArray[Any] = self.notes[name][self.rows]
         return values
 
+    @property
+    def onset_ticks(self) -> npt.NDArray[np.int64]:
+        """Where the notes of the lines begin: all different in one line, and in order."""
+        return self.column("onset_ticks")
+
+    @property
+    def duration_ticks(self) -> npt.NDArray[np.int64]:
+        """How long they last."""
+        return self.column("duration_ticks")
+
+    @property
+    def pitch_midi(self) -> npt.NDArray[np.int16]:
+        """Their pitches as MIDI numbers."""
+        return self.column("pitch_midi")
+
+    @property
+    def pitch_base40(self) -> npt.NDArray[np.int16]:
+        """Their pitches as base-40 numbers."""
+        return self.column("pitch_base40")
+
     def intervals(self) -> Numbers:
         """Semitones from each note to the next; what stands at the last note of a line means nothing."""
-        pitches = self.column("pitch_midi").astype(np.int64)
+        pitches = self.pitch_midi.astype(np.int64)
         return np.append(pitches[1:], 0)[: len(pitches)] - pitches
 
 
@@ -98,4 +120,4 @@ def melodic_lines(candidates: Candidates) -> Lines:
     packed = pack(candidates)
     notes = packed.notes
     rows, offsets = top_rows(notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], packed.offsets)
-    return Lines(notes, rows, offsets)
+    return Lines(notes, rows, offsets, packed.barlines, packed.bar_offsets)
