@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from roslin import matchers
 from roslin.cli import app
 from roslin.collection.filters import FILTERS
 from roslin.errors import RoslinError
@@ -287,7 +288,7 @@ def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:
 
 def test_matchers() -> None:
     rows = json.loads(roslin("matchers", "--format", "json").stdout)
-    assert [row["name"] for row in rows] == ["dp", "emd", "twv"]
+    assert [row["name"] for row in rows] == matchers()
 
 
 # -- terminals --------------------------------------------------------------------------------------------------------

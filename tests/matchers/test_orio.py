@@ -14,7 +14,8 @@ from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import Orio
 from roslin.matchers.orio import LEVELS, Level
-from roslin.represent.line import melodic_line, melodic_lines
+from roslin.represent.line import melodic_line
+from roslin.represent.lines import melodic_lines
 from roslin.represent.packed import pack
 
 Symbol = tuple[int, ...]

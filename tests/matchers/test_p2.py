@@ -57,7 +57,7 @@ def test_degenerate_melodies() -> None:
 def test_long_melodies() -> None:
     random = np.random.default_rng(9)
     long = [melody_of([(float(k), 1.0, int(p)) for k, p in enumerate(random.integers(60, 72, 140))]) for _ in range(2)]
-    assert P2().distances(long[0], [long[1], long[0]]).tolist() == pytest.approx([literal(*long, "both"), 0])
+    assert P2().distances(long[0], [long[1], long[0]]).tolist() == pytest.approx([literal(long[0], long[1], "both"), 0])
 
 
 def test_a_long_candidate_after_short_ones() -> None:

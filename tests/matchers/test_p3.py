@@ -133,7 +133,7 @@ def test_transposition_and_shift_do_not_matter_and_tempo_only_without_tempos() -
 def test_long_melodies() -> None:
     random = np.random.default_rng(9)
     long = [melody_of([(k, 1, int(p)) for k, p in enumerate(random.integers(60, 72, 140))]) for _ in range(2)]
-    assert P3().distances(long[0], [long[1], long[0]]).tolist() == pytest.approx([literal(*long, "both"), 0])
+    assert P3().distances(long[0], [long[1], long[0]]).tolist() == pytest.approx([literal(long[0], long[1], "both"), 0])
 
 
 def test_the_longest_candidates_are_sorted() -> None:

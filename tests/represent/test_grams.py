@@ -10,7 +10,7 @@ import pytest
 from roslin import Melody
 from roslin.errors import ArgumentError
 from roslin.represent.grams import GramIndex, gram_index
-from roslin.represent.line import melodic_lines
+from roslin.represent.lines import melodic_lines
 
 
 def melodies(random: np.random.Generator, lengths: list[int]) -> list[Melody]:
@@ -32,7 +32,7 @@ def literal(symbols: list[list[int]], alphabet: int, n: int) -> dict[int, dict[i
 def test_it_is_what_counting_by_hand_gives(n: int) -> None:
     random = np.random.default_rng(n)
     lines = melodic_lines(melodies(random, [0, 1, 2, 5, 6, 30, 3, 0, 12]))
-    symbols = random.integers(0, 3, len(lines.rows))
+    symbols = random.integers(0, 3, len(lines.pitch_midi))
     index = gram_index(lines, symbols, 3, n)
     pairs = [
         symbols[start : max(stop - 1, start)].tolist()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from roslin.errors import MelodyError
 from roslin.melody import Melody
-from roslin.represent.line import melodic_line, melodic_lines
+from roslin.represent.line import melodic_line
 
 
 def pitches(melody: Melody, voice: int | None = None) -> list[int]:
@@ -64,23 +63,3 @@ def test_an_unknown_voice_is_refused() -> None:
     melody = Melody.from_notes([0, 0], [1, 1], [60, 64], voices=[0, 2])
     with pytest.raises(MelodyError, match="voice must be one of 0, 2; got 1"):
         melodic_line(melody, voice=1)
-
-
-def test_many_lines_are_each_line() -> None:
-    random = np.random.default_rng(3)
-    melodies = [Melody.from_notes([], [], []), Melody.from_notes([0], [0], [60], graces=[True])]
-    for _ in range(40):
-        n = int(random.integers(1, 20))
-        melodies.append(
-            Melody.from_notes(
-                random.integers(0, 8, n), [1] * n, random.integers(58, 64, n), voices=random.integers(0, 3, n),
-                graces=random.random(n) < 0.2,
-            )
-        )  # fmt: skip
-    lines = melodic_lines(melodies)
-    assert len(lines) == len(melodies)
-    for name in ("onset_ticks", "pitch_midi", "voice"):
-        column = lines.column(name)
-        for k, melody in enumerate(melodies):
-            found = column[lines.offsets[k] : lines.offsets[k + 1]]
-            assert found.tolist() == melodic_line(melody)[name].tolist()

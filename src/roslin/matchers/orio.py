@@ -51,8 +51,8 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register, rounded
 from roslin.melody import Melody
-from roslin.represent.grams import GramIndex, gram_index
-from roslin.represent.line import Lines, melodic_lines
+from roslin.represent.grams import GramIndex, gram_index, line_intervals
+from roslin.represent.lines import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["LEVELS", "Level", "Orio"]
@@ -89,9 +89,9 @@ class Level:
 
     def write(self, lines: Lines) -> Numbers:
         """The symbol of each note of the lines with the next; at the last note of a line it means nothing."""
-        symbols = np.zeros(len(lines.rows), np.int64)
+        symbols = np.zeros(len(lines.pitch_midi), np.int64)
         if self.intervals:
-            symbols = _classes(lines.intervals(), self.intervals)
+            symbols = _classes(line_intervals(lines), self.intervals)
         if self.ratios:
             symbols = symbols * (2 * len(self.ratios) + 1) + _classes(_ratios(lines), self.ratios)
         return symbols
@@ -217,8 +217,8 @@ def _classes(values: npt.NDArray[Any], limits: tuple[float, ...]) -> Numbers:
 
 def _ratios(lines: Lines) -> Array:
     """log2 of the time from each note to the next, over that of the note before: 1 is twice as long."""
-    time = np.diff(lines.column("onset_ticks"), append=0)
+    time = np.append(lines.onset_ticks[1:], 0)[: len(lines.onset_ticks)] - lines.onset_ticks
     last = lines.offsets[1:][np.diff(lines.offsets) > 0] - 1
-    time[last] = lines.column("duration_ticks")[last]
+    time[last] = lines.duration_ticks[last]
     time = np.maximum(time, 1)
     return np.log2(np.append(time[1:], 1) / time)

@@ -38,7 +38,8 @@ import numpy.typing as npt
 from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
-from roslin.represent.line import Lines, melodic_lines
+from roslin.represent.grams import line_intervals
+from roslin.represent.lines import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["RISMOnline"]
@@ -71,21 +72,21 @@ class RISMOnline(Matcher):
         asked, stored = melodic_lines([query]), melodic_lines(candidates)
         write, extra = _FIELDS[self.field]
         compare = phrase_distances if self.match == "phrase" else bigram_distances
-        return compare(write(asked)[: len(asked.rows) - extra], write(stored), stored.offsets, extra)
+        return compare(write(asked)[: max(len(asked.pitch_midi) - extra, 0)], write(stored), stored.offsets, extra)
 
 
 def _contour(lines: Lines) -> Numbers:
-    steps = lines.intervals()
+    steps = line_intervals(lines)
     return np.sign(steps) * np.where(np.abs(steps) > 2, 2, 1)
 
 
 def _names(lines: Lines) -> Numbers:
-    return lines.column("pitch_base40").astype(np.int64)
+    return lines.pitch_base40.astype(np.int64)
 
 
 # How a string is written, and how many symbols fewer than notes it has.
 _FIELDS: dict[str, tuple[Callable[[Lines], Numbers], int]] = {
-    "intervals": (Lines.intervals, 1),
+    "intervals": (line_intervals, 1),
     "pitches": (_names, 0),
     "contour": (_contour, 1),
 }

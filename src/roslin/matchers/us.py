@@ -39,8 +39,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
-from roslin.represent.grams import GramIndex, gram_index
-from roslin.represent.line import melodic_line, melodic_lines
+from roslin.represent.grams import GramIndex, gram_index, line_intervals
+from roslin.represent.line import melodic_line
+from roslin.represent.lines import melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["US"]
@@ -94,7 +95,7 @@ class US(Matcher):
 
     def _index(self, packed: Packed) -> GramIndex:
         lines = melodic_lines(packed)
-        return gram_index(lines, _SYMBOL_OF_INTERVAL[lines.intervals() + _LARGEST], _SYMBOLS, self.n)
+        return gram_index(lines, _SYMBOL_OF_INTERVAL[line_intervals(lines) + _LARGEST], _SYMBOLS, self.n)
 
 
 def interval_codes(intervals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

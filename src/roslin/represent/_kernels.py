@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["metrical_stress", "top_rows", "weighted_edit_distance"]
+__all__ = ["metrical_stress", "weighted_edit_distance"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -37,29 +37,6 @@ def weighted_edit_distance(
             row[j + 1] = best
             diagonal = above
     return float(row[candidate.size])
-
-
-@njit(cache=True, nogil=True)
-def top_rows(
-    onset_ticks: Numbers, pitch_midi: npt.NDArray[np.int16], is_grace: npt.NDArray[np.bool_], offsets: Numbers
-) -> tuple[Numbers, Numbers]:
-    """(rows, where each line starts among them): the first highest note at each onset, without grace notes."""
-    rows = np.empty(len(onset_ticks), np.int64)
-    starts = np.empty(len(offsets), np.int64)
-    starts[0] = 0
-    count = 0
-    for k in range(len(offsets) - 1):
-        for row in range(offsets[k], offsets[k + 1]):
-            if is_grace[row]:
-                continue
-            if count > starts[k] and onset_ticks[rows[count - 1]] == onset_ticks[row]:
-                if pitch_midi[row] > pitch_midi[rows[count - 1]]:
-                    rows[count - 1] = row
-            else:
-                rows[count] = row
-                count += 1
-        starts[k + 1] = count
-    return rows[:count].copy(), starts
 
 
 # Parts of a bar, the strongest last: a note at a multiple of 1/parts has this stress.

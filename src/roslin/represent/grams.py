@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.represent.line import Lines
+from roslin.represent.lines import Lines
 
-__all__ = ["GramIndex", "gram_index"]
+__all__ = ["GramIndex", "gram_index", "line_intervals"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -47,13 +47,19 @@ class GramIndex:
         return starts, np.where(self.grams[places] == grams, self.starts[places + 1], starts)
 
 
+def line_intervals(lines: Lines) -> Numbers:
+    """Semitones from each note of the lines to the next; what stands at the last note of a line means nothing."""
+    pitches = lines.pitch_midi.astype(np.int64)
+    return np.append(pitches[1:], 0)[: len(pitches)] - pitches
+
+
 def gram_index(lines: Lines, symbols: Numbers, alphabet: int, n: int) -> GramIndex:
     """The index of the n-grams of all lines.
 
     `symbols[i]` belongs to the notes i and i + 1 of the lines; what it is at the last note of a line does not matter.
 
     >>> from roslin import Melody
-    >>> from roslin.represent.line import melodic_lines
+    >>> from roslin.represent.lines import melodic_lines
     >>> melodies = [Melody.from_notes(range(4), [1] * 4, pitches) for pitches in ([0, 1, 3, 4], [9, 9, 10, 12])]
     >>> index = gram_index(melodic_lines(melodies), np.array([1, 2, 1, 0, 0, 1, 2, 0]), alphabet=3, n=2)
     >>> index.grams.tolist(), index.starts.tolist(), index.melodies.tolist()

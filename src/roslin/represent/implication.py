@@ -48,8 +48,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.represent.line import melodic_lines
-from roslin.represent.packed import Candidates, pack
+from roslin.represent.lines import melodic_lines
+from roslin.represent.packed import Candidates
 
 __all__ = ["LABELS", "Structures", "structures"]
 
@@ -92,11 +92,9 @@ def structures(
     from roslin.represent._implication_kernels import parse  # Numba loads only when something is compared
     from roslin.represent._kernels import metrical_stress
 
-    packed = pack(candidates)
-    lines = melodic_lines(packed)
-    onset = lines.column("onset_ticks")
-    stop = onset + lines.column("duration_ticks")
-    stress = metrical_stress(onset, stop, lines.offsets, packed.barlines, packed.bar_offsets, 4 * TICKS_PER_QUARTER)
-    has_bars = np.diff(packed.bar_offsets) > 0
-    pitch = lines.column("pitch_midi").astype(np.int64)
+    lines = melodic_lines(candidates)
+    onset, stop = lines.onset_ticks, lines.onset_ticks + lines.duration_ticks
+    stress = metrical_stress(onset, stop, lines.offsets, lines.barlines, lines.bar_offsets, 4 * TICKS_PER_QUARTER)
+    has_bars = np.diff(lines.bar_offsets) > 0
+    pitch = lines.pitch_midi.astype(np.int64)
     return Structures(*parse(onset, stop, pitch, stress, has_bars, lines.offsets, small, rest, longer, accent))

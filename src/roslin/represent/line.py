@@ -4,25 +4,16 @@ The rule, the same everywhere: grace notes are dropped; where several notes star
 (of two at the same pitch, the first row); `voice` picks one voice before that. Rests leave no trace: the note after a
 rest follows the note before it (paper 002, section 3.1: "rests are ignored"). A note that starts while another still
 sounds is simply the next note; its own duration and that of the note before stay as they are written.
-
-`melodic_line` does it for one melody, `melodic_lines` for all of a packed table at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from roslin.errors import MelodyError
 from roslin.melody import Melody, NoteTable
-from roslin.represent.packed import Candidates, pack
 
-__all__ = ["Lines", "melodic_line", "melodic_lines"]
-
-Numbers = npt.NDArray[np.int64]
+__all__ = ["melodic_line"]
 
 
 def melodic_line(melody: Melody, voice: int | None = None) -> NoteTable:
@@ -58,44 +49,3 @@ def _highest_at_each_onset(notes: NoteTable) -> NoteTable:
     first = np.concatenate(([True], onsets[1:] != onsets[:-1]))
     top: NoteTable = notes[order[first]]
     return top
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """The lines of many melodies, end to end: line k is `offsets[k]` to `offsets[k + 1]`.
-
-    `rows` says which note of the packed table `notes` each note of a line is.
-    """
-
-    notes: NoteTable
-    rows: Numbers
-    offsets: Numbers
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def column(self, name: str) -> npt.NDArray[Any]:
-        """One column of the note table, for the notes of the lines."""
-        values: npt.NDArray[Any] = self.notes[name][self.rows]
-        return values
-
-    def intervals(self) -> Numbers:
-        """Semitones from each note to the next; what stands at the last note of a line means nothing."""
-        pitches = self.column("pitch_midi").astype(np.int64)
-        return np.append(pitches[1:], 0)[: len(pitches)] - pitches
-
-
-def melodic_lines(candidates: Candidates) -> Lines:
-    """The lines of many melodies.
-
-    >>> chord = Melody.from_notes([0, 0, 1], [1, 1, 1], [60, 64, 62])
-    >>> lines = melodic_lines([chord, chord])
-    >>> lines.column("pitch_midi").tolist(), lines.offsets.tolist()
-    ([64, 62, 64, 62], [0, 2, 4])
-    """
-    from roslin.represent._kernels import top_rows  # Numba loads only when something is compared
-
-    packed = pack(candidates)
-    notes = packed.notes
-    rows, offsets = top_rows(notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], packed.offsets)
-    return Lines(notes, rows, offsets)
