@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from roslin.cli import collection, data, demo, evaluate, explain, filter, load, matchers, search, show, truth
+from roslin.cli import collection, data, demo, evaluate, explain, filter, load, matchers, search, serve, show, truth
 
 __all__ = ["app", "main"]
 
@@ -32,6 +32,7 @@ app.command("explain")(explain.explain_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(truth.app, name="truth")
 app.command("matchers")(matchers.matchers_command)
+app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")
 app.command("load")(load.load_command)
 app.command("show")(show.show_command)

@@ -1,0 +1,115 @@
+"""The collection that is served: opened once, opened again when a new state is published, searched by a few at a time.
+
+Everything here is used from many threads. The collection is read-only and its arrays are mapped into memory, so worker
+processes share them. A search waits for one of `searches_at_once` slots; waiting counts as searching, and who waits
+longer than a search may take is sent away.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from roslin.api import Collection
+from roslin.collection.files import DATABASE
+from roslin.errors import CollectionError, RoslinError, TimeLimitError
+from roslin.web.settings import Settings
+
+__all__ = ["BusyError", "GoneError", "Library"]
+
+_LOOK_EVERY_SECONDS = 1.0
+_ANSWERS_KEPT = 256
+
+_Answer = TypeVar("_Answer")
+
+
+class BusyError(RoslinError):
+    """Too many search at once."""
+
+
+class GoneError(RoslinError):
+    """Whoever asked has left; nobody reads the answer."""
+
+
+class Library:
+    """One collection, and the answers of the last searches in it."""
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self._collection = Collection(settings.collection)
+        self._state = self._published()
+        self._looked = time.monotonic()
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(settings.searches_at_once)
+        self._answers: OrderedDict[Hashable, object] = OrderedDict()
+        self.searching = 0
+
+    @property
+    def collection(self) -> Collection:
+        """The collection in its newest state. One that cannot be opened does not take the place of one that can."""
+        with self._lock:
+            if time.monotonic() - self._looked > _LOOK_EVERY_SECONDS:
+                self._looked = time.monotonic()
+                state = self._published()
+                if state != self._state:
+                    self._open_again(state)
+            return self._collection
+
+    @property
+    def title(self) -> str:
+        """What to call the collection."""
+        return self.settings.title or self._collection.path.name.removesuffix(".roslin")
+
+    @contextmanager
+    def slot(self) -> Iterator[float]:
+        """The right to search; gives the seconds that are left for it."""
+        began, allowed = time.monotonic(), self.settings.search_seconds
+        if not self._slots.acquire(timeout=allowed):
+            raise BusyError("many people are searching at this moment; try again in a minute")
+        self.searching += 1
+        try:
+            left = allowed - (time.monotonic() - began)
+            if left <= 0:
+                raise TimeLimitError(f"no time was left to search after {allowed:g} seconds of waiting")
+            yield left
+        finally:
+            self.searching -= 1
+            self._slots.release()
+
+    def kept(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
+        """The answer under a key, made if it is not kept. Only complete answers are kept."""
+        key = (self._state, key)
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                return self._answers[key]  # type: ignore[return-value]  # what was made under this key
+        answer = make()
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > _ANSWERS_KEPT:
+                self._answers.popitem(last=False)
+        return answer
+
+    def close(self) -> None:
+        """Give the collection back."""
+        self._collection.close()
+
+    def _published(self) -> tuple[int, int]:
+        try:
+            status = (self._collection.path / DATABASE).stat()
+        except OSError:
+            return (0, 0)
+        return status.st_ino, status.st_mtime_ns
+
+    def _open_again(self, state: tuple[int, int]) -> None:
+        try:
+            # The old one is not closed: a search may be reading it. It goes when the last one lets go of it.
+            self._collection = Collection(self.settings.collection)
+        except CollectionError:
+            return
+        self._state = state
+        self._answers.clear()
