@@ -98,7 +98,9 @@
 
   function reveal() {
     if (!("AudioContext" in window)) return;
-    for (const button of document.querySelectorAll("figure.melody button.play")) button.hidden = false;
+    for (const button of document.querySelectorAll("figure.melody button.play")) {
+      button.hidden = button.closest("figure").dataset.notes === "[]";
+    }
   }
 
   document.addEventListener("click", event => {

@@ -9,6 +9,7 @@ from fastapi import APIRouter, File, Query, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
+from roslin.api import Collection
 from roslin.matchers import MATCHERS
 from roslin.melody import Melody
 from roslin.playback import midi_bytes
@@ -143,11 +144,10 @@ def collection(request: Request) -> CollectionAnswer:
 
 @router.get("/healthz")
 def health(request: Request) -> HealthAnswer:
-    """Whether searches can be answered: the collection is asked for its first melody."""
+    """Whether the collection can be opened, as a worker that starts now would have to."""
     library = library_of(request)
-    opened = library.collection
-    list(opened.melodies([0] if len(opened) else []))
-    return HealthAnswer(status="ok", melodies=len(opened), searching=library.searching)
+    with Collection(library.settings.collection) as opened:
+        return HealthAnswer(status="ok", melodies=len(opened), searching=library.searching)
 
 
 def _as_file(melody: Melody, format: str) -> Response:

@@ -41,9 +41,7 @@ class AskedMelody(BaseModel):
 
     q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
     notation: Literal["auto", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
-    id: str = Field(
-        default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`."
-    )
+    id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
 
 
 class Asked(AskedMelody):
@@ -60,9 +58,7 @@ class Asked(AskedMelody):
     max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
     note_count: str = Field(default="", max_length=60, description="Number of notes.")
     duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
-    contains: str = Field(
-        default="", max_length=_MAX_WORDS, description="Intervals: fifth up, third down."
-    )
+    contains: str = Field(default="", max_length=_MAX_WORDS, description="Intervals: fifth up, third down.")
     k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
     page: int = Field(default=1, ge=1, le=100)
 

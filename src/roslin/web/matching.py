@@ -173,15 +173,15 @@ def aligned(query: Melody, candidate: Melody, *, inside: bool) -> tuple[Pair, ..
     i, pairs = m, list[Pair]()
     while i or (j and not inside):
         here = table[i, j]
-        if i and j and here == table[i - 1, j - 1] + (not agree[i - 1, j - 1]):
-            i, j = i - 1, j - 1
-            pairs.append(Pair(int(asked[i]), int(stored[j]), "same" if agree[i, j] else "other"))
-        elif i and here == table[i - 1, j] + 1:
-            i -= 1
-            pairs.append(Pair(int(asked[i]), None, "missing"))
-        else:
+        if j and here == table[i, j - 1] + 1:  # of equally cheap ways, the one that agrees earliest
             j -= 1
             pairs.append(Pair(None, int(stored[j]), "added"))
+        elif i and j and here == table[i - 1, j - 1] + (not agree[i - 1, j - 1]):
+            i, j = i - 1, j - 1
+            pairs.append(Pair(int(asked[i]), int(stored[j]), "same" if agree[i, j] else "other"))
+        else:
+            i -= 1
+            pairs.append(Pair(int(asked[i]), None, "missing"))
     return tuple(reversed(pairs))
 
 

@@ -8,16 +8,18 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
+from roslin.errors import RoslinError
 from roslin.matchers import MATCHERS
 from roslin.report.flow import flow_svg, spelled
 from roslin.search.words import note_name
 from roslin.web.api import library_of
-from roslin.web.asking import Asked, chosen_matcher, where_to
+from roslin.web.asking import Asked, where_to
 from roslin.web.examples import examples
 from roslin.web.explaining import AskedExplanation, explained
 from roslin.web.figures import figure
 from roslin.web.finding import Found, find, link_to
 from roslin.web.matching import kind_of, offered
+from roslin.web.refusals import refusal_of
 from roslin.web.waiting import while_waited_for
 
 __all__ = ["router"]
@@ -27,13 +29,18 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 async def start(request: Request, asked: Annotated[Asked, Query()]) -> Response:
-    """The search page; with a query, its results too."""
-    context = await _searched(request, asked)
+    """The search page; with a query, its results too. A query that is refused stays in the form, to be mended."""
+    status = 200
+    try:
+        context = await _searched(request, asked)
+    except RoslinError as error:
+        status, refused = refusal_of(error)
+        context = {"asked": asked, "refusal": refused.error}
     shown = [*offered(), asked.matcher] if asked.matcher not in offered() else offered()
     context |= {
         "matchers": [(text, MATCHERS[text.partition("(")[0]]) for text in shown if text.partition("(")[0] in MATCHERS],
     }
-    return _page(request, "search.html", context)
+    return _page(request, "search.html", context, status)
 
 
 @router.get("/results")
@@ -88,12 +95,11 @@ def about(request: Request) -> Response:
 
 
 async def _searched(request: Request, asked: Asked) -> dict[str, Any]:
-    """What the list of results needs. A query that is refused is part of the page, not another page."""
+    """What the list of results needs."""
     library = library_of(request)
     context: dict[str, Any] = {"asked": asked, "found": None, "figures": {}, "examples": examples()}
     if asked.is_empty:
         return context
-    chosen_matcher(asked.matcher, library.settings)
 
     def work(is_gone: Any) -> tuple[Found, dict[int, Markup], Markup]:
         found = find(library, asked, is_gone)
@@ -114,10 +120,10 @@ async def _searched(request: Request, asked: Asked) -> dict[str, Any]:
     return context | {"found": found, "figures": drawn, "query_figure": query, "matched": matched}
 
 
-def _page(request: Request, name: str, context: dict[str, Any]) -> Response:
+def _page(request: Request, name: str, context: dict[str, Any], status: int = 200) -> Response:
     templates = request.app.state.templates
     found = context.get("found")
     headers = {"Server-Timing": f"search;dur={found.seconds * 1000:.2f}"} if found is not None else {}
     whole = {"library": library_of(request), **context}
-    response: Response = templates.TemplateResponse(request, name, whole, headers=headers)
+    response: Response = templates.TemplateResponse(request, name, whole, status, headers)
     return response

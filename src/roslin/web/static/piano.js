@@ -16,29 +16,34 @@ export function octaveMarks(pitch) {
   return octave > 0 ? "'".repeat(octave) : ",".repeat(1 - octave);
 }
 
-// One note as text that means the same wherever it stands: signs hold on in the code, so a natural is written out
-// when an accidental or a key signature stands before it.
-export function noteText(pitch, length, before) {
-  const sign = WRITTEN[pitch % 12];
+// One note as text. Signs hold on in the code: octave and length are left out where they are those of the note before,
+// and a natural is written out when an accidental or a key signature stands before it.
+export function noteText(pitch, length, before, last) {
+  const sign = WRITTEN[pitch % 12], octave = octaveMarks(pitch);
   const needsNatural = sign.length === 1 && /[xb$]/.test(before);
-  return octaveMarks(pitch) + length + (needsNatural ? "n" : "") + sign;
+  return (octave === last.octave ? "" : octave) + (length === last.length ? "" : length) + (needsNatural ? "n" : "") + sign;
 }
 
 export function startPiano(entry) {
   const keys = byId("keys"), piano = byId("piano");
   let first = 60;
+  let last = {}; // what holds on after the text that the piano wrote
 
   const length = () => document.querySelector("input[name=length]:checked").value + (byId("dotted").checked ? "." : "");
 
-  function append(token) {
-    const now = entry.text.value;
-    const isOther = entry.notation.value === "abc" || entry.notation.value === "jsonl" || /^\s*(X:|K:|\{)/.test(now);
-    entry.set((isOther ? "" : now) + token(isOther ? "" : now), "auto");
+  // A pitch, or null for a rest. Text in another notation makes way.
+  function append(pitch) {
+    const isOther = ["abc", "jsonl"].includes(entry.notation.value) || /^\s*(X:|K:|\{)/.test(entry.text.value);
+    const before = isOther ? "" : entry.text.value, now = length();
+    const holds = last.text === before ? last : {};
+    const token = pitch === null ? `${now === holds.length ? "" : now}-` : noteText(pitch, now, before, holds);
+    entry.set(before + token);
+    last = { text: before + token, length: now, octave: pitch === null ? holds.octave : octaveMarks(pitch) };
   }
 
   function press(pitch) {
     window.roslinPlayer?.note(pitch);
-    append(before => noteText(pitch, length(), before));
+    append(pitch);
     const key = keys.querySelector(`[data-pitch="${pitch}"]`);
     if (key) {
       key.classList.add("down");
@@ -94,12 +99,12 @@ export function startPiano(entry) {
     const letter = LETTERS.indexOf(event.key.toLowerCase());
     if (event.key in steps) focusKey(pitch + steps[event.key]);
     else if (event.key === "Backspace") entry.takeBack();
-    else if (event.key === "-" || event.key === "r") append(() => `${length()}-`);
+    else if (event.key === "-" || event.key === "r") append(null);
     else if (event.key.length === 1 && letter >= 0) { if (!event.repeat) press(first + letter); }
     else return;
     event.preventDefault();
   });
-  byId("rest").addEventListener("click", () => append(() => `${length()}-`));
+  byId("rest").addEventListener("click", () => append(null));
   byId("lower").addEventListener("click", () => move(-1));
   byId("higher").addEventListener("click", () => move(1));
   connectMidi(byId("midi"), press);

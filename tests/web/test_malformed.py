@@ -1,0 +1,45 @@
+"""Malformed everything, made from the OpenAPI document: no request is answered with an internal error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.specs.openapi.checks import response_schema_conformance
+
+from roslin.web.app import create_app
+from roslin.web.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def schema(starter: Any) -> Any:
+    return schemathesis.openapi.from_asgi(
+        "/api/openapi.json", create_app(Settings(str(starter), warm_up=False, log_requests=False))
+    )
+
+
+lazy = schemathesis.pytest.from_fixture("schema")
+
+
+@lazy.parametrize()
+@settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_no_internal_error(case: Any) -> None:
+    case.call_and_validate(checks=[schemathesis.checks.not_a_server_error, response_schema_conformance])
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["q=%00", "q=%ff%fe", "q=%F0%9F%8E%B5", "q=" + "%28" * 500, "q='4C&k=1e9", "q='4C&page=-1", "q='4C&q='4D", "=&&;"],
+)
+@pytest.mark.parametrize("path", ["/", "/results", "/api/search", "/api/read", "/explain", "/api/explain"])
+def test_odd_queries(client: TestClient, path: str, query: str) -> None:
+    assert client.get(f"{path}?{query}").status_code < 500
