@@ -17,6 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.web.running import running
 
 from roslin import Collection, CollectionError, load
 from roslin.sandbox import shared_worker
@@ -24,7 +25,6 @@ from roslin.web import library as library_module
 from roslin.web.app import create_app
 from roslin.web.library import BusyError, GoneError, Library
 from roslin.web.settings import Settings
-from tests.web.running import running
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 

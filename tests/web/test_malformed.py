@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
 from roslin.web.app import create_app
@@ -21,19 +22,43 @@ def schema(starter: Any) -> Any:
     )
 
 
-lazy = schemathesis.pytest.from_fixture("schema")
+OPERATIONS = [
+    ("GET", "/api/search"),
+    ("GET", "/api/read"),
+    ("POST", "/api/read"),
+    ("GET", "/api/melodies/{id}"),
+    ("GET", "/api/explain"),
+    ("GET", "/api/matchers"),
+    ("GET", "/api/collection"),
+    ("GET", "/healthz"),
+]
 
 
-@lazy.parametrize()
-@settings(
-    max_examples=25,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-def test_no_internal_error(case: Any) -> None:
-    case.call_and_validate(checks=[schemathesis.checks.not_a_server_error, response_schema_conformance])
+def test_all_operations_are_tried(schema: Any) -> None:
+    found = {(made.ok().method.upper(), made.ok().path) for made in schema.get_all_operations()}
+    assert found == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("mode", ["positive", "negative"])
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_no_internal_error(schema: Any, method: str, path: str, mode: str) -> None:
+    operation = schema[path][method]
+    if mode == "negative" and not (operation.query or operation.path_parameters or operation.body):
+        return  # nothing of it can be wrong
+
+    @given(operation.as_strategy(generation_mode=GenerationMode(mode)))
+    @settings(
+        max_examples=20,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def attempt(case: Any) -> None:
+        case.call_and_validate(checks=[schemathesis.checks.not_a_server_error, response_schema_conformance])
+
+    attempt()
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,9 @@ def test_metadata_is_only_text(hostile: TestClient) -> None:
         assert "{{7" not in page.text or "{{7*7}}" in page.text  # not computed
         assert "<b>T</b>" not in page.text
     assert [page.status_code for page in pages] == [200, 200, 200, 200, 422]
-    assert hostile.get("/api/melodies/a%2Fb%3Fc%23d%20%3Ci%3E").json()["link"].startswith("https://x.org/%22%3E%3Cscript")
+    assert (
+        hostile.get("/api/melodies/a%2Fb%3Fc%23d%20%3Ci%3E").json()["link"].startswith("https://x.org/%22%3E%3Cscript")
+    )
 
 
 def test_citations_and_tables_are_only_text(hostile: TestClient) -> None:

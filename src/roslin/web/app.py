@@ -44,6 +44,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        library.open()
         shared_worker().time_limit_seconds = settings.engraving_seconds
         if settings.warm_up:
             threading.Thread(target=_warm_up, args=(library,), daemon=True).start()

@@ -41,6 +41,7 @@ class Library:
     def __init__(self, settings: Settings):
         self.settings = settings
         self._collection = Collection(settings.collection)
+        self._is_closed = False
         self._state = self._published()
         self._looked = time.monotonic()
         self._lock = threading.Lock()
@@ -94,9 +95,17 @@ class Library:
                 self._answers.popitem(last=False)
         return answer
 
+    def open(self) -> None:
+        """Open the collection again after `close`: an application may be started more than once."""
+        with self._lock:
+            if self._is_closed:
+                self._collection, self._is_closed = Collection(self.settings.collection), False
+
     def close(self) -> None:
         """Give the collection back."""
-        self._collection.close()
+        with self._lock:
+            self._collection.close()
+            self._is_closed = True
 
     def _published(self) -> tuple[int, int]:
         try:
