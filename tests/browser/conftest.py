@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.web.running import Server, running
 
 from roslin import Collection
 from roslin.starter import tunes_path
-from tests.web.running import Server, running
 
 FLAGS = [
     "--headless",
@@ -57,9 +55,3 @@ def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> It
     context.close()
     assert all(address.startswith((server.address, "data:")) for address in asked), asked
     assert not failed
-
-
-def screenshot(page: Page, name: str) -> None:
-    """Keep a picture of a page for the docs, when asked to: pytest ... --screenshots."""
-    if "--screenshots" in sys.argv:
-        page.screenshot(path=Path(__file__).parents[2] / "docs" / name, scale="css")

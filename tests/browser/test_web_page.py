@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -112,7 +110,8 @@ def test_explain(page: Page) -> None:
     keep(page, "web-search.png")
     page.locator(".cards .card").nth(1).get_by_role("link", name="Why?").click()
     expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
-    expect(page.locator("svg.flow line[stroke-linecap]").first).to_be_visible()
+    expect(page.locator("svg.flow")).to_be_visible()
+    expect(page.locator("svg.flow line[stroke-linecap]")).not_to_have_count(0)
     expect(page.locator(".lead")).to_contain_text("transposed down a minor third")
     page.set_viewport_size({"width": 1100, "height": 1150})
     keep(page, "web-explain.png")
@@ -181,7 +180,7 @@ def test_filters_matchers_and_places_are_in_the_address(page: Page) -> None:
 
 def test_a_query_shows_what_the_card_under_the_pointer_has(page: Page) -> None:
     page.goto(f"/?q={ROSLIN.replace('%', '%25')}")
-    rows = [json.loads(text) for text in page.locator(".cards .card").evaluate_all("all => all.map(one => one.dataset.matched)")]
+    rows = page.locator(".cards .card").evaluate_all("all => all.map(one => JSON.parse(one.dataset.matched))")
     fewer = next(number for number, matched in enumerate(rows) if 0 < len(matched) < len(rows[0]))
     page.locator(".cards .card").nth(fewer).hover()
     expect(page.locator(".query .matched")).to_have_count(len(rows[fewer]))
@@ -224,7 +223,13 @@ def test_by_keyboard_alone(page: Page) -> None:
 
 @pytest.mark.parametrize("page", [PHONE], indirect=True, ids=["phone"])
 def test_a_narrow_phone(page: Page) -> None:
-    for path in ("/", f"/?q={FRERE}", f"/explain?q={FRERE}&candidate=frere-jacques", "/melodies/roslin-castle", "/about"):
+    for path in (
+        "/",
+        f"/?q={FRERE}",
+        f"/explain?q={FRERE}&candidate=frere-jacques",
+        "/melodies/roslin-castle",
+        "/about",
+    ):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     page.goto("/")
@@ -248,7 +253,7 @@ def test_nothing_moves_while_results_come(page: Page) -> None:
     expect(page.locator("#progress")).to_be_visible()
     assert cards(page)[0] == "Frère Jacques"
     expect(page.locator("#progress")).to_be_hidden()
-    assert page.evaluate("window.moved") < 0.05
+    assert page.evaluate("window.moved") < 0.01
 
 
 def test_a_server_that_does_not_answer(page: Page) -> None:
@@ -260,22 +265,24 @@ def test_a_server_that_does_not_answer(page: Page) -> None:
 
 
 @pytest.fixture(scope="module")
-def axe() -> Iterator[Axe]:
-    yield Axe()
+def axe() -> Axe:
+    return Axe()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "path",
+    ("path", "scheme"),
     [
-        "/",
-        f"/?q={FRERE}&words=e",
-        "/?q=?",
-        "/melodies/roslin-castle",
-        "/melodies/nobody",
-        "/about",
-        f"/explain?q={FRERE}&candidate=frere-jacques-2&matcher=twv",
-        f"/explain?q={FRERE}&candidate=roslin-castle&matcher=dp",
+        ("/", "light"),
+        ("/", "dark"),
+        (f"/?q={FRERE}&words=e&k=2", "light"),
+        (f"/?q={FRERE}&words=e&k=2", "dark"),
+        ("/?q=?", "light"),
+        ("/melodies/roslin-castle", "dark"),
+        ("/melodies/nobody", "light"),
+        ("/about", "light"),
+        (f"/explain?q={FRERE}&candidate=frere-jacques-2&matcher=emd", "light"),
+        (f"/explain?q={FRERE}&candidate=frere-jacques-2&matcher=emd", "dark"),
+        (f"/explain?q={FRERE}&candidate=roslin-castle&matcher=dp", "dark"),
     ],
 )
 def test_no_serious_violation(page: Page, axe: Axe, path: str, scheme: str) -> None:

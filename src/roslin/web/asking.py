@@ -33,8 +33,6 @@ _MAX_WORDS = 200
 _KEY_LINE = re.compile(r"^\s*K:", re.MULTILINE)
 _DEFAULT_KEY = "K:C\n"  # ABC without a header: a person typed only the music
 
-Words = str
-
 
 class AskedMelody(BaseModel):
     """A query: text, or the id of a melody of the collection."""
@@ -58,7 +56,7 @@ class Asked(AskedMelody):
     max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
     note_count: str = Field(default="", max_length=60, description="Number of notes.")
     duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
-    contains: str = Field(default="", max_length=_MAX_WORDS, description="Intervals: fifth up, third down.")
+    intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
     k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
     page: int = Field(default=1, ge=1, le=100)
 
@@ -74,7 +72,7 @@ class Asked(AskedMelody):
 
 
 _RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
-_FILTER_FIELDS = ("words", "title", "composer", *_RANGES, "contains")
+_FILTER_FIELDS = ("words", "title", "composer", *_RANGES, "intervals")
 
 
 def where_to(asked: BaseModel, path: str, **changes: object) -> str:
@@ -134,8 +132,8 @@ def filters_of(asked: Asked) -> list[Filter]:
     chain = [
         known.FILTERS[name](*parse_range(getattr(asked, name))) for name in _RANGES if getattr(asked, name).strip()
     ]
-    if asked.contains.strip():
-        chain.append(known.contains(asked.contains))
+    if asked.intervals.strip():
+        chain.append(known.contains(asked.intervals))
     for field in ("title", "composer"):
         if value := getattr(asked, field).strip():
             chain.append(known.metadata(field, value))

@@ -27,7 +27,7 @@ export function noteText(pitch, length, before, last) {
 export function startPiano(entry) {
   const keys = byId("keys"), piano = byId("piano");
   let first = 60;
-  let last = {}; // what holds on after the text that the piano wrote
+  const after = new Map(); // text that the piano wrote, and the length and octave that hold on after it
 
   const length = () => document.querySelector("input[name=length]:checked").value + (byId("dotted").checked ? "." : "");
 
@@ -35,10 +35,10 @@ export function startPiano(entry) {
   function append(pitch) {
     const isOther = ["abc", "jsonl"].includes(entry.notation.value) || /^\s*(X:|K:|\{)/.test(entry.text.value);
     const before = isOther ? "" : entry.text.value, now = length();
-    const holds = last.text === before ? last : {};
+    const holds = after.get(before) || {};
     const token = pitch === null ? `${now === holds.length ? "" : now}-` : noteText(pitch, now, before, holds);
     entry.set(before + token);
-    last = { text: before + token, length: now, octave: pitch === null ? holds.octave : octaveMarks(pitch) };
+    after.set(before + token, { length: now, octave: pitch === null ? holds.octave : octaveMarks(pitch) });
   }
 
   function press(pitch) {
@@ -109,7 +109,6 @@ export function startPiano(entry) {
   byId("higher").addEventListener("click", () => move(1));
   connectMidi(byId("midi"), press);
   draw();
-  piano.hidden = false;
 }
 
 // A keyboard is asked for only when somebody wants one: the browser may ask for permission.

@@ -43,5 +43,4 @@ export function startUpload(entry) {
     file.value = "";
   });
   choice.addEventListener("change", () => take(Number(choice.value)));
-  byId("upload").hidden = false;
 }
