@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from roslin import load
 from roslin.playback import midi_bytes
@@ -246,7 +246,12 @@ def test_nothing_moves_while_results_come(page: Page) -> None:
           for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value;
         }).observe({ type: "layout-shift", buffered: true }); }"""
     )
-    page.route("**/results*", lambda route: (page.wait_for_timeout(700), route.continue_()))
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(700)
+        route.continue_()
+
+    page.route("**/results*", late)
     page.locator("#q").fill(FRERE)
     expect(page.locator("#preview svg.notation")).to_be_visible()
     page.get_by_role("button", name="Find").click()

@@ -168,11 +168,11 @@ def test_explain_by_alignment(client: TestClient) -> None:
     assert answer["kind"] == "alignment"
     edits = sum(pair["deed"] != "same" for pair in answer["pairs"])
     assert answer["distance"] == edits / 4
-    assert "drawing" in refused(client, "/api/explain", 422, **asked, format="svg")["message"]
+    assert "moves no weight" in refused(client, "/api/explain", 422, **asked, format="svg")["message"]
 
 
 def test_exports(client: TestClient) -> None:
-    asked = {"q": FRERE, "k": 5}
+    asked: dict[str, Any] = {"q": FRERE, "k": 5}
     listed = client.get("/api/search", params=asked).json()["results"]
     table = client.get("/api/search", params={**asked, "format": "csv"})
     assert table.headers["content-disposition"] == 'attachment; filename="results.csv"'

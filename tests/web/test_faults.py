@@ -34,7 +34,7 @@ def test_the_engraver_is_killed_in_the_middle(client: TestClient, monkeypatch: p
     monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "0")
     worker = shared_worker()
     client.get("/api/read", params={"q": "'4CE"})
-    original, killed = worker.call, []
+    original, killed = worker.call, list[int]()
 
     def call(function: str, payload: dict[str, Any]) -> dict[str, Any]:
         if not killed:
@@ -126,7 +126,11 @@ def test_answers_are_kept_up_to_a_number(settings: Settings, monkeypatch: pytest
     library, made = Library(settings), list[int]()
 
     def ask(key: int) -> int:
-        return library.kept(key, lambda: (made.append(key), key)[1])
+        def make() -> int:
+            made.append(key)
+            return key
+
+        return library.kept(key, make)
 
     assert [ask(key) for key in (1, 2, 1, 3, 1, 2)] == [1, 2, 1, 3, 1, 2]
     assert made == [1, 2, 3, 2]  # 2 was used least recently

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
 from roslin.api import Collection
+from roslin.errors import ArgumentError
 from roslin.matchers import MATCHERS
 from roslin.melody import Melody
 from roslin.playback import midi_bytes
@@ -59,7 +60,7 @@ async def search(request: Request, asked: Annotated[AskedList, Query()]) -> Resp
     """The melodies most similar to a query."""
     library = library_of(request)
     found = await while_waited_for(request, lambda is_gone: find(library, asked, is_gone))
-    timing = {"Server-Timing": f"search;dur={found.seconds * 1000:.2f}"}
+    timing = {"Server-Timing": found.timing}
     if asked.format == "json":
         return JSONResponse(search_answer(found, asked).model_dump(), headers=timing)
     write, media_type, name = EXPORTS[asked.format]
@@ -115,10 +116,7 @@ def explain(
     why = explained(library, asked)
     if format == "svg":
         if why.match.explanation is None:
-            return JSONResponse(
-                {"error": {"code": "refused", "message": "only transport matchers have a drawing", "problem": None}},
-                422,
-            )
+            raise ArgumentError(f"{why.matcher!r} moves no weight, so there is no drawing of it; ask for JSON")
         return Response(flow_svg(why.match.explanation), media_type="image/svg+xml")
     return JSONResponse(explain_answer(why.match, asked.candidate, repr(why.matcher), why.distance).model_dump())
 

@@ -123,7 +123,7 @@ async def _searched(request: Request, asked: Asked) -> dict[str, Any]:
 def _page(request: Request, name: str, context: dict[str, Any], status: int = 200) -> Response:
     templates = request.app.state.templates
     found = context.get("found")
-    headers = {"Server-Timing": f"search;dur={found.seconds * 1000:.2f}"} if found is not None else {}
+    headers = {"Server-Timing": found.timing} if found is not None else {}
     whole = {"library": library_of(request), **context}
     response: Response = templates.TemplateResponse(request, name, whole, status, headers)
     return response
