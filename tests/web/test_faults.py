@@ -154,6 +154,14 @@ def test_the_rate_is_limited(settings: Settings) -> None:
         assert client.get("/healthz").status_code == client.get("/static/style.css").status_code == 200
 
 
+def test_a_server_for_this_computer_answers_to_its_own_names(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, hosts=("127.0.0.1", "localhost", "::1")))) as client:
+        for host, status in (("127.0.0.1:8000", 200), ("LOCALHOST", 200), ("[::1]:80", 200), ("evil.example", 400)):
+            assert client.get("/api/matchers", headers={"host": host}).status_code == status, host
+        refused = client.get("/api/matchers", headers={"host": "evil.example:8000"}).json()["error"]
+        assert refused["message"] == "this server is not called 'evil.example'"
+
+
 def test_every_request_is_logged_without_the_query(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "roslin.access")
     with TestClient(create_app(replace(settings, log_requests=True))) as client:
@@ -202,12 +210,16 @@ def raw(port: int, data: bytes, *, answer: bool = True) -> bytes:
 def test_a_real_server(starter: Path, tmp_path: Path) -> None:
     """Two processes: a large upload is refused at its first line, a client leaves, and the end is clean."""
     with running(starter, tmp_path, "--workers", "2", "--rate", "100000", "--title", "Tunes") as server:
-        head = b"POST /api/read HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+        head = b"POST /api/read HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         refused = raw(server.port, head + b"Content-Length: 100000000\r\n\r\n")
         assert refused.startswith(b"HTTP/1.1 413")
 
-        raw(server.port, b"GET /api/search?q=%274CDEFGABAGFEDC&matcher=emd HTTP/1.1\r\nHost: x\r\n\r\n", answer=False)
-        raw(server.port, b"GET /?q=" + b"C" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        raw(
+            server.port,
+            b"GET /api/search?q=%274CDEFGABAGFEDC&matcher=emd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            answer=False,
+        )
+        raw(server.port, b"GET /?q=" + b"C" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         raw(server.port, b"\x16\x03\x01 nonsense\r\n\r\n")
         limit = time.monotonic() + 30
         while time.monotonic() < limit:

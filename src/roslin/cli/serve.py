@@ -27,7 +27,7 @@ def serve_command(
         float | None, typer.Option("--seconds", help="A search gives up after so long; 60, or 20 when open to others.")
     ] = None,
     rate: Annotated[
-        int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 120 when open.")
+        int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
     ] = None,
 ) -> None:
     """Open a page on which people search the collection by playing, typing or sending a melody.
@@ -38,7 +38,7 @@ def serve_command(
     """
     try:
         from roslin.web.serve import serve
-        from roslin.web.settings import Settings, is_loopback
+        from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
         raise typer.BadParameter(
             f'roslin serve needs {error.name}; install it with: pip install "roslin[web]"'
@@ -49,8 +49,9 @@ def serve_command(
         title=title,
         link=link,
         is_open=is_open,
+        hosts=() if is_open else tuple(dict.fromkeys((*OWN_HOSTS, host))),
         search_seconds=seconds if seconds is not None else 20.0 if is_open else 60.0,
-        requests_per_minute=max(1, (rate if rate is not None else 120) // workers) if is_open or rate else 0,
+        requests_per_minute=max(1, (rate if rate is not None else 300) // workers) if is_open or rate else 0,
     )
     remark(f"Roslin: http://{host}:{port}/ (Ctrl-C ends it)")
     serve(settings, host, port, workers)

@@ -23,7 +23,7 @@ from roslin.sandbox import shared_worker
 from roslin.search.engine import DEFAULT_MATCHER
 from roslin.web import api, pages
 from roslin.web.asking import where_to
-from roslin.web.guards import BodyLimit, Log, RateLimit, SafeHeaders
+from roslin.web.guards import BodyLimit, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.library import Library
 from roslin.web.refusals import add_handlers
 from roslin.web.settings import Settings
@@ -70,9 +70,11 @@ def create_app(settings: Settings) -> FastAPI:
     add_handlers(app)
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
+    if settings.hosts:
+        app.add_middleware(OwnHost, hosts=tuple(settings.hosts))
     if settings.requests_per_minute:
         app.add_middleware(RateLimit, per_minute=settings.requests_per_minute)
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SafeHeaders)
     if settings.log_requests:
         app.add_middleware(Log)
@@ -122,6 +124,6 @@ def _warm_up(library: Library) -> None:
 
     query = pae.read("'4CDEFGABG")
     with suppress(RoslinError), library.slot():
-        for name in ("twv", "emd", "dp"):
-            library.collection.search(query, name, 3, within=None)
+        for name in dict.fromkeys((DEFAULT_MATCHER, "emd", "dp")):
+            library.collection.search(query, name, 3)
     _LOG.info("ready")

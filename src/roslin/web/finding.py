@@ -72,25 +72,48 @@ class _Listed:
 def find(library: Library, asked: Asked, is_gone: Callable[[], bool] = lambda: False) -> Found:
     """Search, unless the same was asked before. `is_gone` tells whether anybody still waits for the answer."""
     settings, collection = library.settings, library.collection
-    last = asked.page * asked.k
-    if last > settings.most_results:
+    if asked.page * asked.k > settings.most_results:
         raise ArgumentError(f"only the first {settings.most_results} results are listed; got page {asked.page}")
-    query, chosen = query_of(asked, collection, settings), chosen_matcher(asked.matcher, settings)
-    depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
-    key = ("run", repr(asked.model_copy(update={"page": 1, "k": 1, "matcher": repr(chosen)})), depth)
+    chosen = chosen_matcher(asked.matcher, settings)
     began = time.perf_counter()
-    listed = library.kept(key, lambda: _search(library, collection, asked, query, chosen, depth, is_gone))
+    found = library.kept(
+        (collection.about["token"], "page", repr(asked), repr(chosen)),
+        lambda: _find(library, collection, asked, chosen, is_gone),
+    )
     seconds = time.perf_counter() - began
+    return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
+
+
+def _find(
+    library: Library, collection: Collection, asked: Asked, chosen: Matcher, is_gone: Callable[[], bool]
+) -> Found:
+    settings, last = library.settings, asked.page * asked.k
+    query = query_of(asked, collection, settings)
+    depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
+    whole = asked.model_copy(update={"page": 1, "k": 1})
+    began = time.perf_counter()
+    listed = library.kept(
+        (collection.about["token"], "list", repr(whole), repr(chosen), depth),
+        lambda: _search(library, collection, asked, query, chosen, depth, is_gone),
+    )
+    searched = time.perf_counter()
     hits = listed.run.hits[last - asked.k : last]
     melodies = collection.melodies(collection.numbers([hit.id for hit in hits]))
     results = tuple(
         Result(hit.rank, hit.distance, melody, link_to(melody, settings), match(query, melody, chosen))
         for hit, melody in zip(hits, melodies, strict=True)
     )
-    matching = time.perf_counter() - began - seconds
-    has_more = len(listed.run) > last and last + asked.k <= settings.most_results
     return Found(
-        query, chosen, listed.run, listed.searched, listed.steps, results, asked.page, has_more, seconds, matching
+        query,
+        chosen,
+        listed.run,
+        listed.searched,
+        listed.steps,
+        results,
+        asked.page,
+        has_more=len(listed.run) > last and last + asked.k <= settings.most_results,
+        seconds=searched - began,
+        matching=time.perf_counter() - searched,
     )
 
 

@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from roslin.web.refusals import refusal
 
-__all__ = ["BodyLimit", "Log", "RateLimit", "SafeHeaders"]
+__all__ = ["BodyLimit", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS = {
@@ -96,6 +96,24 @@ class BodyLimit:
 
     def _refusal(self, headers: dict[str, str]) -> JSONResponse:
         return JSONResponse(refusal(413, self._words).model_dump(), 413, headers)
+
+
+class OwnHost:
+    """Answer only requests for these names, without their port."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]):
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http":
+            named = RequestHeaders(scope=scope).get("host", "")
+            host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
+            if host.lower() not in self.hosts:
+                answer = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
+                await answer(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
 class RateLimit:

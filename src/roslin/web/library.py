@@ -22,7 +22,7 @@ from roslin.web.settings import Settings
 __all__ = ["BusyError", "GoneError", "Library"]
 
 _LOOK_EVERY_SECONDS = 1.0
-_ANSWERS_KEPT = 256
+_ANSWERS_KEPT = 192  # lists, pages of them, and their drawings: some hundred kilobytes at most
 
 _Answer = TypeVar("_Answer")
 
@@ -41,6 +41,7 @@ class Library:
     def __init__(self, settings: Settings):
         self.settings = settings
         self._collection = Collection(settings.collection)
+        self._before: Collection | None = None
         self._is_closed = False
         self._state = self._published()
         self._looked = time.monotonic()
@@ -71,19 +72,18 @@ class Library:
         began, allowed = time.monotonic(), self.settings.search_seconds
         if not self._slots.acquire(timeout=allowed):
             raise BusyError("many people are searching at this moment; try again in a minute")
-        self.searching += 1
+        self._count(1)
         try:
             left = allowed - (time.monotonic() - began)
             if left <= 0:
                 raise TimeLimitError(f"no time was left to search after {allowed:g} seconds of waiting")
             yield left
         finally:
-            self.searching -= 1
+            self._count(-1)
             self._slots.release()
 
     def kept(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
-        """The answer under a key, made if it is not kept. Only complete answers are kept."""
-        key = (self._state, key)
+        """The answer under a key, made if it is not kept. The key must tell states of the collection apart."""
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)
@@ -105,7 +105,13 @@ class Library:
         """Give the collection back."""
         with self._lock:
             self._collection.close()
-            self._is_closed = True
+            if self._before is not None:
+                self._before.close()
+            self._before, self._is_closed = None, True
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self.searching += change
 
     def _published(self) -> tuple[int, int]:
         try:
@@ -116,9 +122,10 @@ class Library:
 
     def _open_again(self, state: tuple[int, int]) -> None:
         try:
-            # The old one is not closed: a search may be reading it. It goes when the last one lets go of it.
-            self._collection = Collection(self.settings.collection)
+            opened = Collection(self.settings.collection)
         except CollectionError:
             return
-        self._state = state
-        self._answers.clear()
+        # A search may still be reading the old one: it is closed when the next state comes.
+        if self._before is not None:
+            self._before.close()
+        self._before, self._collection, self._state = self._collection, opened, state

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -25,6 +27,14 @@ from roslin.web.waiting import while_waited_for
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Figures of the query and, by rank, of the results."""
+
+    query: Markup
+    results: dict[int, Markup]
 
 
 @router.get("/")
@@ -97,27 +107,32 @@ def about(request: Request) -> Response:
 async def _searched(request: Request, asked: Asked) -> dict[str, Any]:
     """What the list of results needs."""
     library = library_of(request)
-    context: dict[str, Any] = {"asked": asked, "found": None, "figures": {}, "examples": examples()}
+    context: dict[str, Any] = {"asked": asked, "found": None, "examples": examples()}
     if asked.is_empty:
         return context
 
-    def work(is_gone: Any) -> tuple[Found, dict[int, Markup], Markup]:
+    def work(is_gone: Callable[[], bool]) -> tuple[Found, Drawn]:
         found = find(library, asked, is_gone)
-        drawn = {
-            result.rank: figure(
-                result.melody,
-                result.melody.title or result.melody.id or "result",
-                f"result-{result.rank}-",
-                result.match.candidate_notes,
-            )
-            for result in found.results
-        }
-        top = found.results[0].match.query_notes if found.results else ()
-        return found, drawn, figure(found.query, "the query", "query-", top)
+        key = (library.collection.about["token"], "drawn", repr(asked))
+        return found, library.kept(key, lambda: _drawn(found))
 
-    found, drawn, query = await while_waited_for(request, work)
-    matched = {result.rank: list(result.match.query_notes) for result in found.results}
-    return context | {"found": found, "figures": drawn, "query_figure": query, "matched": matched}
+    found, drawn = await while_waited_for(request, work)
+    return context | {"found": found, "drawn": drawn}
+
+
+def _drawn(found: Found) -> Drawn:
+    """The query and the results as figures. The query shows what it shares with the first result."""
+    figures = {
+        result.rank: figure(
+            result.melody,
+            result.melody.title or result.melody.id or "a result",
+            f"result-{result.rank}-",
+            result.match.candidate_notes,
+        )
+        for result in found.results
+    }
+    shared = found.results[0].match.query_notes if found.results else ()
+    return Drawn(figure(found.query, "the query", "query-", shared), figures)
 
 
 def _page(request: Request, name: str, context: dict[str, Any], status: int = 200) -> Response:

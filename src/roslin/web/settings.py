@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 
 from roslin.errors import ArgumentError
 
-__all__ = ["LINK_FIELDS", "VARIABLE", "Settings", "is_loopback"]
+__all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "is_loopback"]
 
 VARIABLE = "ROSLIN_WEB_SETTINGS"
 LINK_FIELDS = ("id", "source", "record", "title", "composer")
+OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|::1|localhost")
 
 
@@ -30,6 +31,7 @@ class Settings:
     title: str = ""  # what the page calls the collection; its folder's name if empty
     link: str = ""  # address of a melody at its source, with {id}, {source}, {record} ...
     is_open: bool = False  # whether others than this computer can reach it
+    hosts: tuple[str, ...] = ()  # the names that it answers to; empty: any
     search_seconds: float = 60.0
     searches_at_once: int = 2
     engraving_seconds: float = 8.0
@@ -52,7 +54,8 @@ class Settings:
     @classmethod
     def from_environment(cls) -> Self:
         """The settings that the parent process left in the environment."""
-        return cls(**json.loads(os.environ[VARIABLE]))
+        values = json.loads(os.environ[VARIABLE])
+        return cls(**{**values, "hosts": tuple(values["hosts"])})
 
 
 def is_loopback(host: str) -> bool:
