@@ -39,7 +39,7 @@ def test_only_this_computer_unless_asked(started: list[tuple[Any, ...]]) -> None
 def test_open_to_others_has_limits(started: list[tuple[Any, ...]]) -> None:
     settings, host, _, workers = served(started, "--host", "0.0.0.0", "--workers", "2")
     assert (host, workers, settings.is_open, settings.hosts) == ("0.0.0.0", 2, True, ())
-    assert (settings.search_seconds, settings.requests_per_minute) == (20, 150)
+    assert (settings.search_seconds, settings.requests_per_minute, settings.query_notes) == (20, 150, 100)
 
 
 def test_limits_can_be_set(started: list[tuple[Any, ...]]) -> None:

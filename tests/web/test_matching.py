@@ -114,6 +114,12 @@ def test_kinds_of_matchers_to_come(counting: type[Matcher]) -> None:
     assert other.words.startswith("Notes side by side, as an aid to the eye: 5 notes agree;")
 
 
+def test_very_long_melodies_are_only_laid_side_by_side() -> None:
+    long = tune([60, 62, 64, 65] * 60)
+    assert match(long, long, matcher("emd")).kind == "likeness"
+    assert len(match(long, long, matcher("emd")).candidate_notes) == 240
+
+
 # -- beginnings -------------------------------------------------------------------------------------------------------
 
 

@@ -49,6 +49,7 @@ def serve_command(
         title=title,
         link=link,
         is_open=is_open,
+        query_notes=100 if is_open else 500,
         hosts=() if is_open else tuple(dict.fromkeys((*OWN_HOSTS, host))),
         search_seconds=seconds if seconds is not None else 20.0 if is_open else 60.0,
         requests_per_minute=max(1, (rate if rate is not None else 300) // workers) if is_open or rate else 0,

@@ -30,6 +30,9 @@ from roslin.search.words import place_words, tempo_words, transposition_words
 __all__ = ["GRAMS", "Grams", "Match", "Pair", "Run", "aligned", "kind_of", "match", "offered", "shared_runs"]
 
 GRAMS = {"ngrsumco": 3, "ngrukkon": 3, "orio": 3, "us": 5}
+# Taking a distance apart costs more than the product of the lengths: beyond this many pairs of notes it would take
+# seconds for one result, and the notes are shown side by side instead.
+MOST_PAIRS = 40_000
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 
 
@@ -88,7 +91,10 @@ def match(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
     """The notes that belong together, as this matcher sees it."""
     if not len(melodic_line(candidate)):
         return Match(kind_of(chosen), "The melody has no notes.", "", "", (), ())
-    return _WAYS[kind_of(chosen)](query, candidate, chosen)
+    kind = kind_of(chosen)
+    if kind == "transport" and len(query) * len(candidate) > MOST_PAIRS:
+        kind = "likeness"
+    return _WAYS[kind](query, candidate, chosen)
 
 
 def _by_transport(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
@@ -116,10 +122,11 @@ def _by_alignment(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
     changes = Counter(pair.deed for pair in pairs)
     counts = [f"{changes[deed]} {words}" for deed, words in _DEEDS.items() if changes[deed]]
     what = ", ".join(counts) if counts else "no notes in common"
-    if kind_of(chosen) == "likeness":
+    is_own = isinstance(chosen, DP)
+    if not is_own:
         what = f"Notes side by side, as an aid to the eye: {what}"
     return Match(
-        kind_of(chosen),
+        "alignment" if is_own else "likeness",
         f"{what}; {', '.join(part for part in (transposition, tempo, place) if part)}.".replace("; .", "."),
         transposition,
         tempo,
