@@ -27,14 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
-from roslin.matchers.base import Distances, Matcher
+from roslin.matchers.base import Distances, Matcher, rounded
 
 __all__ = ["GramAlignment"]
 
 _ALIGNERS = ("global", "hybrid", "local")
 _DIVISIONS = ("longer", "none", "shorter")
-# Differences that only rounding explains are none: a melody is at 0 from itself, and equal scores are equal.
-_DECIMALS = 12
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -79,4 +77,4 @@ class GramAlignment(Matcher):
             shorter, longer = np.minimum(lengths, m), np.maximum(lengths, m)
             by = longer if self.divide == "longer" else np.where(shorter > 0, shorter, m)
             distances = own / m - scored / by
-        return np.maximum(distances, 0.0).round(_DECIMALS)
+        return rounded(np.maximum(distances, 0.0))
