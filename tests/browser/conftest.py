@@ -44,7 +44,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A fresh page. At the end, nothing was asked of anybody else, and no script failed."""
     width, height = getattr(request, "param", (1100, 900))
-    context = browser.new_context(viewport={"width": width, "height": height}, base_url=server.address)
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, base_url=server.address, has_touch=width < 500
+    )
     context.set_default_timeout(15_000)
     opened = context.new_page()
     asked: list[str] = []

@@ -170,7 +170,7 @@ def aligned(query: Melody, candidate: Melody, *, inside: bool) -> tuple[Pair, ..
 
     >>> from roslin import load
     >>> [pair.deed for pair in aligned(load("'4CDEF")[0], load("'4GABG''C")[0], inside=False)]
-    ['same', 'same', 'same', 'added', 'other']
+    ['same', 'same', 'same', 'other', 'added']
     """
     asked, stored = _rows(query), _rows(candidate)
     a, b = (melody.notes["pitch_midi"][rows].astype(np.int64) for melody, rows in ((query, asked), (candidate, stored)))
