@@ -12,7 +12,21 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from roslin.cli import campaign, collection, data, demo, evaluate, explain, filter, load, matchers, search, show, truth
+from roslin.cli import (
+    campaign,
+    collection,
+    data,
+    demo,
+    evaluate,
+    explain,
+    filter,
+    load,
+    matchers,
+    search,
+    serve,
+    show,
+    truth,
+)
 
 __all__ = ["app", "main"]
 
@@ -33,6 +47,7 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(truth.app, name="truth")
 app.command("matchers")(matchers.matchers_command)
+app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")
 app.command("load")(load.load_command)
 app.command("show")(show.show_command)

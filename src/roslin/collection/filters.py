@@ -53,9 +53,11 @@ __all__ = [
     "repeats_motive",
     "rhythm_distance",
     "share_of_interval",
+    "words",
 ]
 
 FIELDS = ("title", "composer", "voice", "key", "metre", "text", "source")
+_SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` looks
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
 _ROUNDING = 1e-9  # sums of costs such as 0.1 are not exact
@@ -198,6 +200,27 @@ def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
         condition, parameter, verb = f"melodies.{field} LIKE ? ESCAPE '\\'", f"%{escaped}%", "contains"
     name = _call("metadata", field, value, exactly=(exactly, False))
     return Filter(name, "melodies", condition, (parameter,), f'{field.capitalize()} {verb} "{value}".')
+
+
+def words(text: str) -> list[Filter]:
+    """A filter for each word: it stands somewhere in title, composer, text or source.
+
+    >>> print(*words("Roslin castle"))
+    "Roslin" in title, composer, text or source. "castle" in title, composer, text or source.
+    """
+    return [_one_word(word) for word in text.split()]
+
+
+def _one_word(word: str) -> Filter:
+    parts = [metadata(field, word) for field in _SEARCHED_FIELDS]
+    fields = f"{', '.join(_SEARCHED_FIELDS[:-1])} or {_SEARCHED_FIELDS[-1]}"
+    return Filter(
+        _call("words", word),
+        "melodies",
+        " OR ".join(part.sql for part in parts),
+        tuple(value for part in parts for value in part.parameters),
+        f'"{word}" in {fields}.',
+    )
 
 
 FILTERS: dict[str, Callable[..., Filter]] = {

@@ -1,5 +1,7 @@
 // A small synthesiser: plays the notes of a figure, and lights up each note of its drawing while it sounds.
-// A figure carries data-notes, rows of [row of the note table, start, duration, MIDI pitch], times in seconds.
+// A figure carries data-notes, rows of [row of the note table, start, duration, MIDI pitch], times in seconds. A button
+// may say data-from, the second at which it starts. Pages that add figures later call `roslinPlayer.reveal()`; `note`
+// sounds a single pitch.
 (() => {
   "use strict";
   const AHEAD = 0.3;     // how far ahead notes are handed to the sound card, in seconds
@@ -28,7 +30,9 @@
   function label(button, isPlaying) {
     button.setAttribute("aria-pressed", String(isPlaying));
     button.querySelector(".sign").textContent = isPlaying ? "■" : "▶";
-    button.querySelector(".word").textContent = isPlaying ? "Stop" : "Play";
+    const word = button.querySelector(".word");
+    button.dataset.word = button.dataset.word || word.textContent;
+    word.textContent = isPlaying ? "Stop" : button.dataset.word;
   }
 
   function stop() {
@@ -61,7 +65,10 @@
   function play(figure, button) {
     stop();
     audio = audio || new AudioContext();
-    const notes = JSON.parse(figure.dataset.notes);
+    const from = Number(button.dataset.from || 0);
+    const notes = JSON.parse(figure.dataset.notes)
+      .filter(note => note[1] >= from)
+      .map(([row, start, ...rest]) => [row, start - from, ...rest]);
     const drawn = new Map();
     for (const element of figure.querySelectorAll("[data-note]")) {
       const row = Number(element.dataset.note);
@@ -81,13 +88,28 @@
     });
   }
 
-  for (const button of document.querySelectorAll("figure.melody button.play")) {
-    if (!("AudioContext" in window)) break;
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      if (playing && playing.button === button) stop();
-      else play(button.closest("figure"), button);
-    });
+  function note(pitch, duration = 0.5) {
+    if (!("AudioContext" in window)) return;
+    audio = audio || new AudioContext();
+    const at = () => voice(audio.currentTime + 0.01, duration, pitch, audio.destination);
+    if (audio.state === "suspended") audio.resume().then(at);
+    else at();
   }
+
+  function reveal() {
+    if (!("AudioContext" in window)) return;
+    for (const button of document.querySelectorAll("figure.melody button.play")) {
+      button.hidden = button.closest("figure").dataset.notes === "[]";
+    }
+  }
+
+  document.addEventListener("click", event => {
+    const button = event.target.closest("figure.melody button.play");
+    if (!button) return;
+    if (playing && playing.button === button) stop();
+    else play(button.closest("figure"), button);
+  });
   addEventListener("keydown", event => { if (event.key === "Escape") stop(); });
+  window.roslinPlayer = { note, reveal, stop, state: () => (audio ? audio.state : "none") };
+  reveal();
 })();

@@ -1,0 +1,58 @@
+"""roslin serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roslin.cli.output import remark
+
+__all__ = ["serve_command"]
+
+
+def serve_command(
+    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    host: Annotated[str, typer.Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
+    title: Annotated[str, typer.Option("--title", help="What the page calls the collection.")] = "",
+    link: Annotated[
+        str, typer.Option("--link", help="Address of a melody at its source, with {id}, {record} or {source}.")
+    ] = "",
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="A search gives up after so long; 60, or 20 when open to others.")
+    ] = None,
+    rate: Annotated[
+        int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
+    ] = None,
+) -> None:
+    """Open a page on which people search the collection by playing, typing or sending a melody.
+
+    Only this computer can reach it unless --host says otherwise.
+
+    Example: roslin serve mine.roslin --port 8000
+    """
+    try:
+        from roslin.web.serve import serve
+        from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
+    except ImportError as error:
+        raise typer.BadParameter(
+            f'roslin serve needs {error.name}; install it with: pip install "roslin[web]"'
+        ) from None
+    is_open = not is_loopback(host)
+    settings = Settings(
+        collection=str(collection.resolve()),
+        title=title,
+        link=link,
+        is_open=is_open,
+        query_notes=100 if is_open else 500,
+        hosts=() if is_open else tuple(dict.fromkeys((*OWN_HOSTS, host))),
+        search_seconds=seconds if seconds is not None else 20.0 if is_open else 60.0,
+        requests_per_minute=max(1, (rate if rate is not None else 300) // workers) if is_open or rate else 0,
+    )
+    remark(f"Roslin: http://{host}:{port}/ (Ctrl-C ends it)")
+    serve(settings, host, port, workers)

@@ -1,0 +1,85 @@
+"""Search that looks only at how melodies begin: each is cut to its first onsets before it is compared.
+
+Cut melodies have no index, so every one that is asked for is compared. A matcher whose distances depend on all
+candidates at once cannot be stopped on the way; for it the number of candidates is limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.store import Store
+from roslin.errors import ArgumentError
+from roslin.matchers import Matcher, matcher
+from roslin.matchers.base import check_query
+from roslin.melody import Melody
+from roslin.represent.line import melodic_line
+from roslin.represent.packed import Packed
+from roslin.search.run import Hit, Run
+from roslin.search.work import Progress, Work
+
+__all__ = ["MOST_AT_ONCE", "beginnings", "search_beginnings"]
+
+MOST_AT_ONCE = 50_000
+
+_COMPARED_AT_ONCE = 4096
+_LONGER = 1.25  # how many times as many onsets as the query a beginning has: ornaments need room
+
+Numbers = npt.NDArray[np.int64]
+
+
+def search_beginnings(
+    query: Melody,
+    collection: Store,
+    matcher_name: str | Matcher,
+    k: int,
+    *,
+    within: Numbers | None = None,
+    exclude: Container[str] = (),
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """The k melodies whose beginning is most similar to the query; otherwise as `roslin.search.search`."""
+    check_query(query)
+    chosen = matcher(matcher_name)
+    numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
+    if not chosen.is_independent and len(numbers) > MOST_AT_ONCE:
+        raise ArgumentError(
+            f"{chosen.name} compares the beginnings of at most {MOST_AT_ONCE} melodies; got {len(numbers)}: "
+            "filter the collection first, or choose another matcher"
+        )
+    onsets, packed = int(np.ceil(_LONGER * len(melodic_line(query)))), collection.packed()
+    pieces = np.array_split(numbers, max(-(-len(numbers) // _COMPARED_AT_ONCE), 1))
+    if not chosen.is_independent:
+        pieces = [numbers]
+    found = []
+    with Work(seconds=seconds, progress=progress) as work:
+        for done, piece in enumerate(pieces):
+            work.report(done / len(pieces), "comparing beginnings")
+            found.append(chosen.distances(query, beginnings(packed.take(piece), onsets)))
+    distances = np.concatenate(found)
+    wanted = k + len(exclude)
+    near = np.ones(len(distances), dtype=bool)
+    if len(distances) > wanted:
+        near = distances <= np.partition(distances, wanted - 1)[wanted - 1]
+    ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), strict=True))
+    kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
+    hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
+    return Run(query.id or "query", repr(chosen), hits)
+
+
+def beginnings(packed: Packed, onsets: int) -> Packed:
+    """Each melody up to so many different onsets. Bar lines are left as they are."""
+    lengths = np.diff(packed.offsets)
+    onset = packed.notes["onset_ticks"]
+    is_new = np.ones(len(onset), dtype=np.int64)
+    is_new[1:] = onset[1:] != onset[:-1]
+    is_new[packed.offsets[:-1][lengths > 0]] = 1
+    counted = np.concatenate([[0], np.cumsum(is_new)])
+    number = counted[1:] - np.repeat(counted[packed.offsets[:-1]], lengths)  # of the onset in its melody, from 1
+    kept = number <= onsets
+    offsets = np.concatenate([[0], np.cumsum(kept)])[packed.offsets].astype(np.int64)
+    return Packed(packed.notes[kept], offsets, packed.barlines, packed.bar_offsets)

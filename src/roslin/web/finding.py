@@ -1,0 +1,163 @@
+"""One search: the query, what the filters left, and a page of ranked results with the notes that matched.
+
+A list is searched once, as deep as the page that is asked for, and kept: the next page, an export and a reload of a
+list that is deep enough cost nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from roslin.api import Collection
+from roslin.collection.filters import FilterStep
+from roslin.errors import ArgumentError
+from roslin.matchers import Matcher
+from roslin.melody import Melody
+from roslin.search import Run
+from roslin.search.beginnings import search_beginnings
+from roslin.web.asking import Asked, chosen_matcher, filters_of, query_of
+from roslin.web.library import GoneError, Library
+from roslin.web.matching import Match, match
+from roslin.web.settings import Settings
+
+__all__ = ["Found", "Result", "find", "link_to"]
+
+_STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One melody of a ranked list."""
+
+    rank: int
+    distance: float
+    melody: Melody
+    link: str | None
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes."""
+
+    query: Melody
+    matcher: Matcher
+    run: Run
+    searched: int
+    steps: tuple[FilterStep, ...]
+    results: tuple[Result, ...]
+    page: int
+    has_more: bool
+    seconds: float
+    matching: float
+
+    @property
+    def timing(self) -> str:
+        """Both, as browsers show it (the header Server-Timing), in milliseconds."""
+        return f"search;dur={self.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A ranked list, before its melodies are looked at."""
+
+    run: Run
+    searched: int
+    steps: tuple[FilterStep, ...]
+
+
+def find(library: Library, asked: Asked, is_gone: Callable[[], bool] = lambda: False) -> Found:
+    """Search, unless the same was asked before. `is_gone` tells whether anybody still waits for the answer."""
+    settings, collection = library.settings, library.collection
+    if asked.page * asked.k > settings.most_results:
+        raise ArgumentError(f"only the first {settings.most_results} results are listed; got page {asked.page}")
+    chosen = chosen_matcher(asked.matcher, settings)
+    began = time.perf_counter()
+    found = library.kept(
+        (collection.about["token"], "page", repr(asked), repr(chosen)),
+        lambda: _find(library, collection, asked, chosen, is_gone),
+    )
+    seconds = time.perf_counter() - began
+    return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
+
+
+def _find(
+    library: Library, collection: Collection, asked: Asked, chosen: Matcher, is_gone: Callable[[], bool]
+) -> Found:
+    settings, last = library.settings, asked.page * asked.k
+    query = query_of(asked, collection, settings)
+    depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
+    whole = asked.model_copy(update={"page": 1, "k": 1})
+    began = time.perf_counter()
+    listed = library.kept(
+        (collection.about["token"], "list", repr(whole), repr(chosen), depth),
+        lambda: _search(library, collection, asked, query, chosen, depth, is_gone),
+    )
+    searched = time.perf_counter()
+    hits = listed.run.hits[last - asked.k : last]
+    melodies = collection.melodies(collection.numbers([hit.id for hit in hits]))
+    results = tuple(
+        Result(hit.rank, hit.distance, melody, link_to(melody, settings), match(query, melody, chosen))
+        for hit, melody in zip(hits, melodies, strict=True)
+    )
+    return Found(
+        query,
+        chosen,
+        listed.run,
+        listed.searched,
+        listed.steps,
+        results,
+        asked.page,
+        has_more=len(listed.run) > last and last + asked.k <= settings.most_results,
+        seconds=searched - began,
+        matching=time.perf_counter() - searched,
+    )
+
+
+def _search(
+    library: Library,
+    collection: Collection,
+    asked: Asked,
+    query: Melody,
+    chosen: Matcher,
+    depth: int,
+    is_gone: Callable[[], bool],
+) -> _Listed:
+    def progress(_done: float, _what: str) -> None:
+        if is_gone():
+            raise GoneError("the search was given up: nobody waits for it")
+
+    chain = filters_of(asked)
+    itself = (asked.id,) if asked.id else ()
+    with library.slot() as seconds:
+        progress(0.0, "")
+        selection = collection.filter(*chain) if chain else None
+        numbers = None if selection is None else selection.numbers
+        if asked.place == "start":
+            run = search_beginnings(
+                query, collection, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
+            )
+        else:
+            run = collection.search(
+                query, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
+            )
+    steps = selection.report.steps if selection is not None else ()
+    return _Listed(replace(run, query=query.id or "query"), len(collection) if numbers is None else len(numbers), steps)
+
+
+def link_to(melody: Melody, settings: Settings) -> str | None:
+    """The melody at its source. What goes into the address is quoted, so it stays where the pattern put it."""
+    if not settings.link:
+        return None
+    id = melody.id or ""
+    values = {
+        "id": id,
+        "record": id.partition("-")[0],  # RISM: the number of the source, without that of the incipit
+        "source": melody.source or "",
+        "title": melody.title or "",
+        "composer": melody.composer or "",
+    }
+    return settings.link.format(**{name: quote(value, safe="") for name, value in values.items()})

@@ -1,0 +1,182 @@
+"""What every request passes before and after a route: plain ASGI, so that bodies stream and disconnects are seen.
+
+Headers   a strict policy for the browser: nothing from elsewhere, no inline script or style
+Body      a body above the limit is refused at its Content-Length, or where it grows beyond it
+Rate      so many requests a minute from one client, in a bucket that refills
+Log       one line of JSON for each request
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import OrderedDict
+
+from starlette.datastructures import Headers as RequestHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from roslin.web.refusals import refusal
+
+__all__ = ["BodyLimit", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), midi=(self)",
+}
+_CLIENTS_REMEMBERED = 10_000
+_LOG = logging.getLogger("roslin.access")
+
+
+class SafeHeaders:
+    """Put the headers on every answer."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, send_safely)
+
+
+class BodyLimit:
+    """Refuse a body of more bytes than allowed."""
+
+    def __init__(self, app: ASGIApp, limit: int):
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        length = RequestHeaders(scope=scope).get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.limit:
+            # The connection is closed: whoever still sends is not listened to.
+            await self._refusal({"Connection": "close"})(scope, receive, send)
+            return
+        received = 0
+
+        async def receive_within() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.limit:
+                raise HTTPException(413, self._words, {"Connection": "close"})
+            return message
+
+        await self.app(scope, receive_within, send)
+
+    @property
+    def _words(self) -> str:
+        return f"the file is too large; expected at most {self.limit // 1000} kB"
+
+    def _refusal(self, headers: dict[str, str]) -> JSONResponse:
+        return JSONResponse(refusal(413, self._words).model_dump(), 413, headers)
+
+
+class OwnHost:
+    """Answer only requests for these names, without their port."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]):
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http":
+            named = RequestHeaders(scope=scope).get("host", "")
+            host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
+            if host.lower() not in self.hosts:
+                answer = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
+                await answer(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+class RateLimit:
+    """Let each client ask so often a minute; short bursts up to that number are fine."""
+
+    def __init__(self, app: ASGIApp, per_minute: int):
+        self.app, self.per_minute = app, per_minute
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or ask to wait. Static files and the state of health cost nothing."""
+        if scope["type"] != "http" or scope["path"].startswith(("/static/", "/healthz")):
+            await self.app(scope, receive, send)
+            return
+        wait = self._wait((scope.get("client") or ("", 0))[0])
+        if wait:
+            words = f"more than {self.per_minute} requests in a minute; wait {wait} seconds"
+            answer = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
+            await answer(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _wait(self, client: str) -> int:
+        """Seconds until this client may ask again; 0: it may."""
+        now = time.monotonic()
+        left, then = self._buckets.pop(client, (float(self.per_minute), now))
+        left = min(left + (now - then) * self.per_minute / 60, self.per_minute)
+        self._buckets[client] = (max(left - 1, 0.0) if left >= 1 else left, now)
+        while len(self._buckets) > _CLIENTS_REMEMBERED:
+            self._buckets.popitem(last=False)
+        return 0 if left >= 1 else int((1 - left) * 60 / self.per_minute) + 1
+
+
+class Log:
+    """One line of JSON for each request. The query is not logged: what people look for is theirs."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and write it down."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status, sent = time.perf_counter(), 0, 0
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status, sent
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            sent += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_counted)
+        finally:
+            line = {
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "client": (scope.get("client") or ("", 0))[0],
+                "method": scope["method"],
+                "path": scope["path"],
+                "status": status,
+                "bytes": sent,
+                "ms": round((time.perf_counter() - began) * 1000, 1),
+            }
+            _LOG.info(json.dumps(line, ensure_ascii=False))

@@ -1,0 +1,131 @@
+"""The collection that is served: opened once, opened again when a new state is published, searched by a few at a time.
+
+Everything here is used from many threads. The collection is read-only and its arrays are mapped into memory, so worker
+processes share them. A search waits for one of `searches_at_once` slots; waiting counts as searching, and who waits
+longer than a search may take is sent away.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from roslin.api import Collection
+from roslin.collection.files import DATABASE
+from roslin.errors import CollectionError, RoslinError, TimeLimitError
+from roslin.web.settings import Settings
+
+__all__ = ["BusyError", "GoneError", "Library"]
+
+_LOOK_EVERY_SECONDS = 1.0
+_ANSWERS_KEPT = 192  # lists, pages of them, and their drawings: some hundred kilobytes at most
+
+_Answer = TypeVar("_Answer")
+
+
+class BusyError(RoslinError):
+    """Too many search at once."""
+
+
+class GoneError(RoslinError):
+    """Whoever asked has left; nobody reads the answer."""
+
+
+class Library:
+    """One collection, and the answers of the last searches in it."""
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self._collection = Collection(settings.collection)
+        self._before: Collection | None = None
+        self._is_closed = False
+        self._state = self._published()
+        self._looked = time.monotonic()
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(settings.searches_at_once)
+        self._answers: OrderedDict[Hashable, object] = OrderedDict()
+        self.searching = 0
+
+    @property
+    def collection(self) -> Collection:
+        """The collection in its newest state. One that cannot be opened does not take the place of one that can."""
+        with self._lock:
+            if time.monotonic() - self._looked > _LOOK_EVERY_SECONDS:
+                self._looked = time.monotonic()
+                state = self._published()
+                if state != self._state:
+                    self._open_again(state)
+            return self._collection
+
+    @property
+    def title(self) -> str:
+        """What to call the collection."""
+        return self.settings.title or self._collection.path.name.removesuffix(".roslin")
+
+    @contextmanager
+    def slot(self) -> Iterator[float]:
+        """The right to search; gives the seconds that are left for it."""
+        began, allowed = time.monotonic(), self.settings.search_seconds
+        if not self._slots.acquire(timeout=allowed):
+            raise BusyError("many people are searching at this moment; try again in a minute")
+        self._count(1)
+        try:
+            left = allowed - (time.monotonic() - began)
+            if left <= 0:
+                raise TimeLimitError(f"no time was left to search after {allowed:g} seconds of waiting")
+            yield left
+        finally:
+            self._count(-1)
+            self._slots.release()
+
+    def kept(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
+        """The answer under a key, made if it is not kept. The key must tell states of the collection apart."""
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                return self._answers[key]  # type: ignore[return-value]  # what was made under this key
+        answer = make()
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > _ANSWERS_KEPT:
+                self._answers.popitem(last=False)
+        return answer
+
+    def open(self) -> None:
+        """Open the collection again after `close`: an application may be started more than once."""
+        with self._lock:
+            if self._is_closed:
+                self._collection, self._is_closed = Collection(self.settings.collection), False
+
+    def close(self) -> None:
+        """Give the collection back."""
+        with self._lock:
+            self._collection.close()
+            if self._before is not None:
+                self._before.close()
+            self._before, self._is_closed = None, True
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self.searching += change
+
+    def _published(self) -> tuple[int, int]:
+        try:
+            status = (self._collection.path / DATABASE).stat()
+        except OSError:
+            return (0, 0)
+        return status.st_ino, status.st_mtime_ns
+
+    def _open_again(self, state: tuple[int, int]) -> None:
+        try:
+            opened = Collection(self.settings.collection)
+        except CollectionError:
+            return
+        # A search may still be reading the old one: it is closed when the next state comes.
+        if self._before is not None:
+            self._before.close()
+        self._before, self._collection, self._state = self._collection, opened, state

@@ -1,0 +1,79 @@
+"""What an operator decides, as one value that also travels to worker processes (as JSON in an environment variable).
+
+Limits count for one process: with several workers each has its own slots and its own share of the rate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass
+from string import Formatter
+from typing import Self
+from urllib.parse import urlsplit
+
+from roslin.errors import ArgumentError
+
+__all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "is_loopback"]
+
+VARIABLE = "ROSLIN_WEB_SETTINGS"
+LINK_FIELDS = ("id", "source", "record", "title", "composer")
+OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
+_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|::1|localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the collection is, and how much anybody may ask of it. Sizes in bytes, times in seconds."""
+
+    collection: str
+    title: str = ""  # what the page calls the collection; its folder's name if empty
+    link: str = ""  # address of a melody at its source, with {id}, {source}, {record} ...
+    is_open: bool = False  # whether others than this computer can reach it
+    hosts: tuple[str, ...] = ()  # the names that it answers to; empty: any
+    search_seconds: float = 60.0
+    searches_at_once: int = 2
+    engraving_seconds: float = 8.0
+    requests_per_minute: int = 0  # of one client; 0: no limit
+    body_bytes: int = 4 * 2**20
+    query_notes: int = 500
+    upload_melodies: int = 200
+    most_results: int = 1000
+    warm_up: bool = True
+    log_requests: bool = True
+
+    def __post_init__(self) -> None:
+        if self.link:
+            _check_link(self.link)
+
+    def to_environment(self) -> str:
+        """As text, for a worker process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """The settings that the parent process left in the environment."""
+        values = json.loads(os.environ[VARIABLE])
+        return cls(**{**values, "hosts": tuple(values["hosts"])})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this computer can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, False)
+    """
+    return _LOOPBACK.fullmatch(host) is not None
+
+
+def _check_link(pattern: str) -> None:
+    try:
+        fields = {name for _, name, _, _ in Formatter().parse(pattern) if name is not None}
+    except ValueError as error:
+        raise ArgumentError(f"the link {pattern!r} cannot be read: {error}") from None
+    if not fields or not fields <= set(LINK_FIELDS):
+        known = ", ".join(f"{{{name}}}" for name in LINK_FIELDS)
+        raise ArgumentError(f"the link must hold at least one of {known}, and nothing else in braces; got {pattern!r}")
+    if urlsplit(pattern).scheme not in ("http", "https"):
+        raise ArgumentError(f"the link must start with https:// or http://; got {pattern!r}")

@@ -1,0 +1,121 @@
+// Results without loading the page again. The address always says what is shown, so it can be shared, and the back
+// button goes to the search before.
+
+const SLOW = 150; // milliseconds before the progress line shows
+
+const byId = id => document.getElementById(id);
+
+export function startResults(entry) {
+  const form = byId("search"), results = byId("results"), progress = byId("progress"), matcher = byId("matcher");
+  const usual = { notation: "auto", place: "anywhere", matcher: form.dataset.matcher };
+  let waiting = null;
+
+  // What is left as it is at the start stays out of the address.
+  function asked() {
+    const kept = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) {
+      const isUsual = usual[name] === value;
+      if (value && !isUsual) kept.set(name, value);
+    }
+    if (kept.get("id")) {
+      kept.delete("q");
+      kept.delete("notation");
+    }
+    return kept;
+  }
+
+  async function load(search, moveFocus) {
+    if (waiting) waiting.abort();
+    const own = waiting = new AbortController();
+    window.roslinPlayer?.stop();
+    results.setAttribute("aria-busy", "true");
+    const slow = setTimeout(() => { progress.hidden = false; }, SLOW);
+    try {
+      const response = await fetch(`/results${search}`, { signal: own.signal });
+      const page = await response.text();
+      if (own !== waiting) return;
+      if (response.headers.get("content-type").startsWith("text/html")) results.innerHTML = page;
+      else throw new Error(JSON.parse(page).error.message);
+      const name = results.querySelector(".query h3");
+      if (form.elements.id.value && name) entry.like(form.elements.id.value, name.textContent);
+      window.roslinPlayer?.reveal();
+      if (moveFocus) byId("results-heading")?.focus({ preventScroll: false });
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      const box = document.createElement("div");
+      box.className = "refusal";
+      box.setAttribute("role", "alert");
+      box.textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+      results.replaceChildren(box);
+    } finally {
+      clearTimeout(slow);
+      if (own === waiting) {
+        progress.hidden = true;
+        results.setAttribute("aria-busy", "false");
+      }
+    }
+  }
+
+  // The form shows what an address asks for.
+  function fill(search) {
+    const values = new URLSearchParams(search);
+    for (const field of form.elements) {
+      if (!field.name || field.name === "length") continue;
+      if (field.type === "radio") field.checked = field.value === (values.get(field.name) || "anywhere");
+      else if (field.name === "matcher") field.value = values.get("matcher") || form.dataset.matcher;
+      else if (field.name === "notation") field.value = values.get("notation") || "auto";
+      else if (field.name !== "q") field.value = values.get(field.name) || "";
+    }
+    entry.text.value = values.get("q") || "";
+    entry.like(values.get("id") || "");
+    entry.read();
+    tellMatcher();
+  }
+
+  function go(search) {
+    history.pushState(null, "", `/${search}`);
+    load(search, true);
+  }
+
+  function tellMatcher() {
+    byId("matcher-sentence").textContent = matcher.selectedOptions[0]?.dataset.summary || "";
+  }
+
+  // While a result is looked at, the query shows which of its notes are in it.
+  function showMatched(card) {
+    const rows = new Set(JSON.parse(card.dataset.matched));
+    for (const note of results.querySelectorAll(".query [data-note]")) {
+      note.classList.toggle("matched", rows.has(Number(note.dataset.note)));
+    }
+  }
+
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    const search = asked();
+    if (!search.get("q") && !search.get("id")) {
+      entry.text.focus();
+      return;
+    }
+    go(`?${search}`);
+  });
+  document.addEventListener("click", event => {
+    const link = event.target.closest("a[data-results]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const search = new URL(link.href).search;
+    fill(search);
+    go(search);
+    scrollTo({ top: link.closest(".pager") ? results.offsetTop : 0 });
+  });
+  for (const kind of ["pointerover", "focusin"]) {
+    results.addEventListener(kind, event => {
+      const card = event.target.closest("[data-matched]");
+      if (card) showMatched(card);
+    });
+  }
+  addEventListener("popstate", () => {
+    fill(location.search);
+    load(location.search, false);
+  });
+  matcher.addEventListener("change", tellMatcher);
+}

@@ -1,0 +1,10 @@
+// The search page: entry of a query, and results that come without loading the page again.
+import { startEntry } from "./entry.js";
+import { startPiano } from "./piano.js";
+import { startResults } from "./results.js";
+import { startUpload } from "./upload.js";
+
+const entry = startEntry();
+startPiano(entry);
+startUpload(entry);
+startResults(entry);

@@ -1,0 +1,46 @@
+// A file becomes queries to choose from. It is read by the server and not kept there.
+
+const byId = id => document.getElementById(id);
+
+export function startUpload(entry) {
+  const file = byId("file"), message = byId("file-message"), choose = byId("choose"), choice = byId("choice");
+  let choices = [];
+
+  function say(text, isBad = false) {
+    message.className = isBad ? "message bad" : "message";
+    message.textContent = text;
+  }
+
+  function take(number) {
+    const taken = choices[number];
+    entry.set(taken.q, taken.notation);
+    say(taken.is_cut ? `Only the first ${taken.notes} notes are taken.` : "");
+  }
+
+  async function send(chosen) {
+    const body = new FormData();
+    body.append("file", chosen);
+    say(`Reading ${chosen.name} …`);
+    choose.hidden = true;
+    try {
+      const response = await fetch("/api/read", { method: "POST", body });
+      const answer = await response.json();
+      if (!response.ok) {
+        say(answer.error.message, true);
+        return;
+      }
+      choices = answer.choices;
+      choice.replaceChildren(...choices.map((one, number) => new Option(`${one.label} (${one.notes} notes)`, number)));
+      choose.hidden = choices.length < 2;
+      take(0);
+    } catch {
+      say("The file could not be sent; it may be too large.", true);
+    }
+  }
+
+  file.addEventListener("change", () => {
+    if (file.files.length) send(file.files[0]);
+    file.value = "";
+  });
+  choice.addEventListener("change", () => take(Number(choice.value)));
+}

@@ -1,0 +1,59 @@
+"""A server and a browser for the tests of the web page. No request may leave this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.web.running import Server, running
+
+from roslin import Collection
+from roslin.starter import tunes_path
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--autoplay-policy=no-user-gesture-required",
+]
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("browser")
+    Collection.build(tunes_path(), folder / "starter.roslin").close()
+    with running(folder / "starter.roslin", folder, "--title", "Starter tunes") as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A fresh page. At the end, nothing was asked of anybody else, and no script failed."""
+    width, height = getattr(request, "param", (1100, 900))
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, base_url=server.address, has_touch=width < 500
+    )
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    asked: list[str] = []
+    failed: list[str] = []
+    opened.on("request", lambda made: asked.append(made.url))
+    opened.on("pageerror", lambda error: failed.append(str(error)))
+    yield opened
+    context.close()
+    assert all(address.startswith((server.address, "data:")) for address in asked), asked
+    assert not failed

@@ -1,0 +1,316 @@
+"""The web page in a real browser: a musician plays, types and sends melodies, finds them, hears them, sees why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route, expect
+
+from roslin import load
+from roslin.playback import midi_bytes
+
+ROSLIN = "%G-2@4/4$bBE '4D/4.G8A4B8{AG}/''4.D8E4D8{C'B}/"
+FRERE = "'4CDEC/CDEC/EF2G/"
+PHONE = (360, 740)
+
+
+def cards(page: Page) -> list[str]:
+    expect(page.locator("#results-heading")).to_be_visible()
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+    return page.locator(".cards h3 a").all_inner_texts()
+
+
+def keep(page: Page, name: str) -> None:
+    """Keep a picture for the docs where ROSLIN_SCREENSHOTS names the folder."""
+    if folder := os.environ.get("ROSLIN_SCREENSHOTS"):
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=Path(folder) / name)
+
+
+def press(page: Page, *pitches: int) -> None:
+    for pitch in pitches:
+        key = page.locator(f'[data-pitch="{pitch}"]')
+        box = key.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 8)
+
+
+def test_play_a_tune_and_find_it(page: Page) -> None:
+    page.goto("/")
+    press(page, 60, 62, 64, 60, 60, 62, 64, 60, 64, 65)
+    page.get_by_label("Half note").check(force=True)
+    press(page, 67, 61)
+    expect(page.locator("#q")).to_have_value("'4CDECCDECEF2GxC")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#q")).to_have_value("'4CDECCDECEF2G")
+    expect(page.locator("#preview svg.notation .note")).to_have_count(11)
+    page.get_by_role("button", name="Rest", exact=True).click()
+    page.get_by_role("button", name="An octave higher").click()
+    press(page, 72)
+    expect(page.locator("#q")).to_have_value("'4CDECCDECEF2G-''C")
+    for _ in range(2):
+        page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Find").click()
+    assert cards(page)[0] == "Frère Jacques"
+    assert "q=%274CDECCDECEF2G" in page.url
+    expect(page.locator(".cards .card").first.locator(".matched").first).to_be_visible()
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#q")).to_have_value("")
+    expect(page.get_by_text("Play on the keys below")).to_be_visible()
+
+
+def test_naturals_after_an_accidental_and_text_of_others(page: Page) -> None:
+    page.goto("/")
+    press(page, 60)
+    page.locator('[data-pitch="61"]').focus()
+    page.keyboard.press("Enter")
+    press(page, 60)
+    expect(page.locator("#q")).to_have_value("'4CxCnC")
+    page.locator("#q").fill("X:1\nK:G\nGAB")
+    press(page, 65)
+    expect(page.locator("#q")).to_have_value("'4F")
+
+
+def test_a_midi_keyboard(page: Page) -> None:
+    page.add_init_script(
+        """window.keyboard = {};
+        navigator.requestMIDIAccess = async () => ({ inputs: new Map([["one", window.keyboard]]) });"""
+    )
+    page.goto("/")
+    page.get_by_role("button", name="Use a MIDI keyboard").click()
+    expect(page.get_by_role("button", name="MIDI keyboard is on")).to_be_visible()
+    for message in ([0x90, 60, 90], [0x80, 60, 0], [0x93, 74, 20], [0x90, 74, 0], [0xB0, 64, 127]):
+        page.evaluate("data => keyboard.onmidimessage({ data })", message)
+    expect(page.locator("#q")).to_have_value("'4C''D")
+
+
+def test_an_error_is_shown_at_its_column(page: Page) -> None:
+    page.goto("/")
+    page.locator("#q").fill("'4CDE?F")
+    message = page.locator("#q-message")
+    expect(message).to_contain_text("Column 6: mark of doubt")
+    expect(message.locator("mark")).to_have_text("?")
+    keep(page, "web-error.png")
+    page.locator("#q").fill("'4CDEF")
+    expect(message).to_have_text("4 notes, read as Plaine & Easie.")
+    page.locator("#q").fill("CDE Q")
+    page.locator("#notation").select_option("abc")
+    expect(message).to_contain_text("Column 5")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".refusal")).to_contain_text("unreadable sign")
+
+
+def test_upload_a_midi_file(page: Page, tmp_path: Path) -> None:
+    page.goto("/")
+    (tmp_path / "tune.mid").write_bytes(midi_bytes(load("%G-2@4/4 " + FRERE)[0]))
+    page.locator("#file").set_input_files(tmp_path / "tune.mid")
+    expect(page.locator("#q-message")).to_have_text("11 notes, read as Plaine & Easie.")
+    page.get_by_role("button", name="Find").click()
+    assert cards(page)[0] == "Frère Jacques"
+    (tmp_path / "two.abc").write_text("X:1\nT:One\nK:C\nCDEF\n\nX:2\nT:Two\nK:C\nGABc\n")
+    page.locator("#file").set_input_files(tmp_path / "two.abc")
+    page.locator("#choice").select_option(label="Two (4 notes)")
+    expect(page.locator("#q")).to_have_value("%G-2 '8GAB''C")
+    (tmp_path / "noise.mid").write_bytes(b"noise")
+    page.locator("#file").set_input_files(tmp_path / "noise.mid")
+    expect(page.locator("#file-message.bad")).not_to_be_empty()
+
+
+def test_explain(page: Page) -> None:
+    page.set_viewport_size({"width": 1100, "height": 1400})
+    page.goto(f"/?q={quote(ROSLIN)}")
+    keep(page, "web-search.png")
+    page.locator(".cards .card").nth(1).get_by_role("link", name="Why?").click()
+    expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
+    expect(page.locator("svg.flow")).to_be_visible()
+    expect(page.locator("svg.flow line[stroke-linecap]")).not_to_have_count(0)
+    expect(page.locator(".lead")).to_contain_text("transposed down a minor third")
+    page.get_by_role("link", name="Back to the results").click()
+    assert cards(page)[0].startswith("Roslin Castle")
+
+
+def test_hear_it_from_the_match(page: Page) -> None:
+    page.goto("/?q='4EF2G/4EF2G&matcher=emd&title=Jacques")
+    button = page.locator(".cards .card").first.get_by_role("button", name="from the match")
+    button.click()
+    page.wait_for_function("roslinPlayer.state() === 'running'")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(button).to_contain_text("Stop")
+    first = page.locator(".cards .card").first.locator(".sounding").first
+    expect(first).to_have_attribute("data-note", "8")
+    page.keyboard.press("Escape")
+    expect(button).to_contain_text("From the match")
+    expect(page.locator(".sounding")).to_have_count(0)
+
+
+def test_back_button_shared_address_and_more_like_this(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Greensleeves").click()
+    first = cards(page)
+    assert first[0] == "Greensleeves"
+    shared = page.url
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
+    page.get_by_role("link", name="Previous").click()
+    expect(page.locator("#results-heading")).to_have_text("Results 1 to 10")
+    page.locator(".cards .card").first.get_by_role("link", name="More like this").click()
+    expect(page.locator("#like-name")).to_have_text("Greensleeves")
+    assert "id=greensleeves" in page.url
+    page.go_back()
+    page.go_back()
+    expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
+    page.go_back()
+    assert cards(page) == first
+    expect(page.locator("#q")).to_have_value("%G-2@6/8 '8A/''4C8D8.E6xF8E/4D'8B8.G6A8B/''4C'8A8.A6xG8A/")
+    page.go_back()
+    expect(page.get_by_text("Try one of these")).to_be_visible()
+    page.goto(shared)
+    assert cards(page) == first
+
+
+def test_filters_matchers_and_places_are_in_the_address(page: Page) -> None:
+    page.goto("/")
+    page.locator("#q").fill(FRERE)
+    page.get_by_text("Narrow the collection").click()
+    page.get_by_label("Number of notes").fill("..12")
+    page.get_by_label("Compare by").select_option("dp")
+    expect(page.locator("#matcher-sentence")).to_contain_text("Counts the notes to insert")
+    page.get_by_label("at the start").check()
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_text("Number of notes at most 12.")).to_be_visible()
+    assert "note_count=..12&" in page.url + "&"
+    assert "matcher=dp&place=start" in page.url
+    page.reload()
+    expect(page.get_by_label("Number of notes")).to_have_value("..12")
+    expect(page.get_by_label("at the start")).to_be_checked()
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="CSV").click()
+    assert taken.value.path().read_text().startswith("rank,distance,id,title")
+
+
+def test_a_query_shows_what_the_card_under_the_pointer_has(page: Page) -> None:
+    page.goto(f"/?q={quote(ROSLIN)}")
+    rows = page.locator(".cards .card").evaluate_all("all => all.map(one => JSON.parse(one.dataset.matched))")
+    fewer = next(number for number, matched in enumerate(rows) if 0 < len(matched) < len(rows[0]))
+    page.locator(".cards .card").nth(fewer).hover()
+    expect(page.locator(".query .matched")).to_have_count(len(rows[fewer]))
+
+
+def test_by_keyboard_alone(page: Page) -> None:
+    page.goto("/")
+
+    def tab_to(selector: str) -> None:
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+        raise AssertionError(f"{selector} cannot be reached")
+
+    tab_to(".skip")
+    tab_to(".key")
+    page.keyboard.type("asdaasdadf")  # the letters of the keys
+    page.keyboard.press("Backspace")
+    page.keyboard.press("f")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    for _ in range(7):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#q")).to_have_value("'4CDECCDECEFG")
+    tab_to("#q")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    tab_to(".find")
+    page.keyboard.press("Enter")
+    assert cards(page)[0] == "Frère Jacques"
+    expect(page.locator("#results-heading")).to_be_focused()
+    tab_to(".cards .play")
+    page.keyboard.press("Enter")
+    expect(page.locator(".cards .play").first).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("page", [PHONE], indirect=True, ids=["phone"])
+def test_a_narrow_phone(page: Page) -> None:
+    for path in (
+        "/",
+        f"/?q={FRERE}",
+        f"/explain?q={FRERE}&candidate=frere-jacques",
+        "/melodies/roslin-castle",
+        "/about",
+    ):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    page.goto("/")
+    widths = page.locator(".key.white").evaluate_all("keys => keys.map(key => key.getBoundingClientRect().width)")
+    assert min(widths) > 18
+    page.locator('[data-pitch="67"]').tap(position={"x": 9, "y": 100})
+    page.locator('[data-pitch="66"]').tap()
+    expect(page.locator("#q")).to_have_value("'4GxF")
+    page.goto(f"/?q={FRERE}")
+    keep(page, "web-phone.png")
+
+
+def test_nothing_moves_while_results_come(page: Page) -> None:
+    page.goto("/")
+    page.evaluate(
+        """() => { window.moved = 0; new PerformanceObserver(list => {
+          for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value;
+        }).observe({ type: "layout-shift", buffered: true }); }"""
+    )
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(700)
+        route.continue_()
+
+    page.route("**/results*", late)
+    page.locator("#q").fill(FRERE)
+    expect(page.locator("#preview svg.notation")).to_be_visible()
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#progress")).to_be_visible()
+    assert cards(page)[0] == "Frère Jacques"
+    expect(page.locator("#progress")).to_be_hidden()
+    assert page.evaluate("window.moved") < 0.01
+
+
+def test_a_server_that_does_not_answer(page: Page) -> None:
+    page.goto("/")
+    page.route("**/results*", lambda route: route.abort())
+    page.locator("#q").fill(FRERE)
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".refusal")).to_have_text("The server does not answer.")
+
+
+@pytest.fixture(scope="module")
+def axe() -> Axe:
+    return Axe()
+
+
+@pytest.mark.parametrize(
+    ("path", "scheme", "picture"),
+    [
+        ("/", "light", ""),
+        (f"/?q={FRERE}", "dark", "web-dark.png"),
+        (f"/?q={FRERE}&words=e&k=2", "light", ""),
+        ("/?q=?", "light", ""),
+        ("/melodies/roslin-castle", "light", "web-melody.png"),
+        ("/melodies/nobody", "dark", ""),
+        ("/about", "light", "web-about.png"),
+        (f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4&matcher=emd", "light", "web-explain.png"),
+        (f"/explain?q={FRERE}&candidate=roslin-castle&matcher=dp", "dark", ""),
+    ],
+)
+def test_no_serious_violation(page: Page, axe: Axe, path: str, scheme: str, picture: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(path)
+    if picture:
+        page.set_viewport_size({"width": 1100, "height": 1000})
+        keep(page, picture)
+    found = axe.run(page).response["violations"]
+    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    assert not serious

@@ -1,0 +1,72 @@
+"""roslin serve: what it refuses, and what it asks of the server. tests/web and tests/browser run real ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from roslin.cli import app, main
+from roslin.web.settings import Settings
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    calls: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("roslin.web.serve.serve", lambda *arguments: calls.append(arguments))
+    return calls
+
+
+def served(started: list[tuple[Any, ...]], *options: str) -> tuple[Settings, str, int, int]:
+    result = CliRunner().invoke(app, ["serve", "mine.roslin", *options])
+    assert result.exit_code == 0, result.output
+    ((settings, host, port, workers),) = started
+    return settings, host, port, workers
+
+
+def test_only_this_computer_unless_asked(started: list[tuple[Any, ...]]) -> None:
+    settings, host, port, workers = served(started)
+    assert (host, port, workers) == ("127.0.0.1", 8000, 1)
+    assert settings.collection == str(Path("mine.roslin").resolve())
+    assert not settings.is_open
+    assert (settings.search_seconds, settings.requests_per_minute) == (60, 0)
+    assert settings.hosts == ("127.0.0.1", "localhost", "::1")
+
+
+def test_open_to_others_has_limits(started: list[tuple[Any, ...]]) -> None:
+    settings, host, _, workers = served(started, "--host", "0.0.0.0", "--workers", "2")
+    assert (host, workers, settings.is_open, settings.hosts) == ("0.0.0.0", 2, True, ())
+    assert (settings.search_seconds, settings.requests_per_minute, settings.query_notes) == (20, 150, 100)
+
+
+def test_limits_can_be_set(started: list[tuple[Any, ...]]) -> None:
+    settings, *_ = served(started, "--host", "0.0.0.0", "--rate", "60", "--seconds", "5")
+    assert (settings.search_seconds, settings.requests_per_minute) == (5, 60)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["nothing.roslin"], "nothing.roslin: there is no such folder"),
+        (["nothing.roslin", "--link", "ftp://{id}"], "the link must start with https:// or http://"),
+    ],
+)
+def test_refusals(
+    options: list[str], words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["roslin", "serve", *options])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_missing_extra_prints_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "roslin.web.serve", raising=False)
+    result = CliRunner().invoke(app, ["serve", "mine.roslin"])
+    assert result.exit_code == 2
+    assert 'pip install "roslin[web]"' in result.output

@@ -1,0 +1,32 @@
+"""What the tests of the web page share: the starter collection, an application for it, and a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from roslin import Collection
+from roslin.starter import tunes_path
+from roslin.web.app import create_app
+from roslin.web.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("web") / "starter.roslin"
+    Collection.build(tunes_path(), path).close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def settings(starter: Path) -> Settings:
+    return Settings(str(starter), warm_up=False, log_requests=False, link="https://example.org/{id}")
+
+
+@pytest.fixture(scope="module")
+def client(settings: Settings) -> Iterator[TestClient]:
+    with TestClient(create_app(settings)) as opened:
+        yield opened

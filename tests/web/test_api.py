@@ -1,0 +1,323 @@
+"""The API: answers, limits, headers, and one shape for every refusal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from roslin import Collection, Melody, load
+from roslin.errors import ArgumentError
+from roslin.evaluate.runs import read_run
+from roslin.matchers import MATCHERS
+from roslin.playback import midi_bytes
+from roslin.web.app import create_app
+from roslin.web.asking import Asked, where_to
+from roslin.web.settings import Settings, is_loopback
+
+FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
+
+
+def refused(client: TestClient, path: str, status: int, **parameters: Any) -> dict[str, Any]:
+    answer = client.get(path, params=parameters)
+    assert answer.status_code == status, answer.text
+    error: dict[str, Any] = answer.json()["error"]
+    assert set(error) == {"code", "message", "problem"}
+    return error
+
+
+@pytest.mark.parametrize("matcher", ["dp", "dp(place='inside')", "emd", "twv"])
+def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: Path, matcher: str) -> None:
+    answer = client.get("/api/search", params={"q": FRERE, "matcher": matcher, "k": 7}).json()
+    with Collection(starter) as collection:
+        run = collection.search(load(FRERE)[0], matcher, k=7)
+    assert [(hit["rank"], hit["id"], hit["distance"]) for hit in answer["results"]] == [
+        (hit.rank, hit.id, hit.distance) for hit in run
+    ]
+    assert answer["searched"] == 243
+    assert answer["has_more"]
+    first = answer["results"][0]
+    assert first["link"] == f"https://example.org/{first['id']}"
+    assert len(first["match"]["candidate_notes"]) >= 8
+    assert first["match"]["query_notes"] == list(range(11))
+
+
+def test_pages_are_parts_of_one_list(client: TestClient) -> None:
+    whole = client.get("/api/search", params={"q": FRERE, "k": 60}).json()["results"]
+    parts = [client.get("/api/search", params={"q": FRERE, "k": 20, "page": page}).json() for page in (1, 2, 3)]
+    assert [hit for part in parts for hit in part["results"]] == whole
+
+
+def test_the_last_page_says_so(client: TestClient) -> None:
+    last = client.get("/api/search", params={"q": FRERE, "k": 100, "page": 3}).json()
+    assert len(last["results"]) == 43
+    assert not last["has_more"]
+
+
+def test_more_like_one_leaves_itself_out(client: TestClient) -> None:
+    found = client.get("/api/search", params={"id": "frere-jacques"}).json()["results"]
+    assert found[0]["id"] == "frere-jacques-2"
+    assert "frere-jacques" not in [hit["id"] for hit in found]
+
+
+def test_filters_are_told_in_sentences(client: TestClient) -> None:
+    asked = {"q": FRERE, "note_count": "..20", "words": "mozart"}
+    answer = client.get("/api/search", params=asked).json()
+    sentences = [step["sentence"] for step in answer["filters"]]
+    assert sentences == ["Number of notes at most 20.", '"mozart" in title, composer, text or source.']
+    assert answer["searched"] == answer["filters"][-1]["left"] == len(answer["results"])
+    assert all("Mozart" in hit["composer"] for hit in answer["results"])
+
+
+def test_at_the_start_is_not_anywhere(client: TestClient, starter: Path) -> None:
+    """Bars 3 and 4 stand in the middle: anywhere they are found, at the start something else is compared."""
+    asked: dict[str, Any] = {"q": "'4EF2G/4EF2G", "matcher": "emd", "title": "Jacques"}
+    anywhere = client.get("/api/search", params=asked).json()["results"]
+    start = client.get("/api/search", params={**asked, "place": "start"}).json()["results"]
+    with Collection(starter) as collection:
+        begun = {id: Melody(collection[id].notes[:8]) for id in collection.ids() if id.startswith("frere-jacques")}
+    (nearest,) = {hit["distance"] for hit in anywhere if hit["id"] == "frere-jacques"}
+    assert nearest == 0
+    # Six onsets, and a quarter more for ornaments, are eight.
+    expected = {id: MATCHERS["emd"]().distances(load(asked["q"])[0], [melody])[0] for id, melody in begun.items()}
+    assert {hit["id"]: hit["distance"] for hit in start} == expected
+    assert expected["frere-jacques"] > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "code", "words"),
+    [
+        ({"q": "'4CDE?F"}, 422, "notation", "column 6: mark of doubt"),
+        ({"q": ""}, 422, "notation", "no query"),
+        ({"q": "4-"}, 422, "notation", "no notes"),
+        ({"q": "X:1\nK:C\nCDE\n\nX:2\nK:C\nFGA"}, 422, "notation", "several melodies"),
+        ({"q": "CDE", "notation": "kern"}, 422, "parameter", "notation: Input should be"),
+        ({"id": "nobody"}, 404, "not_found", "there is no melody 'nobody' in this collection"),
+        ({"q": FRERE, "matcher": "magic"}, 422, "refused", "unknown matcher 'magic'; known:"),
+        ({"q": FRERE, "matcher": "dp(place=open('x'))"}, 422, "refused", "unknown matcher"),
+        ({"q": FRERE, "pitch_range": "a..b"}, 422, "refused", "interval"),
+        ({"q": FRERE, "k": 0}, 422, "parameter", "k: Input should be greater than or equal to 1"),
+        ({"q": FRERE, "k": 101}, 422, "parameter", "k: Input should be less than or equal to 100"),
+        ({"q": FRERE, "k": 100, "page": 11}, 422, "refused", "only the first 1000 results are listed; got page 11"),
+        ({"q": "C" * 8001}, 422, "parameter", "q: String should have at most 8000 characters"),
+        ({"q": "'4" + "C" * 501}, 422, "refused", "the query has 501 notes; expected at most 500"),
+    ],
+)
+def test_refusals(client: TestClient, parameters: dict[str, str], status: int, code: str, words: str) -> None:
+    error = refused(client, "/api/search", status, **parameters)
+    assert error["code"] == code
+    assert words in error["message"]
+
+
+def test_a_refusal_of_notation_has_its_place(client: TestClient) -> None:
+    assert refused(client, "/api/read", 422, q="'4CDE?F")["problem"] == {
+        "reason": "mark of doubt",
+        "expected": "a note, a rest, a bar line or a sign of the Plaine & Easie Code",
+        "found": "'?'",
+        "line": 0,
+        "column": 6,
+    }
+    assert refused(client, "/api/read", 422, q="CDE Q", notation="abc")["problem"]["line"] == 1
+    assert refused(client, "/api/read", 422, q="X:1\nK:C\nCDE Q")["problem"]["line"] == 3
+
+
+def test_text_is_never_a_path(client: TestClient, starter: Path) -> None:
+    """A string that names a file is notation here, and bad notation."""
+    for name in (str(starter / "collection.sqlite"), "/etc/passwd", "tunes.jsonl"):
+        assert refused(client, "/api/read", 422, q=name)["code"] == "notation"
+
+
+def test_a_query_is_read_drawn_and_played(client: TestClient) -> None:
+    answer = client.get("/api/read", params={"q": FRERE}).json()
+    assert [note["name"] for note in answer["notes"][:3]] == ["C4", "D4", "E4"]
+    assert answer["drawing"].startswith("<svg")
+    assert answer["playing"][1] == [1, 0.6, 0.6, 62]
+    midi = client.get("/api/read", params={"q": FRERE, "format": "midi"})
+    assert midi.headers["content-type"] == "audio/midi"
+    assert np.array_equal(load(midi.content)[0].notes["pitch_midi"], load(FRERE)[0].notes["pitch_midi"])
+
+
+def test_a_melody(client: TestClient) -> None:
+    melody = client.get("/api/melodies/roslin-castle").json()
+    assert melody["title"] == "Roslin Castle (The House of Glamis)"
+    assert len(melody["notes"]) == 35
+    assert client.get("/api/melodies/roslin-castle?format=svg").text.startswith("<svg")
+    assert client.get("/api/melodies/roslin-castle?format=midi").content.startswith(b"MThd")
+    assert refused(client, "/api/melodies/%2e%2e%2f%2e%2e%2fetc%2fpasswd", 404)
+    assert "nobody" in refused(client, "/api/melodies/nobody", 404)["message"]
+
+
+def test_explain_by_transport(client: TestClient) -> None:
+    asked = {"q": "'4CDE", "candidate": "frere-jacques-2", "matcher": "emd"}
+    answer = client.get("/api/explain", params=asked).json()
+    assert answer["kind"] == "transport"
+    assert "transposed up a perfect fifth" in answer["words"]
+    assert sum(move["cost"] for part in answer["parts"] for move in part["moves"]) == answer["distance"] == 0
+    assert client.get("/api/explain", params={**asked, "format": "svg"}).text.startswith("<svg")
+
+
+def test_explain_by_alignment(client: TestClient) -> None:
+    asked = {"q": "'4CDEF", "candidate": "frere-jacques", "matcher": "dp(place='inside')"}
+    answer = client.get("/api/explain", params=asked).json()
+    assert answer["kind"] == "alignment"
+    edits = sum(pair["deed"] != "same" for pair in answer["pairs"])
+    assert answer["distance"] == edits / 4
+    assert "moves no weight" in refused(client, "/api/explain", 422, **asked, format="svg")["message"]
+
+
+def test_exports(client: TestClient) -> None:
+    asked: dict[str, Any] = {"q": FRERE, "k": 5}
+    listed = client.get("/api/search", params=asked).json()["results"]
+    table = client.get("/api/search", params={**asked, "format": "csv"})
+    assert table.headers["content-disposition"] == 'attachment; filename="results.csv"'
+    rows = list(csv.DictReader(io.StringIO(table.text)))
+    assert [(row["id"], float(row["distance"])) for row in rows] == [(hit["id"], hit["distance"]) for hit in listed]
+    run = client.get("/api/search", params={**asked, "format": "trec"}).text
+    assert [line.split()[2] for line in run.splitlines()] == [hit["id"] for hit in listed]
+    second = client.get("/api/search", params={**asked, "format": "trec", "page": 2}).text
+    assert second.split()[3] == "6"
+    citations = client.get("/api/search", params={**asked, "format": "citations"}).text
+    assert citations.count("@misc{") == 5
+    assert "title = {Frère Jacques}" in citations
+
+
+def test_an_exported_run_can_be_evaluated(client: TestClient, tmp_path: Path) -> None:
+    path = tmp_path / "results.run"
+    path.write_text(client.get("/api/search", params={"q": FRERE, "format": "trec"}).text, encoding="utf-8")
+    assert len(read_run(path)["query"]) == 10
+
+
+def test_matchers_collection_and_health(client: TestClient) -> None:
+    listed = client.get("/api/matchers").json()
+    assert {one["name"].partition("(")[0] for one in listed} == set(MATCHERS)
+    assert all(one["summary"] and one["kind"] for one in listed)
+    assert client.get("/api/collection").json()["melodies"] == 243
+    assert client.get("/healthz").json() == {"status": "ok", "melodies": 243, "searching": 0}
+
+
+def test_the_document_and_no_page_from_elsewhere(client: TestClient) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    assert {"/api/search", "/api/read", "/api/explain", "/api/matchers", "/healthz"} <= set(paths)
+    assert "/api/melodies/{id}" in paths
+    assert client.get("/docs").status_code == client.get("/redoc").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/about", "/api/matchers", "/nothing", "/static/style.css", "/api/search"])
+def test_every_answer_has_the_headers(client: TestClient, path: str) -> None:
+    headers = client.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_methods_and_static_names(client: TestClient) -> None:
+    assert client.post("/api/search").json()["error"]["code"] == "method_not_allowed"
+    assert client.get("/static/style.css?v=1").headers["cache-control"] == "public, max-age=31536000"
+    for name in ("nothing.js", "..%2fapp.py", "%2e%2e/app.py", "app.py"):
+        assert client.get(f"/static/{name}").status_code == 404
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def sent(client: TestClient, data: bytes, name: str = "file") -> Any:
+    return client.post("/api/read", files={"file": (name, data)})
+
+
+def test_a_midi_file_becomes_a_query(client: TestClient) -> None:
+    answer = sent(client, midi_bytes(load(FRERE)[0]), "tune.mid").json()
+    (choice,) = answer["choices"]
+    assert (answer["format"], choice["notation"], choice["notes"]) == ("midi", "pae", 11)
+    found = client.get("/api/search", params={"q": choice["q"], "notation": "pae"}).json()["results"]
+    assert found[0]["id"] == "frere-jacques"
+
+
+def test_voices_are_choices(client: TestClient) -> None:
+    both = b"X:1\nT:Two\nV:1\nV:2\nK:C\n[V:1]CDEF|\n[V:2]G,A,B,C|\n"
+    choices = sent(client, both, "two.abc").json()["choices"]
+    assert len(choices) == 2
+    first, second = (load(choice["q"].encode(), "pae")[0].notes["pitch_midi"].tolist() for choice in choices)
+    assert [first[0], second[0]] == [60, 55]
+
+
+def test_many_melodies_and_long_ones_are_cut(settings: Settings) -> None:
+    few = replace(settings, upload_melodies=2, query_notes=5)
+    with TestClient(create_app(few)) as client:
+        tunes = b"".join(b"X:%d\nK:C\nCDEFGABc|\n\n" % number for number in range(1, 5))
+        answer = sent(client, tunes, "many.abc").json()
+        assert len(answer["choices"]) == 2
+        assert answer["has_more"]
+        assert [choice["is_cut"] for choice in answer["choices"]] == [True, True]
+        assert answer["choices"][0]["notes"] == 5
+
+
+def test_lengths_that_no_sign_has_travel_as_notes(client: TestClient) -> None:
+    played = Melody.from_notes([0, 1.01234, 2.00321], [0.97, 0.93123, 1.1], [60, 62, 64])
+    from roslin.notation.jsonl import write_jsonl
+
+    (choice,) = sent(client, write_jsonl(played).encode(), "played.jsonl").json()["choices"]
+    assert choice["notation"] == "jsonl"
+    back = client.get("/api/read", params={"q": choice["q"], "notation": "jsonl"}).json()
+    assert [note["pitch"] for note in back["notes"]] == [60, 62, 64]
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "words"),
+    [
+        (b"", "empty.mid", ""),
+        (b"\x00\x01\x02", "noise", ""),
+        (b"MThd\x00\x00", "cut.mid", ""),
+        (b"<html></html>", "page.xml", ""),
+        (b"PK\x03\x04rest", "archive.zip", "packed"),
+        (b"4-", "rest.pae", "no melody could be read"),
+    ],
+)
+def test_files_that_are_refused(client: TestClient, data: bytes, name: str, words: str) -> None:
+    answer = sent(client, data, name)
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["error"]["message"]
+
+
+def test_a_request_without_a_file(client: TestClient) -> None:
+    assert client.post("/api/read").status_code == 422
+    assert client.post("/api/read", content=b"x", headers={"content-type": "multipart/form-data"}).status_code == 400
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_addresses_leave_out_what_is_usual() -> None:
+    assert where_to(Asked(), "/") == "/"
+    assert where_to(Asked(q="C D", k=5), "/", page=2) == "/?q=C+D&k=5&page=2"
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("javascript:{id}", "must start with https"),
+        ("https://example.org/", "must hold at least one of"),
+        ("https://example.org/{nobody}", "must hold at least one of"),
+        ("https://example.org/{id", "cannot be read"),
+    ],
+)
+def test_links_that_make_no_sense(link: str, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        Settings("x", link=link)
+
+
+def test_loopback() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.9.1", "localhost", "::1")))
+    assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.2", "::", "example.org", "127.0.0.1.example.org")))
+
+
+def test_settings_travel_to_workers(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROSLIN_WEB_SETTINGS", settings.to_environment())
+    assert Settings.from_environment() == settings

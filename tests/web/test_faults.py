@@ -1,0 +1,236 @@
+"""What goes wrong: engraver, collection, clients, time. The page stays, and says what it can."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.web.running import running
+
+from roslin import Collection, CollectionError, load
+from roslin.sandbox import shared_worker
+from roslin.web import library as library_module
+from roslin.web.app import create_app
+from roslin.web.library import BusyError, GoneError, Library
+from roslin.web.settings import Settings
+
+FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
+
+
+def test_the_engraver_is_killed_in_the_middle(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A melody that cannot be drawn is a piano roll; the next one is drawn again."""
+    monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "0")
+    worker = shared_worker()
+    client.get("/api/read", params={"q": "'4CE"})
+    original, killed = worker.call, list[int]()
+
+    def call(function: str, payload: dict[str, Any]) -> dict[str, Any]:
+        if not killed:
+            assert worker.process_id is not None
+            os.kill(worker.process_id, signal.SIGSTOP)  # it is given work, and never answers
+            killed.append(worker.process_id)
+            threading.Timer(0.2, lambda: os.kill(killed[0], signal.SIGKILL)).start()
+        return original(function, payload)
+
+    monkeypatch.setattr(worker, "call", call)
+    drawn = client.get("/api/read", params={"q": "'4CEG"}).json()["drawing"]
+    assert killed
+    assert 'class="roll"' in drawn
+    assert 'class="notation"' in client.get("/api/read", params={"q": "'4CEG"}).json()["drawing"]
+
+
+def test_a_collection_that_is_damaged_while_it_is_served(starter: Path, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.roslin"
+    shutil.copytree(starter, path)
+    settings = Settings(str(path), warm_up=False, log_requests=False)
+    with TestClient(create_app(settings), raise_server_exceptions=False) as client:
+        assert client.get("/healthz").status_code == 200
+        database = path / "collection.sqlite"
+        database.write_bytes(b"\xff" * database.stat().st_size)  # in place: what no writer of ours does
+        answers = [client.get(p) for p in ("/api/melodies/roslin-castle", "/api/search?id=roslin-castle", "/healthz")]
+        assert [answer.status_code for answer in answers] == [503, 503, 503]
+        assert answers[0].json()["error"]["code"] == "collection"
+        assert str(tmp_path) not in answers[0].text
+        assert client.get("/?id=roslin-castle").status_code == 503
+        assert client.get("/api/matchers").status_code == 200
+
+
+def test_a_collection_that_is_damaged_before(tmp_path: Path) -> None:
+    (tmp_path / "bad.roslin").mkdir()
+    (tmp_path / "bad.roslin" / "collection.sqlite").write_bytes(b"no database")
+    for name in ("bad.roslin", "nothing.roslin"):
+        with pytest.raises(CollectionError, match=name):
+            create_app(Settings(str(tmp_path / name)))
+
+
+def test_a_new_state_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library_module, "_LOOK_EVERY_SECONDS", 0.0)
+    path = tmp_path / "mine.roslin"
+    tune = load(FRERE)[0]
+    Collection.build([tune.with_metadata(id="old")], path).close()
+    with TestClient(create_app(Settings(str(path), warm_up=False, log_requests=False))) as client:
+        assert [hit["id"] for hit in client.get("/api/search", params={"q": FRERE}).json()["results"]] == ["old"]
+        Collection.build([tune.with_metadata(id="new")], path).close()
+        assert [hit["id"] for hit in client.get("/api/search", params={"q": FRERE}).json()["results"]] == ["new"]
+        (path / "collection.sqlite").unlink()
+        assert client.get("/api/search", params={"q": FRERE}).status_code == 200  # the old one is still open
+
+
+def test_something_unforeseen_is_logged_and_not_told(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("a secret")
+
+    monkeypatch.setattr("roslin.web.api.find", fail)
+    with TestClient(client.app, raise_server_exceptions=False) as quiet:
+        answer = quiet.get("/api/search", params={"q": FRERE})
+    assert answer.status_code == 500
+    assert answer.json()["error"]["code"] == "internal"
+    assert "secret" not in answer.text
+    assert "a secret" in caplog.text
+
+
+def test_the_time_is_limited(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, search_seconds=1e-9))) as client:
+        answer = client.get("/api/search", params={"q": FRERE})
+        assert answer.status_code == 503
+        assert answer.json()["error"]["code"] == "time_limit"
+        assert answer.headers["retry-after"] == "30"
+
+
+def test_only_so_many_search_at_once(settings: Settings) -> None:
+    library = Library(replace(settings, searches_at_once=1, search_seconds=0.05))
+    with library.slot(), pytest.raises(BusyError, match="many people are searching"), library.slot():
+        pass
+    with library.slot():  # given back
+        assert library.searching == 1
+    assert library.searching == 0
+    library.close()
+
+
+def test_answers_are_kept_up_to_a_number(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library_module, "_ANSWERS_KEPT", 2)
+    library, made = Library(settings), list[int]()
+
+    def ask(key: int) -> int:
+        def make() -> int:
+            made.append(key)
+            return key
+
+        return library.kept(key, make)
+
+    assert [ask(key) for key in (1, 2, 1, 3, 1, 2)] == [1, 2, 1, 3, 1, 2]
+    assert made == [1, 2, 3, 2]  # 2 was used least recently
+    library.close()
+
+
+def test_strangers_get_the_matchers_of_the_page(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, is_open=True))) as client:
+        slow = client.get("/api/search", params={"q": FRERE, "matcher": "twv(segment=1, step=1)"})
+        assert "this server offers the matchers" in slow.json()["error"]["message"]
+        assert client.get("/api/search", params={"q": FRERE, "matcher": "dp(place='inside')"}).status_code == 200
+
+
+def test_the_rate_is_limited(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, requests_per_minute=3))) as client:
+        answers = [client.get("/api/matchers") for _ in range(5)]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+        assert answers[-1].json()["error"]["code"] == "too_many_requests"
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 21
+        assert "content-security-policy" in answers[-1].headers
+        assert client.get("/healthz").status_code == client.get("/static/style.css").status_code == 200
+
+
+def test_a_server_for_this_computer_answers_to_its_own_names(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, hosts=("127.0.0.1", "localhost", "::1")))) as client:
+        for host, status in (("127.0.0.1:8000", 200), ("LOCALHOST", 200), ("[::1]:80", 200), ("evil.example", 400)):
+            assert client.get("/api/matchers", headers={"host": host}).status_code == status, host
+        refused = client.get("/api/matchers", headers={"host": "evil.example:8000"}).json()["error"]
+        assert refused["message"] == "this server is not called 'evil.example'"
+
+
+def test_every_request_is_logged_without_the_query(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "roslin.access")
+    with TestClient(create_app(replace(settings, log_requests=True))) as client:
+        client.get("/api/search", params={"q": FRERE})
+        client.get("/nothing")
+    lines = [json.loads(record.message) for record in caplog.records if record.name == "roslin.access"]
+    assert [(line["method"], line["path"], line["status"]) for line in lines] == [
+        ("GET", "/api/search", 200),
+        ("GET", "/nothing", 404),
+    ]
+    assert set(lines[0]) == {"time", "client", "method", "path", "status", "bytes", "ms"}
+
+
+def test_a_large_body_without_a_length(client: TestClient, settings: Settings) -> None:
+    def chunks() -> Any:
+        for _ in range(80):
+            yield b"x" * 2**16
+
+    answer = client.post("/api/read", content=chunks(), headers={"content-type": "multipart/form-data; boundary=b"})
+    assert answer.status_code == 413
+    assert answer.json()["error"]["message"] == "the file is too large; expected at most 4194 kB"
+    bad = client.post("/api/read", content=b"x", headers={"content-length": "-1"})
+    assert bad.status_code == 413
+
+
+def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
+    from roslin.web.asking import Asked
+    from roslin.web.finding import find
+
+    library = Library(settings)
+    with pytest.raises(GoneError, match="nobody waits"):
+        find(library, Asked(q=FRERE), lambda: True)
+    assert library.searching == 0
+    library.close()
+
+
+# -- a server of its own ----------------------------------------------------------------------------------------------
+
+
+def raw(port: int, data: bytes, *, answer: bool = True) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(data)
+        return connection.recv(65536) if answer else b""
+
+
+def test_a_real_server(starter: Path, tmp_path: Path) -> None:
+    """Two processes: a large upload is refused at its first line, a client leaves, and the end is clean."""
+    with running(starter, tmp_path, "--workers", "2", "--rate", "100000", "--title", "Tunes") as server:
+        head = b"POST /api/read HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+        refused = raw(server.port, head + b"Content-Length: 100000000\r\n\r\n")
+        assert refused.startswith(b"HTTP/1.1 413")
+
+        raw(
+            server.port,
+            b"GET /api/search?q=%274CDEFGABAGFEDC&matcher=emd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            answer=False,
+        )
+        raw(server.port, b"GET /?q=" + b"C" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        raw(server.port, b"\x16\x03\x01 nonsense\r\n\r\n")
+        limit = time.monotonic() + 30
+        while time.monotonic() < limit:
+            with urlopen(f"{server.address}/healthz") as answer:
+                if json.load(answer)["searching"] == 0:
+                    break
+            time.sleep(0.2)
+        with urlopen(f"{server.address}/") as answer:
+            assert b"Tunes" in answer.read()
+        assert server.end() == 0
+    log = server.log.read_text()
+    assert "Traceback" not in log
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert {"/healthz", "/"} <= {line["path"] for line in lines}

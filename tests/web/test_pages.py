@@ -1,0 +1,148 @@
+"""The pages as the server makes them: whole without scripts, and nothing in them that a title could inject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from roslin import Collection, Melody, load
+from roslin.web.app import create_app
+from roslin.web.examples import examples
+from roslin.web.figures import figure, marked
+from roslin.web.settings import Settings
+
+FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\x00‮'
+
+
+def test_results_are_cards(client: TestClient) -> None:
+    page = client.get("/", params={"q": FRERE}).text
+    assert page.count('<li class="card"') == 10
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="notation"') == 11
+    assert "transposed up a perfect fifth, at the same tempo" in page
+    assert 'rel="next" href="/?q=' in page
+    assert FRERE.replace("'", "&#39;") in page
+    assert '<div class="empty"' not in page
+
+
+def test_only_the_results(client: TestClient) -> None:
+    part = client.get("/results", params={"q": FRERE}).text
+    assert part.count('<li class="card"') == 10
+    assert "<html" not in part
+
+
+def test_no_two_elements_have_one_id(client: TestClient) -> None:
+    found = re.findall(r'\sid="([^"]*)"', client.get("/", params={"q": FRERE}).text)
+    assert len(found) == len(set(found))
+
+
+def test_nothing_is_asked_yet(client: TestClient) -> None:
+    page = client.get("/").text
+    assert "Try one of these" in page
+    assert all(example.name in page for example in examples())
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_every_example_finds_its_tune(client: TestClient, example: object) -> None:
+    name, query = getattr(example, "name"), getattr(example, "q")  # noqa: B009
+    found = client.get("/api/search", params={"q": query, "k": 1}).json()["results"]
+    assert name in found[0]["title"]
+    assert found[0]["distance"] == 0
+
+
+def test_a_refused_query_stays_in_the_form(client: TestClient) -> None:
+    answer = client.get("/", params={"q": "'4CDE?F", "matcher": "dp"})
+    assert answer.status_code == 422
+    assert "&#39;4CDE?F</textarea>" in answer.text
+    assert "mark of doubt" in answer.text
+    assert '<option value="dp" data-summary' in answer.text
+
+
+def test_other_refusals_are_pages(client: TestClient) -> None:
+    for path in ("/melodies/nobody", "/nothing", "/explain?candidate=nobody&q='4CDE", "/?k=0", "/?matcher=magic&q=C"):
+        answer = client.get(path)
+        assert answer.status_code in (404, 422)
+        assert "<h1>" in answer.text
+        assert "That did not work" in answer.text
+    assert "<html" not in client.get("/results?q=?").text
+
+
+@pytest.mark.parametrize("matcher", ["emd", "twv", "dp", "dp(place='inside')"])
+def test_explain(client: TestClient, matcher: str) -> None:
+    page = client.get("/explain", params={"q": FRERE, "candidate": "frere-jacques-2", "matcher": matcher}).text
+    assert "transposed up a perfect fifth" in page
+    assert ("Which note went where" in page) == (matcher in ("emd", "twv"))
+    assert ("Note by note" in page) == matcher.startswith("dp")
+
+
+def test_one_melody_and_about(client: TestClient) -> None:
+    page = client.get("/melodies/roslin-castle").text
+    assert "G minor" in page
+    assert "/?id=roslin-castle" in page
+    about = client.get("/about").text
+    assert "Earth Mover" in about
+
+
+def test_matched_notes_are_marked() -> None:
+    drawn = figure(load(FRERE)[0], "a tune", "x-", [2, 3])
+    assert drawn.count("matched note") == 2
+    assert 'data-from="1.2"' in drawn
+    assert "Play a tune from the match" in drawn
+    assert figure(load(FRERE)[0], "a tune", "x-", [0]).count("<button") == 1
+    assert marked("<svg></svg>", []) == "<svg></svg>"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A collection whose every text wants to be more than text."""
+    path = tmp_path_factory.mktemp("hostile") / "hostile.roslin"
+    said = dict.fromkeys(("title", "composer", "voice", "key", "text", "source"), HOSTILE)
+    tune = load(FRERE)[0].with_metadata(id="a/b?c#d <i>", extra={"<b>": HOSTILE}, **said)
+    empty = Melody.from_notes([], [], [], id="empty")
+    Collection.build([tune, empty], path).close()
+    settings = Settings(str(path), warm_up=False, log_requests=False, title="<b>T</b>", link="https://x.org/{title}")
+    with TestClient(create_app(settings)) as client:
+        yield client
+
+
+def test_metadata_is_only_text(hostile: TestClient) -> None:
+    pages = [
+        hostile.get("/", params={"q": FRERE}),
+        hostile.get("/melodies/a%2Fb%3Fc%23d%20%3Ci%3E"),
+        hostile.get("/explain", params={"q": FRERE, "candidate": "a/b?c#d <i>", "matcher": "emd"}),
+        hostile.get("/", params={"id": "a/b?c#d <i>"}),
+        hostile.get("/", params={"q": HOSTILE}),
+    ]
+    for page in pages:
+        assert "<script>alert" not in page.text
+        assert "<img" not in page.text
+        assert "{{7" not in page.text or "{{7*7}}" in page.text  # not computed
+        assert "<b>T</b>" not in page.text
+    assert [page.status_code for page in pages] == [200, 200, 200, 200, 422]
+    assert (
+        hostile.get("/api/melodies/a%2Fb%3Fc%23d%20%3Ci%3E").json()["link"].startswith("https://x.org/%22%3E%3Cscript")
+    )
+
+
+def test_citations_and_tables_are_only_text(hostile: TestClient) -> None:
+    citations = hostile.get("/api/search", params={"q": FRERE, "format": "citations", "k": 1}).text
+    assert "\\{\\{7*7\\}\\}" in citations
+    assert citations.count("\n") == len(citations.splitlines())
+
+
+def test_a_formula_in_a_title_stays_text(tmp_path: Path) -> None:
+    path = tmp_path / "formula.roslin"
+    Collection.build([load(FRERE)[0].with_metadata(id="x", title="=1+1")], path).close()
+    with TestClient(create_app(Settings(str(path), warm_up=False, log_requests=False))) as client:
+        assert ",'=1+1," in client.get("/api/search", params={"q": FRERE, "format": "csv"}).text
+
+
+def test_a_melody_without_notes_is_listed(hostile: TestClient) -> None:
+    found = hostile.get("/api/search", params={"q": FRERE}).json()["results"]
+    assert found[-1]["id"] == "empty"
+    assert found[-1]["match"]["words"] == "The melody has no notes."
+    assert hostile.get("/", params={"q": FRERE}).status_code == 200
