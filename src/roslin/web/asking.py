@@ -26,7 +26,7 @@ from roslin.search.engine import DEFAULT_MATCHER
 from roslin.web.matching import offered
 from roslin.web.settings import Settings
 
-__all__ = ["Asked", "AskedMelody", "chosen_matcher", "filters_of", "query_of", "where_to"]
+__all__ = ["MAX_QUERY", "Asked", "AskedMelody", "chosen_matcher", "filters_of", "query_of", "where_to"]
 
 MAX_QUERY = 8000
 _MAX_ID = 500
