@@ -27,7 +27,7 @@ from roslin.represent.packed import Packed
 __all__ = ["MEMBERS", "WEIGHTS", "Roslin"]
 
 MEMBERS = ("alignment(metric=False, rhythm=0.75, divide='mean')", "p3", "dp", "fm", "orio(fusion='mnz')")
-WEIGHTS = (2.0, 2.0, 1.0, 1.0, 0.5)
+WEIGHTS = (3.0, 2.0, 1.0, 1.0, 1.0)
 
 
 @register
