@@ -40,7 +40,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for count in COUNTS:
             source = Path(folder) / f"fragments_{count}.jsonl.gz"
-            _write_fragments(arguments.fragments, count, source)
+            write_fragments(arguments.fragments, count, source)
             target = arguments.keep if arguments.keep and count == COUNTS[-1] else Path(folder) / f"{count}.roslin"
             seconds, peak = _build(source, target)
             peaks.append(peak)
@@ -67,7 +67,7 @@ def _build(source: Path, target: Path) -> tuple[float, int]:
     return time.perf_counter() - began, peak
 
 
-def _write_fragments(path: Path, count: int, target: Path) -> None:
+def write_fragments(path: Path, count: int, target: Path) -> None:
     """The fragments as JSON Lines with rows of notes, each from its earliest note on (99 do not have it first)."""
     data = np.load(path)
     offsets, ids = data["offsets"][: count + 1].tolist(), bytes(data["ids"]).decode().split("\n")

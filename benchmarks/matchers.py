@@ -6,8 +6,8 @@
 
 Queries are melodies of the collection, always the same ones. Candidates come in the pieces in which a search hands them
 out; matchers with an index, or whose distances depend on all candidates, get them at once, and their first query, which
-makes the index, is shown by itself. A matcher that would take longer than a minute for a query is timed on a sample of
-the candidates, and its time scaled up. Times are CPU times.
+makes the index, is shown by itself. A matcher that would take longer than 20 seconds for a query is timed on a sample
+of the candidates, and its time scaled up. Times are CPU times.
 
 Peers and targets:
     us       at most 2 times a bare numpy count over the same lists of the same index
@@ -41,7 +41,7 @@ from roslin.represent.packed import Packed
 SEED = 4
 PIECE = 4096
 FIRST_LOOK = 500
-LONGEST = 60.0
+LONGEST = 20.0
 PYTHON_SAMPLE = 300
 ROUNDS = 15
 SHAPEH_MILLISECONDS = 0.14

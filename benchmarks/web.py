@@ -36,7 +36,7 @@ from urllib.parse import urlencode
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.build_scale import _write_fragments
+from benchmarks.build_scale import write_fragments
 from tests.web.running import Server, running
 
 from real_data import FRAGMENTS
@@ -226,7 +226,7 @@ def _queries(path: Path, count: int, matcher: str) -> Iterator[str]:
 
 def _build(folder: Path, melodies: int) -> Path:
     source = folder / "fragments.jsonl.gz"
-    _write_fragments(FRAGMENTS, melodies, source)
+    write_fragments(FRAGMENTS, melodies, source)
     Collection.build(source, folder / "fragments.roslin").close()
     source.unlink()
     return folder / "fragments.roslin"

@@ -28,7 +28,14 @@ from rich.progress import Progress
 from real_data import DATA
 from roslin import Collection
 from roslin.evaluate import bootstrap_intervals
-from roslin.evaluate.fitting import QueryScores, average_precisions, cross_validated, fit_weights, member_scores
+from roslin.evaluate.fitting import (
+    QueryScores,
+    average_precisions,
+    cross_validated,
+    fit_weights,
+    left_out,
+    member_scores,
+)
 from roslin.evaluate.significance import effect_size, holm, permutation_test
 from roslin.matchers.roslin import MEMBERS
 from roslin.represent.line import melodic_line
@@ -52,9 +59,10 @@ def main() -> int:
         asked = {id for truth in truths.values() for id in truth if id in collection}
         composer = {id: collection[id].composer or id for id in asked}
         copies = _copies(collection, truths)
-        for title, without in (("as it stands", {}), ("without copies that nobody judged", copies)):
-            scores = {name: _scores(collection, matchers, truth, without, name) for name, truth in truths.items()}
-            _report(title, matchers, scores, composer)
+        scores = {name: _scores(collection, matchers, truth, name) for name, truth in truths.items()}
+    _report("as it stands", matchers, scores, composer)
+    fewer = {name: left_out(each, copies) for name, each in scores.items()}
+    _report("without copies that nobody judged", matchers, fewer, composer)
     return 0
 
 
@@ -72,16 +80,14 @@ def _copies(collection: Collection, truths: dict[str, Truth]) -> dict[str, list[
     return {q: [id for id in alike[intervals[q]] if id not in judged[q]] for q in judged if q in intervals}
 
 
-def _scores(
-    collection: Collection, matchers: list[str], truth: Truth, without: dict[str, list[str]], name: str
-) -> list[QueryScores]:
+def _scores(collection: Collection, matchers: list[str], truth: Truth, name: str) -> list[QueryScores]:
     with Progress(transient=True) as bar:
         task = bar.add_task(name, total=1.0)
-        return member_scores(collection, matchers, truth, without, lambda share, _: bar.update(task, completed=share))
+        return member_scores(collection, matchers, truth, lambda share, _: bar.update(task, completed=share))
 
 
 def _only(scores: list[QueryScores], members: int) -> list[QueryScores]:
-    return [QueryScores(each.query, each.scores[:members], each.is_relevant) for each in scores]
+    return [QueryScores(each.query, each.documents, each.scores[:members], each.is_relevant) for each in scores]
 
 
 def _report(title: str, matchers: list[str], scores: dict[str, list[QueryScores]], composer: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.web.running import Server, running
 
 from roslin import Collection
@@ -23,16 +23,19 @@ FLAGS = [
     "--autoplay-policy=no-user-gesture-required",
 ]
 
+_PATIENCE = 90_000  # milliseconds; the first search compiles, and a busy computer is no failure
 
-@pytest.fixture(scope="session")
+
+@pytest.fixture(scope="module")  # its event loop must end before other tests want one
 def browser(chromium: str) -> Iterator[Browser]:
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield opened
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("browser")
     Collection.build(tunes_path(), folder / "starter.roslin").close()
@@ -47,7 +50,7 @@ def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> It
     context = browser.new_context(
         viewport={"width": width, "height": height}, base_url=server.address, has_touch=width < 500
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(_PATIENCE)
     opened = context.new_page()
     asked: list[str] = []
     failed: list[str] = []

@@ -136,12 +136,17 @@ def test_explain(page: Page) -> None:
 def test_hear_it_from_the_match(page: Page) -> None:
     page.goto("/?q='4EF2G/4EF2G&matcher=emd&title=Jacques")
     button = page.locator(".cards .card").first.get_by_role("button", name="from the match")
+    page.evaluate(
+        """() => { window.lit = []; new MutationObserver(changes => changes.forEach(({ target }) => {
+          if (target.classList.contains("sounding")) window.lit.push(target.dataset.note);
+        })).observe(document.body, { subtree: true, attributeFilter: ["class"] }); }"""
+    )
     button.click()
     page.wait_for_function("roslinPlayer.state() === 'running'")
     expect(button).to_have_attribute("aria-pressed", "true")
     expect(button).to_contain_text("Stop")
-    first = page.locator(".cards .card").first.locator(".sounding").first
-    expect(first).to_have_attribute("data-note", "8")
+    page.wait_for_function("lit.length > 0")
+    assert page.evaluate("lit[0]") == "8"
     page.keyboard.press("Escape")
     expect(button).to_contain_text("From the match")
     expect(page.locator(".sounding")).to_have_count(0)

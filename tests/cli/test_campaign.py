@@ -117,7 +117,14 @@ def test_killed_in_the_middle(folder: Path) -> None:
 
 def test_an_interrupt_says_only_that_it_stopped(folder: Path) -> None:
     arguments = ("campaign", "starter.roslin", "--truth", truth_path(), "--matcher", "emd", "-o", "stopped")
-    process = subprocess.Popen([*PROGRAM, *map(str, arguments)], cwd=folder, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background has them ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     while not kept(folder / "stopped" / "finished.sqlite") and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

@@ -86,7 +86,7 @@ def test_version() -> None:
 
 def test_bad_usage() -> None:
     assert roslin("serch", code=2).stderr == (
-        "roslin: No such command 'serch'. Did you mean 'search'? (see: roslin --help)\n"
+        "roslin: No such command 'serch'. Did you mean 'search', 'serve'? (see: roslin --help)\n"
     )
     assert roslin("filter", code=2).stderr == "roslin: Missing argument 'collection'. (see: roslin filter --help)\n"
     assert roslin(code=2).stderr.startswith("Usage: roslin [OPTIONS] COMMAND")

@@ -11,7 +11,14 @@ import pytest
 from roslin import Collection
 from roslin.errors import ArgumentError
 from roslin.evaluate import fitting
-from roslin.evaluate.fitting import QueryScores, average_precisions, cross_validated, fit_weights, member_scores
+from roslin.evaluate.fitting import (
+    QueryScores,
+    average_precisions,
+    cross_validated,
+    fit_weights,
+    left_out,
+    member_scores,
+)
 from roslin.matchers import matcher
 from roslin.starter import tunes_path
 from roslin.truth import Truth
@@ -20,7 +27,8 @@ from roslin.truth import Truth
 def made(query: str, scores: list[list[float]], relevant: list[int]) -> QueryScores:
     flags = np.zeros(len(scores[0]), dtype=bool)
     flags[relevant] = True
-    return QueryScores(query, np.array(scores, dtype=np.float32), flags)
+    documents = tuple(f"d{number}" for number in range(len(flags)))
+    return QueryScores(query, documents, np.array(scores, dtype=np.float32), flags)
 
 
 def noisy(count: int, seed: int) -> list[QueryScores]:
@@ -88,16 +96,19 @@ def tunes(tmp_path: Path) -> Iterator[Collection]:
 def test_scores_of_a_collection(tunes: Collection) -> None:
     truth = Truth({"roslin-castle": [["roslin-castle-2", "roslin-castle"], ["not-there"]], "unknown": [["x"]]})
     told: list[float] = []
-    (found,) = member_scores(
-        tunes, ["dp", "emd"], truth, {"roslin-castle": ["roslin-castle-4"]}, lambda share, _: told.append(share)
-    )
+    (found,) = member_scores(tunes, ["dp", "emd"], truth, lambda share, _: told.append(share))
     assert found.query == "roslin-castle"
-    assert found.scores.shape == (2, len(tunes) - 2)
+    assert found.scores.shape == (2, len(tunes) - 1)
+    assert found.documents == tuple(id for id in tunes.ids() if id != "roslin-castle")
     assert found.is_relevant.sum() == 1
     assert told == [1.0]
     distances = matcher("dp").distances(tunes["roslin-castle"], tunes.packed())
-    ids = [id for id in tunes.ids() if id not in ("roslin-castle", "roslin-castle-4")]
+    ids = found.documents
     order = np.argsort(-found.scores[0], kind="stable")
     assert ids[order[0]] == min(ids, key=lambda id: (distances[tunes.ids().index(id)], ids.index(id)))
+    (fewer,) = left_out([found], {"roslin-castle": ["roslin-castle-2", "roslin-castle-4"]})
+    assert set(found.documents) - set(fewer.documents) == {"roslin-castle-4"}
+    assert fewer.is_relevant.sum() == 1
+    assert fewer.scores.shape == (2, len(tunes) - 2)
     with pytest.raises(ArgumentError, match="nothing to fit"):
         member_scores(tunes, [], truth)

@@ -45,10 +45,11 @@ def test_the_engraver_is_killed_in_the_middle(client: TestClient, monkeypatch: p
         return original(function, payload)
 
     monkeypatch.setattr(worker, "call", call)
-    drawn = client.get("/api/read", params={"q": "'4CEG"}).json()["drawing"]
+    first, second = (client.get("/results", params={"q": "'4CEG", "k": 1}).text for _ in range(2))
     assert killed
-    assert 'class="roll"' in drawn
-    assert 'class="notation"' in client.get("/api/read", params={"q": "'4CEG"}).json()["drawing"]
+    assert (first.count('class="roll"'), first.count('class="notation"')) == (1, 1)
+    assert "the worker process crashed (SIGKILL)" in first
+    assert (second.count('class="roll"'), second.count('class="notation"')) == (0, 2)
 
 
 def test_a_collection_that_is_damaged_while_it_is_served(starter: Path, tmp_path: Path) -> None:

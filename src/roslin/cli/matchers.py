@@ -12,10 +12,10 @@ def matchers_command(format: FormatOption = Format.table) -> None:
 
     Example: roslin matchers --format json
     """
-    from roslin.matchers import MATCHERS
+    from roslin.matchers.base import COMPOUND, MATCHERS
 
+    named = MATCHERS | {f"{name}(...)": kind for name, kind in COMPOUND.items()}
     rows = [
-        {"name": name, "summary": MATCHERS[name].summary, "reference": MATCHERS[name].reference}
-        for name in sorted(MATCHERS)
+        {"name": name, "summary": named[name].summary, "reference": named[name].reference} for name in sorted(named)
     ]
     print_rows(rows, ("name", "summary", "reference"), format)

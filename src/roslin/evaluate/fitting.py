@@ -9,8 +9,8 @@ other gets each weight of GRID, and keeps one that raises the mean average preci
 A weight that gains less than that is noise, and equal weights are the better guess for other music.
 
 Cross-validation leaves out whole groups of queries, such as all of one composer: what was learnt from a composer's
-works must not be rewarded on his others. A query's copies that nobody judged can be left out of all rankings
-(`without`): a truth of variants says nothing about them.
+works must not be rewarded on his others. Documents that the truth says nothing about, such as a query's copies in a
+truth of variants, can be left out (`left_out`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from roslin.matchers import Matcher, matcher
 from roslin.matchers.fusion import scaled
 from roslin.truth.model import Truth
 
-__all__ = ["QueryScores", "average_precisions", "cross_validated", "fit_weights", "member_scores"]
+__all__ = ["QueryScores", "average_precisions", "cross_validated", "fit_weights", "left_out", "member_scores"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[float, str], None]
@@ -44,6 +44,7 @@ class QueryScores:
     """The scaled scores of each member for the documents that matter to a query, and which of them are relevant."""
 
     query: str
+    documents: tuple[str, ...]
     scores: npt.NDArray[np.float32]
     is_relevant: npt.NDArray[np.bool_]
 
@@ -52,13 +53,9 @@ def member_scores(
     collection: Store,
     members: Sequence[str | Matcher],
     truth: Truth,
-    without: Mapping[str, Iterable[str]] | None = None,
     progress: Progress | None = None,
 ) -> list[QueryScores]:
-    """What each member says about each query of the truth that the collection has, with all its candidates.
-
-    `without` names documents to leave out for a query, beside the query itself.
-    """
+    """What each member says about each query of the truth that the collection has. The query itself is left out."""
     chosen = [matcher(member) for member in members]
     if not chosen:
         raise ArgumentError("there is nothing to fit: name at least one matcher")
@@ -74,14 +71,25 @@ def member_scores(
         kept = np.zeros(len(ids), dtype=bool)
         for row in rows:
             kept[np.argpartition(-row, min(DEPTH, len(row) - 1))[:DEPTH]] = True
-        left_out = [number[id] for id in {query, *(without or {}).get(query, ())} if id in number]
-        kept[left_out] = False
+        kept[number[query]] = False
         kept[relevant] = True
         places = np.flatnonzero(kept)
-        found.append(QueryScores(query, rows[:, places], np.isin(places, relevant)))
+        documents = tuple(ids[place] for place in places)
+        found.append(QueryScores(query, documents, rows[:, places], np.isin(places, relevant)))
         if progress:
             progress(done / len(queries), "comparing")
     return found
+
+
+def left_out(scores: Sequence[QueryScores], without: Mapping[str, Iterable[str]]) -> list[QueryScores]:
+    """The same without these documents of a query, unless they are relevant."""
+    fewer = []
+    for each in scores:
+        unwanted = set(without.get(each.query, ()))
+        kept = each.is_relevant | np.array([document not in unwanted for document in each.documents])
+        documents = tuple(document for document, is_kept in zip(each.documents, kept, strict=True) if is_kept)
+        fewer.append(QueryScores(each.query, documents, each.scores[:, kept], each.is_relevant[kept]))
+    return fewer
 
 
 def _relevant(truth: Truth, query: str) -> set[str]:

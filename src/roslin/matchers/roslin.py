@@ -1,13 +1,14 @@
-"""`roslin`: our own measure, a fusion of four unlike ones.
+"""`roslin`: our own measure, a fusion of five unlike ones.
 
+    alignment               notes with gaps, near pitches and lengths scoring more (without metre, with our rhythm term)
     p3                      common sounding time, where the query lies best on the melody
-    orio(fusion='mnz')      shared runs of intervals and durations, rare ones counting for more
     dp                      intervals to insert, delete or change
     fm                      shared intervals, rough rhythm and the harmony of the bars
+    orio                    shared runs of intervals and durations, rare ones counting for more
 
 Each has weaknesses that another lacks: `p3` knows rhythm but no change of tempo or metre; `dp` knows no rhythm at all;
 `orio` likes what is rare and forgives any order; `fm` hears harmony. Their distances are brought to one scale over all
-candidates and added, with WEIGHTS. docs/systems.md says how these four were chosen from all systems and what they reach
+candidates and added, with WEIGHTS. docs/systems.md says how these five were chosen from all systems and what they reach
 on composers that had no part in it (`tools/fit_roslin.py`).
 
 Input as the members take it: `p3` polyphony, the others one line. The same under transposition, not under another
@@ -25,8 +26,8 @@ from roslin.represent.packed import Packed
 
 __all__ = ["MEMBERS", "WEIGHTS", "Roslin"]
 
-MEMBERS = ("p3", "orio(fusion='mnz')", "dp", "fm")
-WEIGHTS = (2.0, 0.5, 1.0, 1.0)
+MEMBERS = ("alignment(metric=False, rhythm=0.75, divide='mean')", "p3", "dp", "fm", "orio(fusion='mnz')")
+WEIGHTS = (3.0, 2.0, 1.0, 1.0, 1.0)
 
 
 @register
@@ -35,8 +36,8 @@ class Roslin(Matcher):
     """Our own measure."""
 
     name = "roslin"
-    summary = "Our own: adds up four unlike ways to compare, which find more together than any alone."
-    reference = "Roslin; a fusion of p3, orio, dp and fm"
+    summary = "Our own: adds up five unlike ways to compare, which find more together than any alone."
+    reference = "Roslin; a fusion of alignment, p3, dp, fm and orio"
 
     @property
     def is_independent(self) -> bool:

@@ -144,7 +144,6 @@ class ReadAnswer(BaseModel):
 
     notation: str | None
     notes: list[NoteAnswer]
-    warnings: list[str]
     drawing: str = Field(description="SVG")
     playing: list[list[float]] = Field(description="Rows of row, start, duration (seconds) and MIDI pitch.")
 

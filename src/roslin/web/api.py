@@ -82,7 +82,6 @@ def read(
     answer = ReadAnswer(
         notation=melody.notation,
         notes=notes_answer(melody),
-        warnings=[],
         drawing=drawing(melody, "The query in notation").in_page("entry-"),
         playing=playing(melody),
     )

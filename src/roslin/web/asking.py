@@ -23,9 +23,10 @@ from roslin.melody import Melody
 from roslin.notation import records
 from roslin.represent.line import melodic_line
 from roslin.search.engine import DEFAULT_MATCHER
+from roslin.web.matching import offered
 from roslin.web.settings import Settings
 
-__all__ = ["Asked", "AskedMelody", "chosen_matcher", "filters_of", "query_of", "read_query", "where_to"]
+__all__ = ["MAX_QUERY", "Asked", "AskedMelody", "chosen_matcher", "filters_of", "query_of", "where_to"]
 
 MAX_QUERY = 8000
 _MAX_ID = 500
@@ -89,38 +90,30 @@ def where_to(asked: BaseModel, path: str, **changes: object) -> str:
 
 def query_of(asked: AskedMelody, collection: Collection, settings: Settings) -> Melody:
     """The melody that is asked for; `NotationError` says where text goes wrong."""
-    if asked.id:
-        return collection[asked.id]
-    melody, warnings = read_query(asked.q, asked.notation, settings)
-    if warnings:
-        raise NotationError(warnings[0])
+    melody = collection[asked.id] if asked.id else _read_query(asked.q, asked.notation)
+    if len(melody) > settings.query_notes:
+        raise MelodyError(f"the query has {len(melody)} notes; expected at most {settings.query_notes}")
+    if not len(melodic_line(melody)):
+        raise MelodyError("the query has no notes; expected at least one that is not a grace note")
     return melody
 
 
-def read_query(text: str, notation: str, settings: Settings) -> tuple[Melody, list[Problem]]:
+def _read_query(text: str, notation: str) -> Melody:
     """The one melody in a text. It is read strictly: whoever types wants to know where the mistake is."""
-    if not text.strip():
-        raise NotationError(Problem("no query", "some notes", "nothing"))
     before = _DEFAULT_KEY if notation == "abc" and not _KEY_LINE.search(text) else ""
-    data = (before + text).encode(errors="replace")
+    data = (before + text).encode(errors="replace") if text.strip() else b""
     # One more than needed, to see whether there are several.
-    found = list(islice(records(data, None if notation == "auto" else notation), 2))
-    if not found:
-        raise NotationError(Problem("no query", "some notes", "nothing"))
-    if len(found) > 1:
-        raise NotationError(
-            Problem("several melodies", "one", "more", line=found[1].problems[0].line if found[1].problems else 0)
-        )
-    record = found[0]
-    if record.melody is None:
-        raise NotationError(_as_typed(record.problems[0], before))
-    return _checked(record.melody.with_metadata(id=None), settings), list(record.problems)
+    found = list(islice(records(data, None if notation == "auto" else notation), 2)) if data else []
+    if len(found) != 1:
+        raise NotationError(Problem("no query" if not found else "several melodies", "one melody", ""))
+    melody = found[0].melody
+    if melody is None:
+        raise NotationError(_as_typed(found[0].problems[0], before))
+    return melody.with_metadata(id=None)
 
 
 def chosen_matcher(text: str, settings: Settings) -> Matcher:
     """The matcher of this name. Parameters can make a search slow, so strangers get those that the page offers."""
-    from roslin.web.matching import offered
-
     chosen = matcher(text)
     if settings.is_open and repr(chosen) not in offered():
         raise ArgumentError(f"this server offers the matchers {', '.join(offered())}; got {text!r}")
@@ -140,14 +133,6 @@ def filters_of(asked: Asked) -> list[Filter]:
     if asked.words.strip():
         chain += known.words(asked.words)
     return chain
-
-
-def _checked(melody: Melody, settings: Settings) -> Melody:
-    if len(melody) > settings.query_notes:
-        raise MelodyError(f"the query has {len(melody)} notes; expected at most {settings.query_notes}")
-    if not len(melodic_line(melody)):
-        raise MelodyError("the query has no notes; expected at least one that is not a grace note")
-    return melody
 
 
 def _as_typed(problem: Problem, before: str) -> Problem:

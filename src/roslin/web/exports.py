@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from roslin.web.finding import Found, Result
 
@@ -32,10 +33,8 @@ def _cell(text: str | None) -> str:
 
 
 def _as_trec(found: Found, _title: str) -> str:
-    shown = {result.melody.id for result in found.results}
-    return "".join(
-        line for line, hit in zip(found.run.to_trec().splitlines(True), found.run, strict=True) if hit.id in shown
-    )
+    ranks = {result.rank for result in found.results}
+    return replace(found.run, hits=tuple(hit for hit in found.run if hit.rank in ranks)).to_trec()
 
 
 def _as_citations(found: Found, title: str) -> str:

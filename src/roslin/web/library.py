@@ -82,13 +82,20 @@ class Library:
             self._count(-1)
             self._slots.release()
 
-    def kept(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
-        """The answer under a key, made if it is not kept. The key must tell states of the collection apart."""
+    def kept(
+        self, key: Hashable, make: Callable[[], _Answer], is_complete: Callable[[_Answer], bool] = lambda _: True
+    ) -> _Answer:
+        """The answer under a key, made if it is not kept. The key must tell states of the collection apart.
+
+        An answer that is not complete is not kept: the next one may be better.
+        """
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)
                 return self._answers[key]  # type: ignore[return-value]  # what was made under this key
         answer = make()
+        if not is_complete(answer):
+            return answer
         with self._lock:
             self._answers[key] = answer
             while len(self._answers) > _ANSWERS_KEPT:

@@ -140,7 +140,8 @@ _DEEDS = {"same": "notes agree", "other": "changed", "missing": "left out", "add
 
 
 def _by_grams(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
-    runs = shared_runs(query, candidate, int(getattr(chosen, "n", GRAMS[chosen.name])))
+    n = getattr(chosen, "n", GRAMS[chosen.name])
+    runs = shared_runs(query, candidate, min(n) if isinstance(n, tuple) else n)
     count = f"{len(runs)} run{'' if len(runs) == 1 else 's'} of intervals in common"
     first = (runs[0].query_places[0][0], runs[0].candidate_places[0][0]) if runs else None
     up = _steps(query, candidate, [first]) if first else ""

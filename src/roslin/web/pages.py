@@ -36,6 +36,11 @@ class Drawn:
     query: Markup
     results: dict[int, Markup]
 
+    @property
+    def is_engraved(self) -> bool:
+        """Whether none of them had to be a piano roll."""
+        return not any("<figcaption>" in drawn for drawn in (self.query, *self.results.values()))
+
 
 @router.get("/")
 async def start(request: Request, asked: Annotated[Asked, Query()]) -> Response:
@@ -114,7 +119,7 @@ async def _searched(request: Request, asked: Asked) -> dict[str, Any]:
     def work(is_gone: Callable[[], bool]) -> tuple[Found, Drawn]:
         found = find(library, asked, is_gone)
         key = (library.collection.about["token"], "drawn", repr(asked))
-        return found, library.kept(key, lambda: _drawn(found))
+        return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved)
 
     found, drawn = await while_waited_for(request, work)
     return context | {"found": found, "drawn": drawn}
