@@ -24,7 +24,8 @@ F are 5 base-40 steps apart: s = 1 - 5/23 = 0.783. The score is 2.783, the dista
     band      23 is published; 0: only the same pitch, or its octave, is alike
     metric    whether the inner metric weight counts
     rhythm    0 is published. Above that our own term: likeness is multiplied by 1 - rhythm * min(d, 1), where d is half
-              the number of octaves (log2) between the times to the next onset. It helps more than anything else here
+              the number of octaves (log2) between the times to the next onset. With 0.75, and without `metric`, MAP on
+              RISM's list of same works rises from 0.42 to 0.55
     tempo     "written", or "histogram": the times are first moved as the pitches are, so that tempo does not count
     aligner   "global" (published), or "local": the best passage of both, wherever it is
     divide    "shorter" (published), "longer", or "mean": by the mean of the two lengths. With "local" the shorter would
@@ -35,9 +36,9 @@ Input: one line (represent/line.py). The same under transposition that keeps the
 from D flat). The inner metric weight is the same in any tempo; `rhythm` is with tempo="histogram".
 
 How faithful: the similarity of notes, the gaps and the division are those of the program. Left out is its factor for
-the position in the phrase, as melodies here have no phrases. Our choices: which of equally good
-transpositions is taken (`shifts`); weights are divided by the largest of the melody; a candidate without notes is at
-the distance of one gap as long as the query.
+the position in the phrase, as melodies here have no phrases. Our choices: which of equally good transpositions
+is taken (`shifts`); weights are divided by the largest of the melody; a candidate without notes is at the distance of
+one gap as long as the query.
 """
 
 from __future__ import annotations

@@ -22,9 +22,11 @@ difference of the curves is -u^3 / 3, which falls by 1/3. S_pitch = -1/3, S_time
 -1/3 + mu_p = 1.85047; the query with itself scores 3 mu_p = 6.5514. The distance is the difference, 4.70093.
 
 Input: one line (represent/line.py) with the durations as written; rests are ignored. The same under transposition and
-in any tempo: durations count by their ratios. How faithful: the definition is complete, and checked against the
-program; its way of ordering equal scores is left out, as in `shapeh`. A duration of no length counts as one tick (our
-choice).
+in any tempo: durations count by their ratios.
+
+How faithful: the definition is complete. A plain restatement of it gave the scores of the program for 1,000 documents
+of 1,000. The program's way of ordering equal scores is left out, as in `shapeh`. A duration of no length counts as one
+tick (our choice).
 """
 
 from __future__ import annotations
