@@ -103,14 +103,13 @@ def _packed(path: Path) -> Packed:
 
 def _time(chosen: Matcher, queries: list[Melody], packed: Packed) -> float:
     """CPU seconds for a document, the median over queries; prints them."""
-    small = packed.part(0, FIRST_LOOK)
+    small = _some(packed, FIRST_LOOK)
     chosen.distances(queries[0], small)  # compiled
-    at_once = chosen.is_indexed or not chosen.is_independent
-    if at_once:
-        estimate, sample = 0.0, packed
-    else:
-        estimate = _seconds(lambda: chosen.distances(queries[0], small)) / FIRST_LOOK * len(packed)
-        sample = packed.part(0, max(int(len(packed) * min(1.0, LONGEST / max(estimate, 1e-9))), FIRST_LOOK))
+    at_once, sample = chosen.is_indexed or not chosen.is_independent, packed
+    if not at_once:
+        whole = _seconds(lambda: chosen.distances(queries[0], small)) / FIRST_LOOK * len(packed)
+        if whole > LONGEST:
+            sample = _some(packed, max(int(len(packed) * LONGEST / whole), FIRST_LOOK))
     pieces = [sample] if at_once else [
         sample.part(start, min(start + PIECE, len(sample))) for start in range(0, len(sample), PIECE)
     ]  # fmt: skip
@@ -125,6 +124,11 @@ def _time(chosen: Matcher, queries: list[Melody], packed: Packed) -> float:
         f"{chosen!r:16s} {1e3 * seconds * len(packed):12.1f} {1e6 * seconds:12.4f} {first}  {len(sample)}", flush=True
     )
     return seconds
+
+
+def _some(packed: Packed, count: int) -> Packed:
+    """So many of the melodies, evenly spread."""
+    return packed.take(np.linspace(0, len(packed) - 1, count).astype(np.int64))
 
 
 def _seconds(work: Callable[[], object]) -> float:
