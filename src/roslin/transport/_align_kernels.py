@@ -28,16 +28,23 @@ def _apart(dx: float, dy: float, ground: int) -> float:
     return dx + abs(dy) if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
 
 
-@nb.njit(cache=True, nogil=True)
-def nearest(
-    x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
-) -> float:
-    """Distance from (x, y) to the nearest of m points, at most `cap`. Looks outwards from `guess`, near x in time."""
+@nb.njit(cache=True, nogil=True, inline="always")
+def _last_before(x: float, columns_x: Array, m: int, guess: int) -> int:
+    """The last of m times that is not after x, -1 if there is none. Looks outwards from `guess`."""
     k = min(max(guess, 0), m - 1)
     while k < m - 1 and columns_x[k + 1] <= x:
         k += 1
     while k >= 0 and columns_x[k] > x:
         k -= 1
+    return k
+
+
+@nb.njit(cache=True, nogil=True)
+def nearest(
+    x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
+) -> float:
+    """Distance from (x, y) to the nearest of m points, at most `cap`. Looks outwards from `guess`, near x in time."""
+    k = _last_before(x, columns_x, m, guess)
     best = cap
     before = k
     while before >= 0:
@@ -61,11 +68,7 @@ def _shipping(
     x: float, y: float, w: float, columns_x: Array, columns_y: Array, columns_w: Array, m: int, guess: int, ground: int
 ) -> float:
     """The least cost of weight w at (x, y): to the nearest column as far as that has room, the rest to the second."""
-    k = min(max(guess, 0), m - 1)
-    while k < m - 1 and columns_x[k + 1] <= x:
-        k += 1
-    while k >= 0 and columns_x[k] > x:
-        k -= 1
+    k = _last_before(x, columns_x, m, guess)
     first, second, room = np.inf, np.inf, 0.0
     before, after = k, k + 1
     while before >= 0 or after < m:
@@ -292,9 +295,8 @@ def align_document(
                 cost, flow, lines, indices,
             )  # fmt: skip
             budget += SLACK * (1.0 + charge + budget)
-        is_bounded = ground != TABLE
         first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
-        if is_bounded:
+        if ground != TABLE:
             by_pitch = np.argsort(document_y, kind="mergesort")
             first_x, last_x = centre_shifts(
                 query_x, query_w, total_query, document_x, document_w, m, total_document, budget
@@ -310,7 +312,7 @@ def align_document(
                 if x < first_x - WITHIN or x > last_x + WITHIN or y < first_y - WITHIN or y > last_y + WITHIN:
                     continue
                 bound = 0.0
-                if is_bounded:
+                if ground != TABLE:
                     bound = pair_bound(
                         query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
                         i, j, is_light, budget, ground,
