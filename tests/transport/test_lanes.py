@@ -13,26 +13,23 @@ from roslin.transport._lanes import LANES, add_excess, add_missing, add_products
 Array = np.ndarray[Any, Any]
 
 
-@nb.njit
-def _products(table: Array, places: Array, factors: Array, most: int) -> int:
+@nb.njit()
+def _products(table: Array, places: Array, factors: Array, most: int) -> Any:
     sums = no_lanes()
     for k in range(len(places)):
         sums = add_products(sums, table, places[k], factors[k])
     return within(sums, most)
 
 
-@nb.njit
-def _differences(numbers: Array, place: int, value: int, is_above: bool, most: int) -> int:
+@nb.njit()
+def _differences(numbers: Array, place: int, value: int, is_above: bool, most: int) -> Any:
     sums = no_lanes()
     for _ in range(2):
-        if is_above:
-            sums = add_excess(sums, numbers, place, value)
-        else:
-            sums = add_missing(sums, numbers, place, value)
+        sums = add_excess(sums, numbers, place, value) if is_above else add_missing(sums, numbers, place, value)
     return within(sums, most)
 
 
-@nb.njit
+@nb.njit()
 def _lowered(table: Array, place: int, others: Array, start: int) -> None:
     lower(table, place, others, start)
 
@@ -45,11 +42,11 @@ def _bits(flags: Array) -> int:
 def test_sums_of_products(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(0, 256, 500).astype(np.uint8)
-    places, factors = rng.integers(0, 500 - LANES, 12), rng.integers(0, 257, 12)
+    places, factors = rng.integers(0, 500 - LANES, 4), rng.integers(0, 257, 4)
     sums = sum(
         f * table[p : p + LANES].astype(np.int64) for p, f in zip(places.tolist(), factors.tolist(), strict=True)
     )
-    for most in (0, int(np.median(sums)), 65534):
+    for most in (0, min(int(np.median(sums)), 65000), 65534):
         assert int(_products(table, places, factors, most)) == _bits(np.minimum(sums, 65535) <= most)
 
 
