@@ -2,7 +2,7 @@
 
 Filter and refine. Every melody gets a lower bound (`roslin.transport.bounds`); only those whose bound is within a limit
 are compared, in the order of their bounds. The limit should be the distance of the k-th nearest, which nobody knows
-yet. So a small sample is compared completely, and the collection is scanned in rounds, each eight times as large as the
+yet. So a small sample is compared completely, and the collection is scanned in rounds, each a few times as large as the
 one before. What was found in a share of the collection tells for the next round a limit that is probably large enough.
 In the end the k-th nearest is known, and rounds that had too small a limit are scanned again. Nothing is lost: in the
 end every melody that was left out had a bound above a distance that k others are known to reach.
@@ -39,7 +39,7 @@ PIECE = 8192
 COMPARED_AT_ONCE = 256
 # So many are compared for the first limit. Then so many of each piece are scanned by the end of the first rounds.
 FIRST_SAMPLE = 32
-ROUNDS = (32, 256, 2048)
+ROUNDS = (32, 128, 512, 1536, 4096)
 # So many melodies say which grid is common.
 _GRIDS = 2048
 # Bounds and distances are computed in different orders; this is more than rounding can make of it.

@@ -308,12 +308,13 @@ def align_document(
             budget += SLACK * (1.0 + charge + budget)
         first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
         if ground != TABLE and is_light:
-            centre_x = np.dot(document_x, document_w) / total_document
-            centre_y = np.dot(document_y, document_w) / total_document
+            centre_x = _centre(document_x, document_w, m, total_document, False)
+            centre_y = _centre(document_y, document_w, m, total_document, False)
             first_x, last_x = centre_shifts(centre_x, True, query_x, query_w, n, total_document, budget)
             first_y, last_y = centre_shifts(centre_y, True, query_rising, query_rising_w, n, total_document, budget)
         elif ground != TABLE:
-            centre_x, centre_y = np.dot(query_x, query_w) / total_query, np.dot(query_y, query_w) / total_query
+            centre_x = _centre(query_x, query_w, n, total_query, False)
+            centre_y = _centre(query_y, query_w, n, total_query, False)
             by_pitch = np.argsort(document_y, kind="mergesort")
             rising_y, rising_w = document_y[by_pitch], document_w[by_pitch]
             first_x, last_x = centre_shifts(centre_x, False, document_x, document_w, m, total_query, budget)
