@@ -10,7 +10,8 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._align_kernels import aligned_cost, nearest
+from roslin.transport._align_kernels import aligned_cost
+from roslin.transport._bound_kernels import nearest
 from roslin.transport._kernels import SLACK, TABLE
 
 __all__ = ["COLUMNS", "DISTANCE", "END", "SAME", "SEGMENT", "START", "TEMPO", "TRANSPOSITION", "matches"]

@@ -11,18 +11,10 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, partial_transport
+from roslin.transport._bound_kernels import apart, centre, centre_shifts, pair_bound
+from roslin.transport._kernels import SLACK, TABLE, partial_transport
 
-__all__ = [
-    "ROUNDED",
-    "align_document",
-    "align_documents",
-    "aligned_cost",
-    "centre_shifts",
-    "nearest",
-    "pair_bound",
-    "rows_bound",
-]
+__all__ = ["align_document", "align_documents", "aligned_cost"]
 
 Array = npt.NDArray[np.float64]
 
@@ -32,168 +24,6 @@ SAME = 1e-11
 WITHIN = 1e-6
 # More than rounding can change in a distance, or a bound that was added up in another order.
 ROUNDED = 1e-7
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _apart(dx: float, dy: float, ground: int) -> float:
-    return dx + abs(dy) if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _last_before(x: float, columns_x: Array, m: int, guess: int) -> int:
-    """The last of m times that is not after x, -1 if there is none. Looks outwards from `guess`."""
-    k = min(max(guess, 0), m - 1)
-    while k < m - 1 and columns_x[k + 1] <= x:
-        k += 1
-    while k >= 0 and columns_x[k] > x:
-        k -= 1
-    return k
-
-
-@nb.njit(cache=True, nogil=True)
-def nearest(
-    x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
-) -> float:
-    """Distance from (x, y) to the nearest of m points, at most `cap`. Looks outwards from `guess`, near x in time."""
-    k = _last_before(x, columns_x, m, guess)
-    best = cap
-    before = k
-    while before >= 0:
-        dx = x - columns_x[before]
-        if dx >= best:
-            break
-        best = min(best, _apart(dx, y - columns_y[before], ground))
-        before -= 1
-    after = k + 1
-    while after < m:
-        dx = columns_x[after] - x
-        if dx >= best:
-            break
-        best = min(best, _apart(dx, y - columns_y[after], ground))
-        after += 1
-    return best
-
-
-@nb.njit(cache=True, nogil=True)
-def _shipping(
-    x: float, y: float, w: float, columns_x: Array, columns_y: Array, columns_w: Array, m: int, guess: int, ground: int
-) -> float:
-    """The least cost of weight w at (x, y): to the nearest column as far as that has room, the rest to the second."""
-    k = _last_before(x, columns_x, m, guess)
-    first, second, room = np.inf, np.inf, 0.0
-    before, after = k, k + 1
-    while before >= 0 or after < m:
-        back = x - columns_x[before] if before >= 0 else np.inf
-        ahead = columns_x[after] - x if after < m else np.inf
-        if min(back, ahead) >= (first if room >= w else second):
-            break
-        if back <= ahead:
-            column, dx = before, back
-            before -= 1
-        else:
-            column, dx = after, ahead
-            after += 1
-        apart = _apart(dx, y - columns_y[column], ground)
-        if apart < first:
-            first, second, room = apart, first, columns_w[column]
-        elif apart < second:
-            second = apart
-    if room >= w or second == np.inf:
-        return w * first
-    return room * first + (w - room) * second
-
-
-@nb.njit(cache=True, nogil=True)
-def rows_bound(
-    rows_x: Array,
-    rows_y: Array,
-    rows_w: Array,
-    order: npt.NDArray[np.int64],
-    n: int,
-    columns_x: Array,
-    columns_y: Array,
-    columns_w: Array,
-    m: int,
-    shift_x: float,
-    shift_y: float,
-    lead: int,
-    budget: float,
-    ground: int,
-) -> float:
-    """What all rows cost, moved by the shift, if each had the columns for itself: no flow can cost less.
-
-    Rows are taken in `order`; stops when the sum exceeds the budget. `lead` is how far the index of a column is ahead
-    of that of the row it lies near.
-    """
-    total = 0.0
-    for k in range(n):
-        i = order[k]
-        total += _shipping(
-            rows_x[i] + shift_x, rows_y[i] + shift_y, rows_w[i], columns_x, columns_y, columns_w, m, i + lead, ground
-        )
-        if total > budget:
-            break
-    return total
-
-
-@nb.njit(cache=True, nogil=True)
-def pair_bound(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    query_order: npt.NDArray[np.int64],
-    document_x: Array,
-    document_y: Array,
-    document_w: Array,
-    document_order: npt.NDArray[np.int64],
-    m: int,
-    i: int,
-    j: int,
-    is_light: bool,
-    budget: float,
-    ground: int,
-) -> float:
-    """`rows_bound` of the lighter set, with query point i on document point j."""
-    x, y = document_x[j] - query_x[i], document_y[j] - query_y[i]
-    if is_light:
-        return rows_bound(
-            document_x, document_y, document_w, document_order, m,
-            query_x, query_y, query_w, len(query_x), -x, -y, i - j, budget, ground,
-        )  # fmt: skip
-    return rows_bound(
-        query_x, query_y, query_w, query_order, len(query_x),
-        document_x, document_y, document_w, m, x, y, j - i, budget, ground,
-    )  # fmt: skip
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bool) -> float:
-    """The centre of so much weight, taken from one end."""
-    left, total = amount, 0.0
-    for k in range(m):
-        j = m - 1 - k if is_from_end else k
-        taken = min(weights[j], left)
-        total += taken * values[j]
-        left -= taken
-        if left <= 0.0:
-            break
-    return total / amount
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def centre_shifts(
-    centre: float, is_light: bool, heavier: Array, heavier_w: Array, m: int, amount: float, budget: float
-) -> tuple[float, float]:
-    """Between which shifts the query may lie, along one axis; the m values of the heavier melody are sorted on it.
-
-    `centre` is that of the lighter melody, of weight `amount`; with `is_light`, that is the document. The matched part
-    of the heavier melody has its centre between that of its first weight and that of its last; moving the lighter
-    melody costs at least its weight times the distance of the centres.
-    """
-    first, last = _centre(heavier, heavier_w, m, amount, False), _centre(heavier, heavier_w, m, amount, True)
-    if is_light:
-        return centre - last - budget / amount, centre - first + budget / amount
-    return first - centre - budget / amount, last - centre + budget / amount
 
 
 @nb.njit(cache=True, nogil=True)
@@ -227,13 +57,13 @@ def aligned_cost(
             dx = abs(x - document_x[j])
             if ground == TABLE:
                 dy = table[min(max(int(y + 0.5), 0), 127), int(document_y[j])]
-                apart = np.sqrt(dx * dx + dy * dy)
+                away = np.sqrt(dx * dx + dy * dy)
             else:
-                apart = _apart(dx, y - document_y[j], ground)
+                away = apart(dx, y - document_y[j], ground)
             if is_light:
-                cost[j, i] = apart
+                cost[j, i] = away
             else:
-                cost[i, j] = apart
+                cost[i, j] = away
     if is_light:
         value, is_optimal = partial_transport(m, n, cost, document_w, query_w, limit, flow, lines, indices)
     else:
@@ -274,6 +104,7 @@ def align_document(
     lines, indices = np.empty((6, max(n, m))), np.empty((4, max(n, m)), np.int64)
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
     document_order = np.arange(m)
+    pieces = np.empty((2, 2 * max(n, m)))
     bounds, shifts_x, shifts_y = np.empty(n * m), np.empty(n * m), np.empty(n * m)
     rising = np.argsort(query_y, kind="mergesort")
     query_rising, query_rising_w = query_y[rising], query_w[rising]
@@ -288,7 +119,7 @@ def align_document(
         total_document = document_w.sum()
         if not total_document > 0.0:
             continue
-        is_light = total_document < total_query
+        is_light, lighter = total_document < total_query, min(total_document, total_query)
         shape = (m, n) if is_light else (n, m)
         cost, flow = costs.reshape(shape), flows.reshape(shape)
         # value = (cost + charge) / base
@@ -308,13 +139,13 @@ def align_document(
             budget += SLACK * (1.0 + charge + budget)
         first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
         if ground != TABLE and is_light:
-            centre_x = _centre(document_x, document_w, m, total_document, False)
-            centre_y = _centre(document_y, document_w, m, total_document, False)
+            centre_x = centre(document_x, document_w, m, total_document, False)
+            centre_y = centre(document_y, document_w, m, total_document, False)
             first_x, last_x = centre_shifts(centre_x, True, query_x, query_w, n, total_document, budget)
             first_y, last_y = centre_shifts(centre_y, True, query_rising, query_rising_w, n, total_document, budget)
         elif ground != TABLE:
-            centre_x = _centre(query_x, query_w, n, total_query, False)
-            centre_y = _centre(query_y, query_w, n, total_query, False)
+            centre_x = centre(query_x, query_w, n, total_query, False)
+            centre_y = centre(query_y, query_w, n, total_query, False)
             by_pitch = np.argsort(document_y, kind="mergesort")
             rising_y, rising_w = document_y[by_pitch], document_w[by_pitch]
             first_x, last_x = centre_shifts(centre_x, False, document_x, document_w, m, total_query, budget)
@@ -329,7 +160,7 @@ def align_document(
                 if ground != TABLE:
                     bound = pair_bound(
                         query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
-                        i, j, is_light, budget, ground,
+                        i, j, is_light, lighter, budget, ground, pieces,
                     )  # fmt: skip
                     if bound > budget:
                         continue

@@ -14,7 +14,8 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._align_kernels import aligned_cost, rows_bound
+from roslin.transport._align_kernels import aligned_cost
+from roslin.transport._bound_kernels import rows_bound
 from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, workspace
 
 __all__ = ["Pair", "best_coincidences", "distances_at", "refine"]

@@ -19,7 +19,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._align_kernels import centre_shifts, pair_bound
+from roslin.transport._bound_kernels import centre_shifts, pair_bound
 from roslin.transport._lanes import LANES, add_products, lower, no_lanes, within
 from roslin.transport._pitch_kernels import (
     BLOCK,
@@ -184,7 +184,7 @@ def scan_block(
     for d in range(count):
         longest = max(longest, offsets[d + 1] - offsets[d])
     document_x, document_y, document_w = np.empty(longest), np.empty(longest), np.empty(longest)
-    document_order = np.arange(longest)
+    document_order, pieces = np.arange(longest), np.empty((2, 2 * max(longest, n)))
     cells, whole_weights = np.empty(longest, np.int64), np.empty(longest, np.int64)
     places, document_factors = np.empty(max(longest, n), np.int64), np.empty(longest, np.int64)
     below = np.empty(MOST_ROWS, np.int64)
@@ -293,7 +293,7 @@ def scan_block(
                     budget += ROUNDED * (1.0 + charge + abs(budget))
                     bound = pair_bound(
                         query_x, query_y, query_w, order, document_x, document_y, document_w, document_order, m,
-                        by_pitch[r], j, is_light, budget, ground,
+                        by_pitch[r], j, is_light, min(total, total_query), budget, ground, pieces,
                     )  # fmt: skip
                     if bound <= budget:
                         bounds[d] = min(bounds[d], max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)

@@ -1,0 +1,53 @@
+"""What an alignment costs at least is never more than what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from roslin.transport._bound_kernels import centre, centre_shifts, pair_bound
+from roslin.transport._kernels import GROUNDS
+from roslin.transport.emd import emd_flow
+
+
+@pytest.mark.parametrize("ground", ["euclidean", "cityblock"])
+@pytest.mark.parametrize("seed", range(60))
+def test_no_flow_costs_less(seed: int, ground: str) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = (int(size) for size in rng.integers(1, 9, 2))
+    (query_x, query_y, query_w), (document_x, document_y, document_w) = (
+        (
+            np.sort(rng.integers(0, 12, size) / 2.0),
+            rng.integers(0, 8, size).astype(np.float64),
+            rng.integers(1, 5, size) / 2.0,
+        )
+        for size in (n, m)
+    )
+    is_light, lighter = document_w.sum() < query_w.sum(), min(document_w.sum(), query_w.sum())
+    for i in range(n):
+        for j in range(m):
+            x, y = document_x[j] - query_x[i], document_y[j] - query_y[i]
+            moved = np.column_stack([query_x + x, query_y + y])
+            cost = (
+                lighter
+                * emd_flow(moved, query_w, np.column_stack([document_x, document_y]), document_w, ground).distance
+            )
+            bound = pair_bound(
+                query_x, query_y, query_w, np.arange(n), document_x, document_y, document_w, np.arange(m), m, i, j,
+                is_light, lighter, np.inf, GROUNDS[ground], np.empty((2, 2 * max(n, m))),
+            )  # fmt: skip
+            assert bound <= cost + 1e-9
+            if is_light:
+                middle, heavier, heavier_w = centre(document_x, document_w, m, lighter, False), query_x, query_w
+            else:
+                middle, heavier, heavier_w = centre(query_x, query_w, n, lighter, False), document_x, document_w
+            first, last = centre_shifts(middle, is_light, heavier, heavier_w, len(heavier), lighter, cost)
+            assert first - 1e-9 <= x <= last + 1e-9, "a shift that costs no more than the budget is within the range"
+
+
+def test_both_sides_count() -> None:
+    """Two notes on one: the query's see a note beside them, but it has room for one of them only."""
+    query = np.array([0.0, 1.0]), np.zeros(2), np.ones(2)
+    far = np.array([0.0, 9.0]), np.zeros(2), np.ones(2)
+    bound = pair_bound(*query, np.arange(2), *far, np.arange(2), 2, 0, 0, False, 2.0, np.inf, 0, np.empty((2, 4)))
+    assert bound == pytest.approx(8.0), "the note at 9 takes a weight of 1 from the note at 1"
