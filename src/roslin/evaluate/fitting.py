@@ -1,22 +1,28 @@
-"""Weights of a fusion from a truth, and how well they do on queries that they were not fitted to.
+"""Members and weights of a fusion from truths, and how well they do on queries that they were not fitted to.
 
     scores = member_scores(collection, ["p3", "orio", "alignment"], truth)
     fit_weights(scores)                                 weights, one for each member
+    choose_members(scores, 2)                           the same, but at most two members have any
     cross_validated(scores, groups)                     average precision of each query, by weights fitted without it
+    cross_validated(scores, groups, fit=lambda some: choose_members(some, 2))     by a choice made without it
+    fitted_folds(scores, groups)                        the weights themselves, fold by fold
 
 Scores are scaled as `fuse` scales them. Weights are found by trying: starting from equal ones, one member after the
 other gets each weight of GRID, and keeps one that raises the mean average precision by more than GAIN, until none does.
-A weight that gains less than that is noise, and equal weights are the better guess for other music.
+A weight that gains less than that is noise, and equal weights are the better guess for other music. Members are chosen
+one by one: the best alone, then the one that helps most beside those chosen before, all with the same weight, as long
+as the mean rises by more than GAIN; then they get their weights.
 
 Cross-validation leaves out whole groups of queries, such as all of one composer: what was learnt from a composer's
-works must not be rewarded on his others. Documents that the truth says nothing about, such as a query's copies in a
-truth of variants, can be left out (`left_out`).
+works must not be rewarded on his others. Whatever `fit` does, choosing members too, it sees the other groups only.
+Documents that a truth says nothing about, such as a query's copies in a truth of variants, can be left out
+(`left_out`). Where several lists are fitted together, `evenly` lets each count the same, however long it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +33,21 @@ from roslin.matchers import Matcher, matcher
 from roslin.matchers.fusion import scaled
 from roslin.truth.model import Truth
 
-__all__ = ["QueryScores", "average_precisions", "cross_validated", "fit_weights", "left_out", "member_scores"]
+__all__ = [
+    "QueryScores",
+    "average_precisions",
+    "choose_members",
+    "cross_validated",
+    "evenly",
+    "fit_weights",
+    "fitted_folds",
+    "judged_by",
+    "left_out",
+    "member_scores",
+]
 
 Floats = npt.NDArray[np.float64]
+Weights = tuple[float, ...]
 Progress = Callable[[float, str], None]
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
@@ -41,12 +59,16 @@ DEPTH = 400
 
 @dataclass(frozen=True, slots=True)
 class QueryScores:
-    """The scaled scores of each member for the documents that matter to a query, and which of them are relevant."""
+    """The scaled scores of each member for the documents that matter to a query, and which of them are relevant.
+
+    `counts` is how much the query counts when something is fitted.
+    """
 
     query: str
     documents: tuple[str, ...]
     scores: npt.NDArray[np.float32]
     is_relevant: npt.NDArray[np.bool_]
+    counts: float = 1.0
 
 
 def member_scores(
@@ -58,7 +80,7 @@ def member_scores(
     """What each member says about each query of the truth that the collection has. The query itself is left out."""
     chosen = [matcher(member) for member in members]
     if not chosen:
-        raise ArgumentError("there is nothing to fit: name at least one matcher")
+        raise ArgumentError("there is nothing to fit: no member is given")
     ids = collection.ids()
     number = {id: place for place, id in enumerate(ids)}
     packed = collection.packed()
@@ -81,6 +103,17 @@ def member_scores(
     return found
 
 
+def judged_by(scores: Sequence[QueryScores], truth: Truth) -> list[QueryScores]:
+    """The same scores under another truth: its queries, and what it calls relevant."""
+    found = []
+    for each in scores:
+        relevant = _relevant(truth, each.query) if each.query in truth else set()
+        is_relevant = np.array([document in relevant for document in each.documents], dtype=bool)
+        if is_relevant.any():
+            found.append(replace(each, is_relevant=is_relevant))
+    return found
+
+
 def left_out(scores: Sequence[QueryScores], without: Mapping[str, Iterable[str]]) -> list[QueryScores]:
     """The same without these documents of a query, unless they are relevant."""
     fewer = []
@@ -88,8 +121,15 @@ def left_out(scores: Sequence[QueryScores], without: Mapping[str, Iterable[str]]
         unwanted = set(without.get(each.query, ()))
         kept = each.is_relevant | np.array([document not in unwanted for document in each.documents])
         documents = tuple(document for document, is_kept in zip(each.documents, kept, strict=True) if is_kept)
-        fewer.append(QueryScores(each.query, documents, each.scores[:, kept], each.is_relevant[kept]))
+        fewer.append(
+            replace(each, documents=documents, scores=each.scores[:, kept], is_relevant=each.is_relevant[kept])
+        )
     return fewer
+
+
+def evenly(lists: Iterable[Sequence[QueryScores]]) -> list[QueryScores]:
+    """The queries of several lists as one, in which each list counts the same."""
+    return [replace(each, counts=1.0 / len(scores)) for scores in lists for each in scores]
 
 
 def _relevant(truth: Truth, query: str) -> set[str]:
@@ -99,40 +139,95 @@ def _relevant(truth: Truth, query: str) -> set[str]:
 def average_precisions(scores: Sequence[QueryScores], weights: Sequence[float]) -> Floats:
     """The average precision of each query; equal scores count against the relevant document."""
     weight = np.asarray(weights, dtype=np.float32)
+    used = np.flatnonzero(weight)
     values = np.empty(len(scores))
     for place, each in enumerate(scores):
-        total = weight @ each.scores
-        good, others = np.sort(-total[each.is_relevant]), np.sort(-total[~each.is_relevant])
-        before = np.searchsorted(others, good, side="right")
+        total = weight[used] @ each.scores[used]
+        good, others = -np.sort(-total[each.is_relevant]), total[~each.is_relevant]
+        before = np.array([np.count_nonzero(others >= score) for score in good])
         found = np.arange(1, len(good) + 1)
         values[place] = np.mean(found / (found + before))
     return values
 
 
-def fit_weights(scores: Sequence[QueryScores]) -> tuple[float, ...]:
+def _fitness(scores: Sequence[QueryScores], weights: Floats) -> float:
+    """What is raised by fitting: mean average precision, each query as much as it counts."""
+    return float(np.average(average_precisions(scores, weights.tolist()), weights=[each.counts for each in scores]))
+
+
+def fit_weights(scores: Sequence[QueryScores]) -> Weights:
     """The weights with the best mean average precision that trying finds."""
+    return _fitted(scores, range(_members(scores)))
+
+
+def choose_members(scores: Sequence[QueryScores], most: int) -> Weights:
+    """The weights of at most so many members, chosen one by one; those that are not chosen have 0."""
+    if most < 1:
+        raise ArgumentError(f"most must be at least 1, the number of members to choose; got {most!r}")
+    members = _members(scores)
+    chosen: list[int] = []
+    reached = 0.0
+    while len(chosen) < min(most, members):
+        others = [member for member in range(members) if member not in chosen]
+        fitness = [_fitness(scores, _equal([*chosen, member], members)) for member in others]
+        if chosen and max(fitness) <= reached + GAIN:
+            break
+        reached = max(fitness)
+        chosen.append(others[fitness.index(reached)])
+    return _fitted(scores, chosen)
+
+
+def _members(scores: Sequence[QueryScores]) -> int:
     if not scores:
         raise ArgumentError("there is nothing to fit: no query of the truth is in the collection")
-    weights = np.ones(len(scores[0].scores))
-    best = average_precisions(scores, weights.tolist()).mean()
+    return len(scores[0].scores)
+
+
+def _equal(chosen: Sequence[int], members: int) -> Floats:
+    weights = np.zeros(members)
+    weights[chosen] = 1.0
+    return weights
+
+
+def _fitted(scores: Sequence[QueryScores], chosen: Sequence[int]) -> Weights:
+    weights = _equal(chosen, _members(scores))
+    best = _fitness(scores, weights)
     for _ in range(ROUNDS):
         before = weights.copy()
-        for member in range(len(weights)):
+        for member in chosen:
             for value in GRID:
                 tried = weights.copy()
                 tried[member] = value
-                if tried.any() and (mean := average_precisions(scores, tried.tolist()).mean()) > best + GAIN:
-                    best, weights = mean, tried
+                if tried.any() and (fitness := _fitness(scores, tried)) > best + GAIN:
+                    best, weights = fitness, tried
         if (weights == before).all():
             break
     return tuple(float(weight) for weight in weights)
 
 
-def cross_validated(scores: Sequence[QueryScores], groups: Mapping[str, str], folds: int = 5) -> Floats:
-    """The average precision of each query, with weights fitted on queries of other groups.
+def cross_validated(
+    scores: Sequence[QueryScores],
+    groups: Mapping[str, str],
+    folds: int = 5,
+    fit: Callable[[Sequence[QueryScores]], Weights] = fit_weights,
+) -> Floats:
+    """The average precision of each query, with weights that `fit` finds for queries of other groups.
 
     `groups` names the group of each query; groups are dealt to the folds, the largest first, to the smallest fold.
     """
+    values = np.empty(len(scores))
+    for inside, weights in fitted_folds(scores, groups, folds, fit):
+        values[inside] = average_precisions([scores[place] for place in inside], weights)
+    return values
+
+
+def fitted_folds(
+    scores: Sequence[QueryScores],
+    groups: Mapping[str, str],
+    folds: int = 5,
+    fit: Callable[[Sequence[QueryScores]], Weights] = fit_weights,
+) -> list[tuple[list[int], Weights]]:
+    """For each fold, the places of its queries and the weights that `fit` finds for the queries of all other folds."""
     names = [groups[each.query] for each in scores]
     sizes = {name: names.count(name) for name in dict.fromkeys(names)}
     if not 2 <= folds <= len(sizes):
@@ -142,9 +237,9 @@ def cross_validated(scores: Sequence[QueryScores], groups: Mapping[str, str], fo
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
         fold_of[name] = filled.index(min(filled))
         filled[fold_of[name]] += sizes[name]
-    values = np.empty(len(scores))
+    found = []
     for fold in range(folds):
         inside = [place for place, name in enumerate(names) if fold_of[name] == fold]
-        weights = fit_weights([each for place, each in enumerate(scores) if place not in set(inside)])
-        values[inside] = average_precisions([scores[place] for place in inside], weights)
-    return values
+        left = set(inside)
+        found.append((inside, fit([each for place, each in enumerate(scores) if place not in left])))
+    return found
