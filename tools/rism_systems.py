@@ -7,7 +7,7 @@
 Without names: the matchers of docs/systems.md. Every query of the strict and the hard list is searched for in the whole
 collection, and left out of its own result; equal distances stand in the order of ids. For each matcher and list: mean
 average precision and recall among the first ten, each with a 95 % interval (bootstrap over queries), what the first
-could be if equal distances stood in their worst and best order, and seconds for a query.
+could be if equal distances stood in their worst and best order, and the median seconds for a query.
 
 It takes hours. Each matcher is a campaign in the folder named second (docs/campaign.md): stopped and started again, it
 goes on where it was.
@@ -72,7 +72,7 @@ def _line(truth: Truth, system: System) -> str:
     result = evaluate(truth, Results(lists, name=system.name, scored_by="distance"), MEASURES)
     ties = tie_sensitivity(result)[0]
     (precision, recall), (around_precision, around_recall) = result.means[0], bootstrap_intervals(result.counted)[0]
-    seconds = np.mean([system.answers[query].seconds for query in lists])
+    seconds = np.median([system.answers[query].seconds for query in lists])
     return (
         f"{precision:.3f} {_range(*around_precision)}   {_range(ties.worst, ties.best)}   "
         f"{recall:.3f} {_range(*around_recall)}  {seconds:8.3f}  {system.name}"

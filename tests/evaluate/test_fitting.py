@@ -100,31 +100,28 @@ def complementary(count: int, seed: int) -> list[QueryScores]:
 def test_members_are_chosen_that_help_each_other() -> None:
     scores = complementary(80, 5)
     one = choose_members(scores, 1)
-    assert [weight > 0 for weight in one] == [True, False, False, False]
+    assert one == (1.0, 0.0, 0.0, 0.0)
     two = choose_members(scores, 2)
-    assert [weight > 0 for weight in two] == [True, False, False, True]
+    assert two == (1.0, 0.0, 0.0, 1.0)
     assert average_precisions(complementary(80, 6), two).mean() > average_precisions(complementary(80, 6), one).mean()
-    with pytest.raises(ArgumentError, match="at least 1, the number of members to choose; got 0"):
-        choose_members(scores, 0)
+    assert choose_members(scores, 4) == (1.0, 1.0, 1.0, 1.0)
+    for number in (0, 5):
+        with pytest.raises(ArgumentError, match=f"from 1 to that of the members, 4; got {number}"):
+            choose_members(scores, number)
     with pytest.raises(ArgumentError, match="no query of the truth"):
         choose_members([], 2)
-
-
-def test_a_member_that_adds_nothing_is_not_chosen() -> None:
-    same = [[3.0, 2.0, 1.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
-    assert choose_members([made("q", same, [0])], 3) == (1.0, 0.0, 0.0)
 
 
 def test_choosing_in_every_fold_does_not_reward_luck() -> None:
     """Among many members that know nothing, one fits the queries seen by chance: not those left out."""
     random = np.random.default_rng(7)
-    scores = [made(f"q{number}", random.normal(size=(200, 20)).tolist(), [0]) for number in range(20)]
+    scores = [made(f"q{number}", random.normal(size=(60, 20)).tolist(), [0]) for number in range(20)]
     groups = {each.query: each.query for each in scores}
     seen = average_precisions(scores, choose_members(scores, 1)).mean()
     unseen = cross_validated(scores, groups, fit=lambda some: choose_members(some, 1)).mean()
     chance = np.mean(1 / np.arange(1, 21))
     assert seen > chance + 0.1
-    assert unseen < chance + 0.05
+    assert unseen < seen - 0.05
 
 
 def test_lists_of_any_length_count_the_same() -> None:

@@ -2,7 +2,7 @@
 
     scores = member_scores(collection, ["p3", "orio", "alignment"], truth)
     fit_weights(scores)                                 weights, one for each member
-    choose_members(scores, 2)                           the same, but at most two members have any
+    choose_members(scores, 2)                           the best two, with equal weights
     cross_validated(scores, groups)                     average precision of each query, by weights fitted without it
     cross_validated(scores, groups, fit=lambda some: choose_members(some, 2))     by a choice made without it
     fitted_folds(scores, groups)                        the weights themselves, fold by fold
@@ -10,8 +10,8 @@
 Scores are scaled as `fuse` scales them. Weights are found by trying: starting from equal ones, one member after the
 other gets each weight of GRID, and keeps one that raises the mean average precision by more than GAIN, until none does.
 A weight that gains less than that is noise, and equal weights are the better guess for other music. Members are chosen
-one by one: the best alone, then the one that helps most beside those chosen before, all with the same weight, as long
-as the mean rises by more than GAIN; then they get their weights.
+by trying every set of the number asked for, with equal weights. (Adding or dropping one at a time ends worse: members
+must complete each other.)
 
 Cross-validation leaves out whole groups of queries, such as all of one composer: what was learnt from a composer's
 works must not be rewarded on his others. Whatever `fit` does, choosing members too, it sees the other groups only.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
 from roslin.matchers.fusion import scaled
+from roslin.melody import Melody
 from roslin.truth.model import Truth
 
 __all__ = [
@@ -76,8 +78,12 @@ def member_scores(
     members: Sequence[str | Matcher],
     truth: Truth,
     progress: Progress | None = None,
+    altered: Callable[[Melody], Melody] | None = None,
 ) -> list[QueryScores]:
-    """What each member says about each query of the truth that the collection has. The query itself is left out."""
+    """What each member says about each query of the truth that the collection has. The query itself is left out.
+
+    With `altered`, each query is asked in another form, such as another tempo.
+    """
     chosen = [matcher(member) for member in members]
     if not chosen:
         raise ArgumentError("there is nothing to fit: no member is given")
@@ -87,7 +93,7 @@ def member_scores(
     queries = [query for query in truth if query in number and any(id in number for id in _relevant(truth, query))]
     found = []
     for done, query in enumerate(queries, start=1):
-        melody = collection[query]
+        melody = altered(collection[query]) if altered else collection[query]
         rows = np.stack([scaled(each.distances(melody, packed)).astype(np.float32) for each in chosen])
         relevant = np.array(sorted(number[id] for id in _relevant(truth, query) if id in number))
         kept = np.zeros(len(ids), dtype=bool)
@@ -138,43 +144,44 @@ def _relevant(truth: Truth, query: str) -> set[str]:
 
 def average_precisions(scores: Sequence[QueryScores], weights: Sequence[float]) -> Floats:
     """The average precision of each query; equal scores count against the relevant document."""
-    weight = np.asarray(weights, dtype=np.float32)
-    used = np.flatnonzero(weight)
-    values = np.empty(len(scores))
-    for place, each in enumerate(scores):
-        total = weight[used] @ each.scores[used]
-        good, others = -np.sort(-total[each.is_relevant]), total[~each.is_relevant]
-        before = np.array([np.count_nonzero(others >= score) for score in good])
-        found = np.arange(1, len(good) + 1)
-        values[place] = np.mean(found / (found + before))
+    values: Floats = _precisions(scores, np.array([weights]))[0]
     return values
 
 
-def _fitness(scores: Sequence[QueryScores], weights: Floats) -> float:
-    """What is raised by fitting: mean average precision, each query as much as it counts."""
-    return float(np.average(average_precisions(scores, weights.tolist()), weights=[each.counts for each in scores]))
+def _precisions(scores: Sequence[QueryScores], weights: Floats) -> Floats:
+    """(rows of weights, queries) The average precision of each query, for many weights at once."""
+    used = np.flatnonzero(weights.any(axis=0))
+    rows = weights[:, used].astype(np.float32)
+    values = np.empty((len(rows), len(scores)))
+    for place, each in enumerate(scores):
+        totals = rows @ each.scores[used]
+        good, others = -np.sort(-totals[:, each.is_relevant], axis=1), totals[:, ~each.is_relevant]
+        precision = np.zeros(len(rows))
+        for found, score in enumerate(good.T, start=1):
+            precision += found / (found + np.count_nonzero(others >= score[:, None], axis=1))
+        values[:, place] = precision / good.shape[1]
+    return values
+
+
+def _fitness(scores: Sequence[QueryScores], weights: Floats) -> Floats:
+    """What is raised by fitting: mean average precision, each query as much as it counts. One for each row."""
+    counts = [each.counts for each in scores]
+    return np.asarray(np.average(_precisions(scores, weights), axis=1, weights=counts), dtype=np.float64)
 
 
 def fit_weights(scores: Sequence[QueryScores]) -> Weights:
     """The weights with the best mean average precision that trying finds."""
-    return _fitted(scores, range(_members(scores)))
+    return _improved(scores, np.ones(_members(scores)))
 
 
-def choose_members(scores: Sequence[QueryScores], most: int) -> Weights:
-    """The weights of at most so many members, chosen one by one; those that are not chosen have 0."""
-    if most < 1:
-        raise ArgumentError(f"most must be at least 1, the number of members to choose; got {most!r}")
+def choose_members(scores: Sequence[QueryScores], number: int) -> Weights:
+    """The best set of so many members: 1 for those chosen, 0 for the others."""
     members = _members(scores)
-    chosen: list[int] = []
-    reached = 0.0
-    while len(chosen) < min(most, members):
-        others = [member for member in range(members) if member not in chosen]
-        fitness = [_fitness(scores, _equal([*chosen, member], members)) for member in others]
-        if chosen and max(fitness) <= reached + GAIN:
-            break
-        reached = max(fitness)
-        chosen.append(others[fitness.index(reached)])
-    return _fitted(scores, chosen)
+    if not 1 <= number <= members:
+        raise ArgumentError(f"number must be from 1 to that of the members, {members}; got {number!r}")
+    sets = np.array([np.isin(range(members), some) for some in combinations(range(members), number)], dtype=float)
+    best = sets[_fitness(scores, sets).argmax()]
+    return tuple(best.tolist())
 
 
 def _members(scores: Sequence[QueryScores]) -> int:
@@ -183,26 +190,21 @@ def _members(scores: Sequence[QueryScores]) -> int:
     return len(scores[0].scores)
 
 
-def _equal(chosen: Sequence[int], members: int) -> Floats:
-    weights = np.zeros(members)
-    weights[chosen] = 1.0
-    return weights
-
-
-def _fitted(scores: Sequence[QueryScores], chosen: Sequence[int]) -> Weights:
-    weights = _equal(chosen, _members(scores))
-    best = _fitness(scores, weights)
+def _improved(scores: Sequence[QueryScores], start: Floats) -> Weights:
+    """Better weights of the members that have one; some may end at 0."""
+    weights, best = start, _fitness(scores, start[None])[0]
     for _ in range(ROUNDS):
-        before = weights.copy()
-        for member in chosen:
-            for value in GRID:
-                tried = weights.copy()
-                tried[member] = value
-                if tried.any() and (fitness := _fitness(scores, tried)) > best + GAIN:
-                    best, weights = fitness, tried
-        if (weights == before).all():
+        before = weights
+        for member in np.flatnonzero(start):
+            tried = np.repeat(weights[None], len(GRID), axis=0)
+            tried[:, member] = GRID
+            tried = tried[tried.any(axis=1)]
+            fitness = _fitness(scores, tried)
+            if fitness.max() > best + GAIN:
+                best, weights = fitness.max(), tried[fitness.argmax()]
+        if weights is before:
             break
-    return tuple(float(weight) for weight in weights)
+    return tuple(weights.tolist())
 
 
 def cross_validated(
