@@ -30,11 +30,15 @@ from roslin.truth.qrel import read_truth
 
 LISTS = ("strict", "hard")
 MEASURES = ("AP", "R@10")
-# Settings that find more than the default does; docs/systems.md has them beside it.
-BETTER = (
+# Other settings, most of which find more than the default here or elsewhere.
+OTHERS = (
     "alignment(metric=False, rhythm=0.75, divide='mean')",
+    "alignment(metric=False, rhythm=0.75, tempo='histogram', divide='mean')",
     "dp(place='inside')",
+    "fm(beat=None)",
     "orio(fusion='mnz')",
+    "p2(tempos=(0.5, 1.0, 2.0))",
+    "p3(tempos=(0.5, 1.0, 2.0))",
     "shapeh(aligner='global', divide='longer')",
     "time(aligner='global', divide='longer')",
     "twv(score='mean')",
@@ -56,7 +60,7 @@ def main() -> None:
         sizes = ", ".join(f"{name}: {len(truth)} queries" for name, truth in truths.items())
         print(f"{sizes}; {len(collection)} melodies, lists of {options.k}")
         print("list    MAP   interval      ties          R@10  interval      s/query  matcher", flush=True)
-        for name in options.matchers or [*matchers(), *BETTER]:
+        for name in options.matchers or [*matchers(), *OTHERS]:
             # One campaign for each: all lists of all matchers together would fill the memory.
             campaign = run_campaign(collection, list(truths.values()), [name], options.folder, k=options.k)
             for kind, truth in truths.items():
