@@ -18,8 +18,8 @@ With --rism-runs and --tune-runs, the folders of runs of the two campaigns, it i
 mean average precision, 95 % interval, difference, p-value of a paired permutation test with Holm's correction.
 
 RISM's lists leave out copies: of 196 queries whose first result is not in the strict one, 165 had a copy of the same
-work there. So members are chosen without melodies that have the intervals of the query and that nobody
-judged, and everything on RISM is counted twice: without them, and as it stands.
+work there. So members are chosen without melodies that have the intervals of the query and that nobody judged, and
+everything on RISM is counted twice: without them, and as it stands.
 """
 
 from __future__ import annotations
