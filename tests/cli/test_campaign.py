@@ -115,7 +115,7 @@ def test_killed_in_the_middle(folder: Path) -> None:
         assert (folder / "killed" / name).read_bytes() == (folder / "whole" / name).read_bytes()
 
 
-def test_an_interrupt_says_only_that_it_stopped(folder: Path) -> None:
+def test_an_interrupt_says_that_nothing_is_lost(folder: Path) -> None:
     arguments = ("campaign", "starter.roslin", "--truth", truth_path(), "--matcher", "emd", "-o", "stopped")
     process = subprocess.Popen(
         [*PROGRAM, *map(str, arguments)],
@@ -128,7 +128,8 @@ def test_an_interrupt_says_only_that_it_stopped(folder: Path) -> None:
     while not kept(folder / "stopped" / "finished.sqlite") and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert process.communicate()[1] == "roslin: stopped\n"
+    said = "what is complete is kept in stopped; the same command goes on from there\nroslin: stopped\n"
+    assert process.communicate()[1] == said
     assert process.returncode == 130
 
 

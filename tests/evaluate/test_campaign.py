@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -392,7 +393,8 @@ def test_a_truth_in_which_no_query_counts(starter: Collection, tmp_path: Path) -
     truth = Truth({"la-folia": []}, nonrelevant={"la-folia": ["bingo"]})
     campaign = run_campaign(starter, truth, ["dp", "dp(place='inside')"], tmp_path)
     assert np.isnan(campaign.evaluation.means).all()
-    assert "query (la-folia) without a relevant document: left out of the means" in all_remarks(campaign)
+    assert all_remarks(campaign) == ["query (la-folia) without a relevant document: left out of the means"]
+    assert "nan" not in campaign_text(campaign)
     assert "Standings" in campaign_page(campaign, starter)
     assert "Standings" in campaign_text(campaign)
 
@@ -404,3 +406,19 @@ def test_the_page_of_many_queries_joins_neighbours() -> None:
     svg = heat_map(["one"], [f"q{k}" for k in range(1000)], values, "title")
     assert svg.count("<rect") == 300
     assert "one, 4 queries: 0.002" in svg
+
+
+def test_plots_tell_names_apart_that_begin_alike() -> None:
+    from roslin.report.campaign_plots import heat_map, interval_plot
+
+    names = [f"alignment(metric=False, rhythm=0.75, {rest})" for rest in ("tempo='histogram'", "divide='mean'")]
+    plots = [
+        interval_plot(names, np.array([0.5, 0.6]), np.array([[0.4, 0.6], [0.5, 0.7]]), "title"),
+        heat_map(names, ["q"], np.array([[0.5], [0.6]]), "title"),
+    ]
+    short = interval_plot(["dp"], np.array([0.5]), np.array([[0.4, 0.6]]), "title")
+    for plot in plots:
+        root = ElementTree.fromstring(plot)
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert set(names) <= set(texts)
+        assert float(root.attrib["width"]) > float(ElementTree.fromstring(short).attrib["width"])

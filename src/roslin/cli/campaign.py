@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +72,7 @@ def run_command(
     from roslin.report.campaign_tables import main_tables
 
     with Collection(collection) as opened:
-        with progress_bar("Campaign", total=1.0) as progress:
+        with _told_when_stopped(output), progress_bar("Campaign", total=1.0) as progress:
             campaign = run_campaign(
                 opened,
                 truths,
@@ -87,6 +89,16 @@ def run_command(
         remark(said)
     remark(f"runs written to {output / 'runs'}, report to {page}")
     print_sections(main_tables(campaign), format)
+
+
+@contextmanager
+def _told_when_stopped(output: Path) -> Iterator[None]:
+    """Who stops a campaign wants to know whether a night is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        remark(f"what is complete is kept in {output}; the same command goes on from there")
+        raise
 
 
 @app.command("make-queries")

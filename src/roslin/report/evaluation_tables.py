@@ -243,7 +243,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
         found = any(
             id in group for query, ids in run.items() for group in evaluation.truth.get(query, ()) for id in ids
         )
-        if not found:
+        if not found and len(evaluation.empty) < len(evaluation.queries):
             said.append(f"{run.name} finds no document of the truth: are the ids the same?")
     if evaluation.empty:
         said.append(f"{_list(evaluation.empty)} without a relevant document: left out of the means")

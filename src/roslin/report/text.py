@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 __all__ = ["table_lines"]
 
 _WIDEST = 50
+_COARSE = ("percent", "ms")  # columns in which more than one decimal would only look exact
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
@@ -28,6 +30,6 @@ def _cell(value: Any, name: str, is_last: bool) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.1f}" if name == "percent" else f"{value:.4f}"
+        return "–" if math.isnan(value) else f"{value:.1f}" if name in _COARSE else f"{value:.4f}"
     text = " ".join(str(value).split())
     return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
