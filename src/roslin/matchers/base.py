@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, MelodyError, RoslinError, UnknownNameError
+from roslin.matchers.account import Account
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, pack
 
@@ -33,11 +34,24 @@ class Matcher(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     reference: ClassVar[str]
+    kind: ClassVar[str] = "likeness"  # how its distances are taken apart (account.py); likeness: they are not
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection."""
         check_query(query)
         return self._distances(query, pack(candidates))
+
+    def account(self, query: Melody, candidates: Candidates, number: int = 0) -> Account | None:
+        """How the distance to one of the candidates comes about. None: not known, or the candidate has no notes."""
+        check_query(query)
+        packed = pack(candidates)
+        notes = packed.notes["is_grace"][packed.offsets[number] : packed.offsets[number + 1]]
+        return None if notes.all() else self._account(query, packed, number)
+
+    @property
+    def leading(self) -> Matcher:
+        """The matcher that decides most: itself, unless it is made of others."""
+        return self
 
     @property
     def is_independent(self) -> bool:
@@ -51,6 +65,11 @@ class Matcher(ABC):
 
     @abstractmethod
     def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
+        """The account of a candidate with notes; the others are what its distance may depend on."""
+        del query, candidates, number
+        return None
 
     def __repr__(self) -> str:
         changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]

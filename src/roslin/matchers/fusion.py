@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Step
 from roslin.matchers.base import Distances, Matcher, matcher, register
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
@@ -49,6 +50,8 @@ class Fusion(Matcher):
     name = "fuse"
     summary = "Puts the rankings of several other ways together."
     reference = "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009"
+
+    kind = "sum"
 
     members: tuple[Matcher, ...] = ()
     method: str = "sum"
@@ -77,6 +80,12 @@ class Fusion(Matcher):
         """Scales and ranks are those of all candidates together."""
         return False
 
+    @property
+    def leading(self) -> Matcher:
+        """What decides most in the heaviest member; of equals, in the first."""
+        weights = self._weights
+        return self.members[weights.index(max(weights))].leading
+
     def __repr__(self) -> str:
         names = [repr(member) for member in self.members]
         defaults: dict[str, Any] = {"method": "sum", "scale": "zscore", "weights": (), "depth": 100}
@@ -84,23 +93,42 @@ class Fusion(Matcher):
         return f"{self.name}({', '.join(names)})"
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        weights = self.weights or (1.0,) * len(self.members)
-        total, members = np.zeros(len(candidates)), np.zeros(len(candidates))
-        for member, weight in zip(self.members, weights, strict=True):
+        total = self._scores(query, candidates).sum(axis=0)
+        best: Distances = total.max(initial=-np.inf) - total
+        return best
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        """How far each member puts the candidate behind the one that is best of all."""
+        scores = self._scores(query, candidates)
+        behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
+        counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
+        steps = tuple(
+            Step("measure", (), (), float(cost), f"{weight:g} times {member!r}")
+            for (member, weight), cost in zip(counted, behind, strict=True)
+        )
+        return Account(0.0, steps, within=self.leading.account(query, candidates, number)).bounded()
+
+    @property
+    def _weights(self) -> tuple[float, ...]:
+        return self.weights or (1.0,) * len(self.members)
+
+    def _scores(self, query: Melody, candidates: Packed) -> Distances:
+        """What each member with a weight gives each candidate."""
+        rows, ranked = [], np.zeros(len(candidates))
+        for member, weight in zip(self.members, self._weights, strict=True):
             if not weight:
                 continue
             distances = member.distances(query, candidates)
             if self.method == "rrf":
-                total += weight / (_RRF + _ranks(distances))
+                rows.append(weight / (_RRF + _ranks(distances)))
                 continue
             scores = scaled(distances, self.scale)
             if self.method == "mnz":
                 scores = scores - scores.min(initial=0.0)
-                members += _ranks(distances) <= self.depth
-            total += weight * scores
-        total = total * members if self.method == "mnz" else total
-        best: Distances = total.max(initial=-np.inf) - total
-        return best
+                ranked += _ranks(distances) <= self.depth
+            rows.append(weight * scores)
+        table: Distances = np.array(rows)
+        return table * ranked if self.method == "mnz" else table
 
 
 def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:

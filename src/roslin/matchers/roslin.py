@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.fusion import fuse
 from roslin.melody import Melody
@@ -39,6 +40,8 @@ class Roslin(Matcher):
     summary = "Our own: adds up five unlike ways to compare, which find more together than any alone."
     reference = "Roslin; a fusion of alignment, p3, dp, fm and orio"
 
+    kind = "sum"
+
     @property
     def is_independent(self) -> bool:
         """Scales are those of all candidates together."""
@@ -46,3 +49,11 @@ class Roslin(Matcher):
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return fuse(*MEMBERS, weights=WEIGHTS).distances(query, candidates)
+
+    @property
+    def leading(self) -> Matcher:
+        """The heaviest member."""
+        return fuse(*MEMBERS, weights=WEIGHTS).leading
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
+        return fuse(*MEMBERS, weights=WEIGHTS).account(query, candidates, number)

@@ -17,6 +17,8 @@ __all__ = ["Transport"]
 class Transport(Matcher):
     """A matcher that moves weight between point sets. `transport.align` says what the parameters mean."""
 
+    kind = "transport"  # taken apart by search/explain.py, with the flow of weight
+
     pitch: str = "semitone"
     weight: str = "duration"
     ground: str = "euclidean"
