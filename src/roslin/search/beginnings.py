@@ -21,7 +21,7 @@ from roslin.represent.packed import Packed
 from roslin.search.run import Hit, Run
 from roslin.search.work import Progress, Work
 
-__all__ = ["MOST_AT_ONCE", "beginnings", "search_beginnings"]
+__all__ = ["MOST_AT_ONCE", "beginnings", "onsets_compared", "search_beginnings"]
 
 MOST_AT_ONCE = 50_000
 
@@ -51,7 +51,7 @@ def search_beginnings(
             f"{chosen.name} compares the beginnings of at most {MOST_AT_ONCE} melodies; got {len(numbers)}: "
             "filter the collection first, or choose another matcher"
         )
-    onsets, packed = int(np.ceil(_LONGER * len(melodic_line(query)))), collection.packed()
+    onsets, packed = onsets_compared(query), collection.packed()
     pieces = np.array_split(numbers, max(-(-len(numbers) // _COMPARED_AT_ONCE), 1))
     if not chosen.is_independent:
         pieces = [numbers]
@@ -69,6 +69,11 @@ def search_beginnings(
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
     hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
     return Run(query.id or "query", repr(chosen), hits)
+
+
+def onsets_compared(query: Melody) -> int:
+    """How many onsets a beginning has that is compared with this query."""
+    return int(np.ceil(_LONGER * len(melodic_line(query))))
 
 
 def beginnings(packed: Packed, onsets: int) -> Packed:
