@@ -191,10 +191,11 @@ def test_a_large_body_without_a_length(client: TestClient, settings: Settings) -
 def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
     from roslin.web.asking import Asked
     from roslin.web.finding import find
+    from roslin.web.waiting import Wait
 
     library = Library(settings)
     with pytest.raises(GoneError, match="nobody waits"):
-        find(library, Asked(q=FRERE), lambda: True)
+        find(library, Asked(q=FRERE), Wait(is_gone=True))
     assert library.searching == 0
     library.close()
 

@@ -35,6 +35,7 @@ class Matcher(ABC):
     summary: ClassVar[str]
     reference: ClassVar[str]
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (account.py); likeness: they are not
+    things: ClassVar[str] = "notes"  # what an alignment puts side by side
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection."""

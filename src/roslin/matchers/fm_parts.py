@@ -190,6 +190,7 @@ class DiffEd(_Edits):
 
     name = "diffed"
     summary = "Counts the intervals to insert, delete or change; ignores key and rhythm."
+    things = "intervals"
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - diffed."""
@@ -232,6 +233,7 @@ class RhytFuzz(_Edits):
 
     name = "rhytfuzz"
     summary = "Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch."
+    things = "times between notes"
 
     beat: float | None = 1.0
 
@@ -251,7 +253,7 @@ class RhytFuzz(_Edits):
 
         classes, room = np.empty((2, len(lines.rows)), np.int64)
         count = rhythm_classes(lines.onset_ticks, self._beat_ticks, room, classes)
-        return successive(lines)[:count], classes[:count]
+        return successive(lines, 2), classes[:count]
 
     @property
     def _beat_ticks(self) -> float:
@@ -265,6 +267,7 @@ class HarmCore(_Edits):
 
     name = "harmcore"
     summary = "Compares the keys that the notes of each bar suggest; ignores everything else."
+    things = "keys of the bars"
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - harmcore."""

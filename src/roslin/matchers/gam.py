@@ -68,6 +68,7 @@ class GAM(Matcher):
     reference = "Grachten, Arcos & Lopez de Mantaras 2005, MIREX 2005 entry GAM"
 
     kind = "alignment"
+    things = "structures"
 
     deletion: float = 0.064
     insertion: float = 0.131

@@ -94,6 +94,8 @@ class ShapeH(GramAlignment):
     summary = "Aligns the ups and downs of every three notes; rare turns count more; ignores key and rhythm."
     reference = "Urbano, MelodyShape (ShapeH), MIREX 2010-2015"
 
+    things = "groups of three notes"
+
     mismatch: str = "symmetric"
 
     def __post_init__(self) -> None:

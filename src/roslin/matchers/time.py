@@ -58,6 +58,8 @@ class Time(GramAlignment):
     summary = "Aligns the curves of pitch and of duration through every four notes; ignores key and tempo."
     reference = "Urbano, MelodyShape (Time), MIREX 2011-2015"
 
+    things = "groups of four notes"
+
     rhythm: float = 0.5
 
     def __post_init__(self) -> None:
