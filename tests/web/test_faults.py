@@ -17,12 +17,14 @@ from urllib.request import urlopen
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 from tests.web.running import running
 
 from roslin import Collection, CollectionError, load
 from roslin.sandbox import shared_worker
 from roslin.web import library as library_module
 from roslin.web.app import create_app
+from roslin.web.guards import LastResort
 from roslin.web.library import BusyError, GoneError, Library
 from roslin.web.settings import Settings
 
@@ -102,6 +104,32 @@ def test_something_unforeseen_is_logged_and_not_told(
     assert answer.json()["error"]["code"] == "internal"
     assert "secret" not in answer.text
     assert "a secret" in caplog.text
+
+
+def test_a_page_that_fails_is_a_page_with_its_headers_and_logged(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("a secret")
+
+    caplog.set_level(logging.INFO, "roslin.access")
+    monkeypatch.setattr("roslin.web.pages.find", fail)
+    with TestClient(create_app(replace(settings, log_requests=True)), raise_server_exceptions=False) as client:
+        answer = client.get("/", params={"q": FRERE})
+    assert answer.status_code == 500
+    assert "Something went wrong here; it is in the log." in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    (line,) = [json.loads(record.message) for record in caplog.records if record.name == "roslin.access"]
+    assert (line["path"], line["status"]) == ("/", 500)
+
+
+def test_an_error_after_the_answer_has_begun_breaks_it_off() -> None:
+    async def application(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise KeyError("too late")
+
+    with pytest.raises(KeyError, match="too late"):
+        TestClient(LastResort(application)).get("/")
 
 
 def test_the_time_is_limited(settings: Settings) -> None:

@@ -70,7 +70,7 @@ def test_a_refusal_as_a_line(client: TestClient, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("roslin.web.pages.find", fail)
     told = lines(client, q=FRERE)
-    assert "something went wrong here" in told[-1]["page"]
+    assert "Something went wrong here" in told[-1]["page"]
     assert "secret" not in told[-1]["page"]
 
 

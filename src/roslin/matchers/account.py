@@ -67,7 +67,7 @@ _PATIENCE = 1e-12  # a limit that rounding alone crosses is not crossed
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What some notes of the query and some of the candidate do to the distance.
+    """What some notes of the query and some of the candidate do to the distance; a run may stand at several places.
 
     `deed` is same or other (side by side), missing (only in the query), added (only in the candidate), joined (several
     notes of the query for one), split (one for several), shared (a run, or notes that coincide), measure, or limit (the
@@ -75,10 +75,20 @@ class Step:
     """
 
     deed: str
-    query_notes: Rows
-    candidate_notes: Rows
+    query_places: tuple[Rows, ...]
+    candidate_places: tuple[Rows, ...]
     cost: float
     words: str = ""
+
+    @property
+    def query_notes(self) -> Rows:
+        """The notes of the query, at whatever place."""
+        return together(self.query_places)
+
+    @property
+    def candidate_notes(self) -> Rows:
+        """The notes of the candidate, at whatever place."""
+        return together(self.candidate_places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +189,17 @@ def edits(
             deed = "same" if same[i - 1, j - 1] else "other"
         else:
             deed = "joined" if way.rows > way.columns else "split"
-        notes = together(query[i - way.rows : i]), together(candidate[j - way.columns : j])
-        steps.append(Step(deed, *notes, float(costs[k, i, j])))
+        mine, theirs = query[i - way.rows : i], candidate[j - way.columns : j]
+        steps.append(Step(deed, _one_place(mine), _one_place(theirs), float(costs[k, i, j])))
     return Edits(cost, tuple(steps))
 
 
+def _one_place(things: Sequence[Rows]) -> tuple[Rows, ...]:
+    return (together(things),) if things else ()
+
+
 def together(things: Iterable[Rows]) -> Rows:
-    """All notes of several things, in order."""
+    """All notes of several things or places, in order."""
     return tuple(sorted({row for thing in things for row in thing}))
 
 
@@ -198,7 +212,7 @@ def successive(lines: Lines, size: int = 1) -> list[Rows]:
     """Every so many notes of a line that follow each other.
 
     >>> successive(melodic_lines([Melody.from_notes([0, 1, 1, 2], [1] * 4, [60, 62, 64, 65])]), 2)
-    [(0, 2), (2, 3)]
+    [(0, 1), (1, 3)]
     """
     rows = lines.rows.tolist()
     return [tuple(rows[first : first + size]) for first in range(len(rows) - size + 1)]

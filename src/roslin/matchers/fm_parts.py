@@ -53,7 +53,6 @@ from roslin.matchers.account import (
     runs,
     side_by_side,
     successive,
-    together,
 )
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import TICKS_PER_QUARTER, Melody
@@ -108,8 +107,8 @@ class _Grams(Part):
         steps = [
             Step(
                 "shared",
-                together(places),
-                together(stored[gram]),
+                tuple(places),
+                tuple(stored[gram]),
                 -self._counted(len(places), len(stored[gram])) / total,
                 in_words(gram),
             )

@@ -110,7 +110,7 @@ class Geometric(Matcher):
             )
             if common > 0:
                 steps.append(
-                    Step("shared", _rows(notes, asked, i), _rows(candidate.notes, stored, j), -2 * common / whole)
+                    Step("shared", (_rows(notes, asked, i),), (_rows(candidate.notes, stored, j),), -2 * common / whole)
                 )
         return Account(1.0, tuple(sorted(steps, key=lambda step: step.query_notes)), tempo=tempo)
 

@@ -49,7 +49,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.matchers.account import Account, Step, both_lines, runs, together
+from roslin.matchers.account import Account, Step, both_lines, runs
 from roslin.matchers.base import Distances, Matcher, register, rounded
 from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
@@ -246,8 +246,8 @@ def _shared(level: Level, n: int, query: Lines, candidate: Lines, stored: _List,
     return tuple(
         Step(
             "shared",
-            together(places),
-            together(found[gram]),
+            tuple(places),
+            tuple(found[gram]),
             worth[reduce(lambda code, symbol: code * level.symbols + symbol, gram)]
             * (1.0 + np.log(len(found[gram])))
             / float(stored.norms[number]),

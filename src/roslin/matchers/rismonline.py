@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
-from roslin.matchers.account import Account, Step, both_lines, in_words, runs, together
+from roslin.matchers.account import Account, Step, both_lines, in_words, runs
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
@@ -90,7 +90,7 @@ class RISMOnline(Matcher):
             stored = {run: places[:1] for run, places in stored.items()}
         words = in_words if self.field == "intervals" else lambda _: ""
         return Account(1.0, tuple(
-            Step("shared", together(asked[run]), together(stored[run]), -times / by, words(run))
+            Step("shared", tuple(asked[run]), tuple(stored[run]), -times / by, words(run))
             for run, times in shared.items()
         ))  # fmt: skip
 

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.matchers.account import Account, Step, both_lines, in_words, runs, together
+from roslin.matchers.account import Account, Step, both_lines, in_words, runs
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
@@ -92,7 +92,7 @@ class US(Matcher):
         )
         share = 2 / (len(asked) + len(stored)) if self.divide == "both" and stored else 1 / max(len(asked), 1)
         return Account(1.0, tuple(
-            Step("shared", together(places), together(stored[gram]), -share, in_words(gram))
+            Step("shared", tuple(places), tuple(stored[gram]), -share, in_words(gram))
             for gram, places in asked.items() if gram in stored
         ))  # fmt: skip
 

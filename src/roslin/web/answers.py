@@ -187,8 +187,8 @@ class StepAnswer(BaseModel):
     """What some notes of the two melodies add to a distance or, below 0, take off it."""
 
     deed: str = Field(description="same, other, missing, added, joined, split, shared, measure or limit.")
-    query_notes: list[int]
-    candidate_notes: list[int]
+    query_places: list[list[int]] = Field(description="The notes of each place: runs may stand at several.")
+    candidate_places: list[list[int]]
     cost: float
     words: str
 

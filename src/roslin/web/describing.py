@@ -131,8 +131,8 @@ def _account(account: Account, matcher: Matcher) -> AccountAnswer:
         steps=[
             StepAnswer(
                 deed=step.deed,
-                query_notes=list(step.query_notes),
-                candidate_notes=list(step.candidate_notes),
+                query_places=[list(place) for place in step.query_places],
+                candidate_places=[list(place) for place in step.candidate_places],
                 cost=step.cost,
                 words=step.words,
             )

@@ -3,6 +3,7 @@
 Headers   a strict policy for the browser: nothing from elsewhere, no inline script or style
 Body      a body above the limit is refused at its Content-Length, or where it grows beyond it
 Rate      so many requests a minute from one client, in a bucket that refills
+Last      an error that nobody foresaw is an answer all the same
 Log       one line of JSON for each request
 """
 
@@ -17,12 +18,13 @@ from collections import OrderedDict
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roslin.web.refusals import refusal
+from roslin.web.refusals import answer, refusal
 
-__all__ = ["BodyLimit", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
+__all__ = ["BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -72,6 +74,27 @@ class SafeHeaders(Guard):
         await self.app(scope, receive, send_safely)
 
 
+class LastResort(Guard):
+    """Answer what nobody foresaw. Nearest to the application, so that this answer has headers and is logged too."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; an error after the answer has begun can only break it off."""
+        has_begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noted)
+        except Exception as error:
+            if has_begun:
+                raise
+            response = await answer(Request(scope), error)
+            await response(scope, receive, send)
+
+
 class BodyLimit(Guard):
     """Refuse a body of more bytes than allowed."""
 
@@ -118,8 +141,8 @@ class OwnHost(Guard):
         named = RequestHeaders(scope=scope).get("host", "")
         host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
         is_own = host.lower() in self.hosts
-        answer = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
-        await (self.app if is_own else answer)(scope, receive, send)
+        refused = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
+        await (self.app if is_own else refused)(scope, receive, send)
 
 
 class RateLimit(Guard):
@@ -138,8 +161,8 @@ class RateLimit(Guard):
         wait = self._wait((scope.get("client") or ("", 0))[0])
         if wait:
             words = f"more than {self.per_minute} requests in a minute; wait {wait} seconds"
-            answer = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
-            await answer(scope, receive, send)
+            refused = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
+            await refused(scope, receive, send)
             return
         await self.app(scope, receive, send)
 

@@ -31,7 +31,8 @@ MOST_PAIRS = 40_000
 MOST_CELLS = 1_000_000
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 _AID = DP(place="inside")
-_AGREE = ("same", "shared", "joined", "split")
+_AGREE = ("same", "shared")
+_FREE = ("joined", "split")  # agree if that costs nothing: a half note and two quarters of its pitch
 _DEEDS = {
     "same": "agree",
     "other": "changed",
@@ -105,7 +106,7 @@ def _by_transport(query: Melody, candidate: Melody, leading: Transport) -> Match
 
 def _by_account(query: Melody, candidate: Melody, account: Account, chosen: Matcher | None) -> Match:
     """`chosen` is None where the account is only an aid to the eye."""
-    agreeing = [step for step in account.steps if step.deed in _AGREE]
+    agreeing = [step for step in account.steps if step.deed in _AGREE or (step.deed in _FREE and not step.cost)]
     both = [(step.query_notes[0], step.candidate_notes[0]) for step in agreeing]
     moved = [
         _transposition(query, candidate, both),
@@ -116,7 +117,7 @@ def _by_account(query: Melody, candidate: Melody, account: Account, chosen: Matc
     if chosen is None:
         what = f"As an aid to the eye, {what[0].lower()}{what[1:]}"
     elif chosen.leading is not chosen and chosen.kind == "sum":
-        what = f"By {chosen.leading!r}, which counts most: {what[0].lower()}{what[1:]}"
+        what = f"By {chosen.leading.name}, which counts most: {what[0].lower()}{what[1:]}"
     done = ", ".join(part for part in moved if part)
     return Match(
         "likeness" if chosen is None else chosen.kind,
