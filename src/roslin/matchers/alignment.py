@@ -61,6 +61,7 @@ __all__ = ["Alignment"]
 
 _OCTAVE = 40
 _LOWEST_BASE40 = -40
+_LONGEST_METRIC, _ANY = 1500, 2**31
 _KNOWN = {
     "aligner": ("global", "local"),
     "divide": ("longer", "mean", "shorter"),
@@ -107,6 +108,10 @@ class Alignment(Matcher):
                 raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
         if self.aligner == "local" and self.divide == "shorter":
             raise ArgumentError("aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'")
+
+    def longest(self, query: Melody) -> int:
+        """Inner metric weights take a time that grows with the cube of the number of notes."""
+        return min(self.notes_at_once(query), _LONGEST_METRIC if self.metric else _ANY)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers._alignment_kernels import alignment_scores  # Numba loads only when something is searched

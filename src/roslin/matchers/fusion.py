@@ -24,7 +24,9 @@ choices: `depth` 100, where the original takes whatever a system returned; the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,10 @@ class Fusion(Matcher):
         weights = self._weights
         return self.members[weights.index(max(weights))].leading
 
+    def longest(self, query: Melody) -> int:
+        """What the slowest member allows."""
+        return min(member.longest(query) for member in self.members)
+
     def __repr__(self) -> str:
         names = [repr(member) for member in self.members]
         defaults: dict[str, Any] = {"method": "sum", "scale": "zscore", "weights": (), "depth": 100}
@@ -93,13 +99,17 @@ class Fusion(Matcher):
         return f"{self.name}({', '.join(names)})"
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        total = self._scores(query, candidates).sum(axis=0)
+        return self.distances_told(query, candidates, lambda _: None)
+
+    def distances_told(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
+        """The distances, telling how far the members are; they count as equally slow."""
+        total = self._scores(query, candidates, tell).sum(axis=0)
         best: Distances = total.max(initial=-np.inf) - total
         return best
 
     def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
         """How far each member puts the candidate behind the one that is best of all."""
-        scores = self._scores(query, candidates)
+        scores = self._scores(query, candidates, lambda _: None)
         behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
         counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
         steps = tuple(
@@ -112,13 +122,13 @@ class Fusion(Matcher):
     def _weights(self) -> tuple[float, ...]:
         return self.weights or (1.0,) * len(self.members)
 
-    def _scores(self, query: Melody, candidates: Packed) -> Distances:
+    def _scores(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
         """What each member with a weight gives each candidate."""
-        rows, ranked = [], np.zeros(len(candidates))
-        for member, weight in zip(self.members, self._weights, strict=True):
+        rows, ranked, count = [], np.zeros(len(candidates)), len(self.members)
+        for number, (member, weight) in enumerate(zip(self.members, self._weights, strict=True)):
             if not weight:
                 continue
-            distances = member.distances(query, candidates)
+            distances = member.distances_told(query, candidates, partial(_tell_share, tell, number, count))
             if self.method == "rrf":
                 rows.append(weight / (_RRF + _ranks(distances)))
                 continue
@@ -151,6 +161,11 @@ def scaled(distances: Distances, scale: str = "zscore") -> Distances:
         return np.zeros(len(distances))
     middle = float(filled.mean() if scale == "zscore" else filled.max())
     return np.asarray((middle - filled) / spread, dtype=np.float64)
+
+
+def _tell_share(tell: Callable[[float], None], number: int, count: int, done: float) -> None:
+    """Tell how far all are, from how far the member with this number is."""
+    tell((number + done) / count)
 
 
 def _ranks(distances: Distances) -> Distances:

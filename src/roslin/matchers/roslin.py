@@ -17,6 +17,7 @@ tempo.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from roslin.matchers.account import Account
@@ -49,6 +50,14 @@ class Roslin(Matcher):
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return fuse(*MEMBERS, weights=WEIGHTS).distances(query, candidates)
+
+    def distances_told(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
+        """The distances, telling how far the members are."""
+        return fuse(*MEMBERS, weights=WEIGHTS).distances_told(query, candidates, tell)
+
+    def longest(self, query: Melody) -> int:
+        """What the slowest member allows."""
+        return fuse(*MEMBERS, weights=WEIGHTS).longest(query)
 
     @property
     def leading(self) -> Matcher:

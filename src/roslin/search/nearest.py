@@ -37,6 +37,8 @@ Distances = npt.NDArray[np.float64]
 # Melodies scanned, and compared, in one piece of work.
 PIECE = 8192
 COMPARED_AT_ONCE = 16
+# And pairs of notes: about a second, so that the clock is looked at.
+_PAIRS_AT_ONCE = 50_000
 # So many are compared for the first limit. Then so many of each piece are scanned by the end of the first rounds.
 FIRST_SAMPLE = 32
 ROUNDS = (32, 256, 2048)
@@ -212,8 +214,11 @@ class _Refining:
     def compare(self, numbers: Numbers, bounds: Distances) -> None:
         """Compare these melodies, given in order of their bounds, as far as that can change anything."""
         at_once = COMPARED_AT_ONCE * self.work.threads
+        longest = int((self.packed.offsets[numbers + 1] - self.packed.offsets[numbers]).max(initial=1))
+        at_once = max(min(at_once, _PAIRS_AT_ONCE * self.work.threads // (len(self.query.x) * longest)), 1)
         place = 0
         while place < len(numbers):
+            self.work.check()
             limit = self.found.limit
             if bounds[place] > limit * (1 + _SLACK) + _SLACK:
                 return
