@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 from tests.web.running import running
 
-from roslin import Collection, CollectionError, load
+from roslin import Collection, CollectionError, Melody, load
 from roslin.sandbox import shared_worker
 from roslin.web import library as library_module
 from roslin.web.app import create_app
@@ -138,6 +138,25 @@ def test_the_time_is_limited(settings: Settings) -> None:
         assert answer.status_code == 503
         assert answer.json()["error"]["code"] == "time_limit"
         assert answer.headers["retry-after"] == "30"
+
+
+def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: Path) -> None:
+    """One melody is too long for `emd` and a query of eleven notes: it is left out, and the page says so."""
+    path, long = tmp_path / "long.roslin", [60 + k % 7 for k in range(2000)]
+    tunes = [load(FRERE)[0].with_metadata(id="short"), Melody.from_notes(range(2000), [1] * 2000, long, id="long")]
+    Collection.build(tunes, path).close()
+    for is_open, expected in ((True, ["short"]), (False, ["short", "long"])):
+        with TestClient(create_app(replace(settings, collection=str(path), is_open=is_open))) as client:
+            answer = client.get("/api/search", params={"q": FRERE, "matcher": "emd"}).json()
+            assert [hit["id"] for hit in answer["results"]] == expected
+            if is_open:
+                (step,) = answer["filters"]
+                assert step["sentence"] == "At most 1818 notes: emd would take too long for longer melodies."
+                assert (step["removed"], step["left"], answer["searched"]) == (1, 1, 1)
+                asked = {"q": FRERE, "matcher": "emd", "candidate": "long"}
+                refused = client.get("/api/explain", params=asked).json()["error"]["message"]
+                assert refused == "emd compares melodies of at most 1818 notes with it; got 2000"
+                assert len(client.get("/api/search", params={"q": FRERE, "matcher": "dp"}).json()["results"]) == 2
 
 
 def test_only_so_many_search_at_once(settings: Settings) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from roslin.api import Collection
+from roslin.errors import ArgumentError
 from roslin.matchers import Matcher
 from roslin.matchers.account import Account
 from roslin.melody import Melody
@@ -53,6 +54,9 @@ def explained(library: Library, asked: AskedExplanation) -> Explained:
             among = beginnings(among, onsets_compared(query))
         length = int(among.offsets[number + 1] - among.offsets[number])
         compared = replace(candidate, notes=candidate.notes[:length])
+        longest = chosen.longest(query)
+        if settings.is_open and length > longest:
+            raise ArgumentError(f"{chosen.name} compares melodies of at most {longest} notes with it; got {length}")
         found = match(query, compared, chosen, among, number)
         if found.explanation is not None:
             return Explained(query, candidate, chosen, found, None, found.explanation.distance)

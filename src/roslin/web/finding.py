@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+import numpy as np
+import numpy.typing as npt
+
 from roslin.api import Collection
-from roslin.collection.filters import FilterStep
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher
 from roslin.melody import Melody
@@ -25,7 +27,9 @@ from roslin.web.matching import Match, match
 from roslin.web.settings import Settings
 from roslin.web.waiting import Wait
 
-__all__ = ["Found", "Result", "find", "link_to"]
+__all__ = ["Found", "Narrowed", "Result", "find", "link_to"]
+
+Numbers = npt.NDArray[np.int64]
 
 _STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
 
@@ -42,6 +46,15 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What a step to fewer melodies asks for, how many it removed, and how many it left."""
+
+    sentence: str
+    removed: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes."""
 
@@ -49,7 +62,7 @@ class Found:
     matcher: Matcher
     run: Run
     searched: int
-    steps: tuple[FilterStep, ...]
+    steps: tuple[Narrowed, ...]
     results: tuple[Result, ...]
     page: int
     has_more: bool
@@ -68,7 +81,7 @@ class _Listed:
 
     run: Run
     searched: int
-    steps: tuple[FilterStep, ...]
+    steps: tuple[Narrowed, ...]
 
 
 def find(library: Library, asked: Asked, wait: Wait) -> Found:
@@ -149,6 +162,10 @@ def _search(
         progress(0.0, "")
         selection = collection.filter(*chain) if chain else None
         numbers = None if selection is None else selection.numbers
+        taken = selection.report.steps if selection is not None else ()
+        steps = tuple(Narrowed(step.sentence, step.removed, step.left) for step in taken)
+        if library.settings.is_open:
+            numbers, steps = _short_enough(collection, numbers, steps, query, chosen)
         if asked.place == "start":
             run = search_beginnings(
                 query, collection, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
@@ -157,8 +174,21 @@ def _search(
             run = collection.search(
                 query, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
             )
-    steps = selection.report.steps if selection is not None else ()
     return _Listed(replace(run, query=query.id or "query"), len(collection) if numbers is None else len(numbers), steps)
+
+
+def _short_enough(
+    collection: Collection, numbers: Numbers | None, steps: tuple[Narrowed, ...], query: Melody, chosen: Matcher
+) -> tuple[Numbers | None, tuple[Narrowed, ...]]:
+    """Without melodies so long that a single comparison would go on after the time of a search is over."""
+    offsets, longest = collection.packed().offsets, chosen.longest(query)
+    is_short = np.diff(offsets) <= longest
+    if is_short.all():
+        return numbers, steps
+    before = np.arange(len(is_short)) if numbers is None else numbers
+    left = before[is_short[before]]
+    sentence = f"At most {longest} notes: {chosen.name} would take too long for longer melodies."
+    return left, (*steps, Narrowed(sentence, len(before) - len(left), len(left)))
 
 
 def link_to(melody: Melody, settings: Settings) -> str | None:
