@@ -55,13 +55,17 @@ export function startResults(entry) {
     share.textContent = !done ? "Searching …" : percent < 100 ? `Searching, ${percent} %` : "Drawing …";
   }
 
+  function hideProgress(isHidden) {
+    for (const shown of [progress, share]) shown.toggleAttribute("hidden", isHidden);
+  }
+
   async function load(search, moveFocus) {
     if (waiting) waiting.abort();
     const own = waiting = new AbortController();
     window.roslinPlayer?.stop();
     results.setAttribute("aria-busy", "true");
     showProgress(0);
-    const slow = setTimeout(() => { progress.hidden = share.hidden = false; }, SLOW);
+    const slow = setTimeout(() => hideProgress(false), SLOW);
     try {
       const response = await fetch(`/results${search}`, { signal: own.signal, headers: { Accept: `${LINES}, text/html` } });
       const type = response.headers.get("content-type");
@@ -85,7 +89,7 @@ export function startResults(entry) {
     } finally {
       clearTimeout(slow);
       if (own === waiting) {
-        progress.hidden = share.hidden = true;
+        hideProgress(true);
         results.setAttribute("aria-busy", "false");
       }
     }
