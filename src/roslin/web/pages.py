@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,10 +11,9 @@ from markupsafe import Markup
 
 from roslin.errors import RoslinError
 from roslin.matchers import MATCHERS, TWV
-from roslin.melody import Melody
+from roslin.report.account import named_places
 from roslin.report.flow import flow_svg, spelled
 from roslin.search.explain import Explanation
-from roslin.search.words import note_name
 from roslin.web.api import library_of
 from roslin.web.asking import Asked, where_to
 from roslin.web.examples import examples
@@ -100,17 +98,11 @@ def explain(request: Request, asked: Annotated[AskedExplanation, Query()]) -> Re
         "unmatched": _unmatched(explanation),
         "flow": Markup(flow_svg(explanation)) if explanation is not None else None,  # noqa: S704 - our own drawing
         "spelled": spelled,
-        "names": _names,
+        "names": named_places,
         "link": link_to(why.candidate, library.settings),
         "back": where_to(Asked(**asked.model_dump(exclude={"candidate"})), "/"),
     }
     return _page(request, "explain.html", context)
-
-
-def _names(melody: Melody, places: Sequence[Sequence[int]]) -> str:
-    """The notes of each place by name."""
-    spelling = melody.notes["pitch_base40"]
-    return "; ".join("–".join(note_name(int(spelling[row])) for row in rows) for rows in places)
 
 
 def _unmatched(explanation: Explanation | None) -> int:
