@@ -303,6 +303,7 @@ def test_a_narrow_phone(page: Page) -> None:
     keep(page, "web-phone.png")
 
 
+@pytest.mark.parametrize("page", [(1100, 900), PHONE], indirect=True, ids=["desktop", "phone"])
 def test_nothing_moves_while_results_come(page: Page) -> None:
     page.goto("/")
     page.evaluate(
