@@ -130,19 +130,15 @@ class GAM(Matcher):
             Way(1, 1, one_for_one),
         ]
         for count in range(2, self.joined + 1):
-            several = (
-                self._joined(pairs, closed, s.size, u.size, count),
-                self._joined(pairs.T, closed.T, u.size, s.size, count),
-            )
-            ways += [Way(count, 1, self.consolidation * several[0]), Way(1, count, self.fragmentation * several[1].T)]
-        things = [
-            _notes(line, found) for line, found in zip(both_lines(query, candidates, number), (s, u), strict=True)
-        ]
+            joined = self._joined(pairs, closed, s.size, u.size, count)
+            split = self._joined(pairs.T, closed.T, u.size, s.size, count).T
+            ways += [Way(count, 1, self.consolidation * joined), Way(1, count, self.fragmentation * split)]
+        asked, stored = both_lines(query, candidates, number)
         everything = self.deletion * s.size.sum() + self.insertion * u.size.sum()
         if self.divide == "both" and not everything > 0:
             return Account(1.0)
         by = 1.0 if self.divide == "none" else float(everything)
-        return edits(things[0], things[1], ways, one_for_one == 0).account(by=by)
+        return edits(_notes(asked, s), _notes(stored, u), ways, one_for_one == 0).account(by=by)
 
     def _joined(self, pairs: Array, closed: Array, several: Numbers, one: Numbers, count: int) -> Array:
         """What label, size, direction and overlap cost of so many structures that become one, by the last of these."""

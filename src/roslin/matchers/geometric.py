@@ -81,10 +81,8 @@ class Geometric(Matcher):
         best = np.ones(len(candidates))
         for tempo in self.tempos:
             asked = self._figures(_at_tempo(query.notes, tempo), np.array([0, len(query)]))
-            whole = self._whole(asked, stored)
-            np.minimum(
-                best, (whole - 2 * self._common(asked, stored)) / np.maximum(whole, 1), out=best, where=whole > 0
-            )
+            common, whole = self._common(asked, stored), self._whole(asked, stored)
+            np.minimum(best, (whole - 2 * common) / np.maximum(whole, 1), out=best, where=whole > 0)
         return best
 
     def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
@@ -100,18 +98,15 @@ class Geometric(Matcher):
         if not whole or not self._common(asked, stored)[0]:
             return Account(1.0, tempo=tempo)
         later, higher = self._best_move(asked, stored)
-        steps = []
-        for i, j in np.argwhere(np.equal.outer(asked.pitch + higher, stored.pitch)).tolist():
-            begin = max(asked.start[i] + later, stored.start[j])
-            common = (
-                min(asked.stop[i] + later, stored.stop[j]) - begin
-                if self.timed
-                else int(asked.start[i] + later == stored.start[j])
-            )
-            if common > 0:
-                steps.append(
-                    Step("shared", (_rows(notes, asked, i),), (_rows(candidate.notes, stored, j),), -2 * common / whole)
-                )
+        # For how long two segments lie on each other; points stop where they start, and coincide or not.
+        begins = np.maximum.outer(asked.start + later, stored.start)
+        ends = np.minimum.outer(asked.stop + later, stored.stop)
+        common = ends - begins if self.timed else 1 * (ends == begins)
+        common[np.not_equal.outer(asked.pitch + higher, stored.pitch)] = 0
+        steps = [
+            Step("shared", (_rows(notes, asked, i),), (_rows(candidate.notes, stored, j),), -2 * common[i, j] / whole)
+            for i, j in np.argwhere(common > 0).tolist()
+        ]
         return Account(1.0, tuple(sorted(steps, key=lambda step: step.query_notes)), tempo=tempo)
 
     def _whole(self, asked: Figures, stored: Figures) -> Numbers:

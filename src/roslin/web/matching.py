@@ -28,7 +28,7 @@ __all__ = ["Match", "kind_of", "match", "offered"]
 # Taking a distance apart costs more than the product of the lengths. Beyond this many pairs of notes, moving weight
 # would take seconds for one result; and beyond that many, a table of edits more memory than a result is worth.
 MOST_PAIRS = Transport.pairs_at_once
-MOST_CELLS = 1_000_000
+MOST_CELLS = 250_000
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 _AID = DP(place="inside")
 _AGREE = ("same", "shared")
