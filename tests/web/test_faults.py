@@ -21,6 +21,9 @@ from starlette.types import Receive, Scope, Send
 from tests.web.running import running
 
 from roslin import Collection, CollectionError, Melody, load
+from roslin.matchers import DP
+from roslin.matchers.base import Distances
+from roslin.represent.packed import Packed
 from roslin.sandbox import shared_worker
 from roslin.web import library as library_module
 from roslin.web.app import create_app
@@ -138,6 +141,21 @@ def test_the_time_is_limited(settings: Settings) -> None:
         assert answer.status_code == 503
         assert answer.json()["error"]["code"] == "time_limit"
         assert answer.headers["retry-after"] == "30"
+
+
+def test_the_time_of_an_explanation_is_limited(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = DP._distances
+
+    def slow(self: DP, query: Melody, candidates: Packed) -> Distances:
+        time.sleep(0.2)
+        return original(self, query, candidates)
+
+    monkeypatch.setattr(DP, "_distances", slow)
+    with TestClient(create_app(replace(settings, search_seconds=0.1))) as client:
+        asked = {"q": FRERE, "candidate": "frere-jacques", "matcher": "fuse(dp, us, weights=(1, 2))"}
+        refused = client.get("/api/explain", params=asked)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "time_limit")
+    assert refused.json()["error"]["message"] == "the explanation was stopped after 0.1 seconds"
 
 
 def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "MATCHERS",
     "Distances",
     "Matcher",
+    "Tell",
     "check_query",
     "matcher",
     "matchers",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 Distances = npt.NDArray[np.float64]
+Tell = Callable[[float], None]
 
 # At most so many melodies too.
 COMPARED_AT_ONCE = 4096
@@ -57,7 +59,7 @@ class Matcher(ABC):
         check_query(query)
         return self._distances(query, pack(candidates))
 
-    def distances_told(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """The distances, telling now and then which share of them is known; whoever is told may raise an error."""
         if not self.is_independent or self.is_indexed:
             distances = self.distances(query, candidates)
@@ -77,12 +79,17 @@ class Matcher(ABC):
         """How many notes a candidate may have so that it is compared with the query in a second or two."""
         return self.notes_at_once(query)
 
-    def account(self, query: Melody, candidates: Candidates, number: int = 0) -> Account | None:
-        """How the distance to one of the candidates comes about. None: not known, or the candidate has no notes."""
+    def account(
+        self, query: Melody, candidates: Candidates, number: int = 0, tell: Tell = lambda _: None
+    ) -> Account | None:
+        """How the distance to one of the candidates comes about. None: not known, or the candidate has no notes.
+
+        `tell` is told the share that is done, where all candidates have to be compared.
+        """
         check_query(query)
         packed = pack(candidates)
         notes = packed.notes["is_grace"][packed.offsets[number] : packed.offsets[number + 1]]
-        return None if notes.all() else self._account(query, packed, number)
+        return None if notes.all() else self._account_told(query, packed, number, tell)
 
     @property
     def leading(self) -> Matcher:
@@ -101,6 +108,10 @@ class Matcher(ABC):
 
     @abstractmethod
     def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
+
+    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
+        del tell  # one comparison is quick
+        return self._account(query, candidates, number)
 
     def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
         """The account of a candidate with notes; the others are what its distance may depend on."""

@@ -24,7 +24,6 @@ choices: `depth` 100, where the original takes whatever a system returned; the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +32,7 @@ import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.account import Account, Step
-from roslin.matchers.base import Distances, Matcher, matcher, register
+from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 
@@ -101,15 +100,15 @@ class Fusion(Matcher):
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self.distances_told(query, candidates, lambda _: None)
 
-    def distances_told(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """The distances, telling how far the members are; they count as equally slow."""
         total = self._scores(query, candidates, tell).sum(axis=0)
         best: Distances = total.max(initial=-np.inf) - total
         return best
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account:
         """How far each member puts the candidate behind the one that is best of all."""
-        scores = self._scores(query, candidates, lambda _: None)
+        scores = self._scores(query, candidates, tell)
         behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
         counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
         steps = tuple(
@@ -122,7 +121,7 @@ class Fusion(Matcher):
     def _weights(self) -> tuple[float, ...]:
         return self.weights or (1.0,) * len(self.members)
 
-    def _scores(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
+    def _scores(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """What each member with a weight gives each candidate."""
         rows, ranked, count = [], np.zeros(len(candidates)), len(self.members)
         for number, (member, weight) in enumerate(zip(self.members, self._weights, strict=True)):
@@ -163,7 +162,7 @@ def scaled(distances: Distances, scale: str = "zscore") -> Distances:
     return np.asarray((middle - filled) / spread, dtype=np.float64)
 
 
-def _tell_share(tell: Callable[[float], None], number: int, count: int, done: float) -> None:
+def _tell_share(tell: Tell, number: int, count: int, done: float) -> None:
     """Tell how far all are, from how far the member with this number is."""
     tell((number + done) / count)
 

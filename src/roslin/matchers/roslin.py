@@ -17,11 +17,10 @@ tempo.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from roslin.matchers.account import Account
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Tell, register
 from roslin.matchers.fusion import fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
@@ -51,7 +50,7 @@ class Roslin(Matcher):
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return fuse(*MEMBERS, weights=WEIGHTS).distances(query, candidates)
 
-    def distances_told(self, query: Melody, candidates: Packed, tell: Callable[[float], None]) -> Distances:
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """The distances, telling how far the members are."""
         return fuse(*MEMBERS, weights=WEIGHTS).distances_told(query, candidates, tell)
 
@@ -64,5 +63,5 @@ class Roslin(Matcher):
         """The heaviest member."""
         return fuse(*MEMBERS, weights=WEIGHTS).leading
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
-        return fuse(*MEMBERS, weights=WEIGHTS).account(query, candidates, number)
+    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
+        return fuse(*MEMBERS, weights=WEIGHTS).account(query, candidates, number, tell)

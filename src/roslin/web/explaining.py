@@ -6,13 +6,14 @@ others have it; so the melody is seen among those that were searched, and its di
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
 
 from roslin.api import Collection
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Matcher
 from roslin.matchers.account import Account
 from roslin.melody import Melody
@@ -48,7 +49,13 @@ def explained(library: Library, asked: AskedExplanation) -> Explained:
     collection, settings = library.collection, library.settings
     query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
     chosen = chosen_matcher(asked.matcher, settings)
-    with library.slot():
+    with library.slot() as seconds:
+        end = time.monotonic() + seconds
+
+        def look_at_the_clock(_done: float) -> None:
+            if time.monotonic() > end:
+                raise TimeLimitError(f"the explanation was stopped after {settings.search_seconds:g} seconds")
+
         among, number = _among(collection, asked, chosen)
         if asked.place == "start":
             among = beginnings(among, onsets_compared(query))
@@ -62,7 +69,7 @@ def explained(library: Library, asked: AskedExplanation) -> Explained:
             return Explained(query, candidate, chosen, found, None, found.explanation.distance)
         account = found.account
         if chosen.leading is not chosen and len(query) * length <= MOST_CELLS:
-            account = chosen.account(query, among, number)
+            account = chosen.account(query, among, number, look_at_the_clock)
         if account is None:
             return Explained(query, candidate, chosen, found, None, float(chosen.distances(query, among)[number]))
         return Explained(query, candidate, chosen, found, account, account.distance)
