@@ -52,6 +52,7 @@ GROWTH = 1.1
 CACHED = 20
 MIX = ["emd", "twv", *["dp"] * 4, *["us"] * 4]  # an hour if all were emd
 ASK_TOGETHER = 4
+FOR_TIMES = 2000  # queries; the others are for the memory
 
 
 @dataclass
@@ -80,7 +81,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = arguments.collection or _build(folder, arguments.melodies)
-        queries = list(_queries(path, max(arguments.searches, 2000)))
+        queries = list(_queries(path, FOR_TIMES + arguments.searches))
         options = ("--workers", str(arguments.workers), "--seconds", "600")
         with running(path, folder, *options) as server:
             return _measure(server, queries, arguments)
@@ -89,7 +90,7 @@ def main() -> int:
 def _measure(server: Server, queries: list[str], arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     print(f"{arguments.collection or arguments.melodies}: {arguments.workers} processes, {arguments.matcher}")
-    fresh = (f"/api/search?{query}&{urlencode({'matcher': arguments.matcher})}" for query in queries)
+    fresh = (f"/api/search?{query}&{urlencode({'matcher': arguments.matcher})}" for query in queries[:FOR_TIMES])
     for _ in range(4 * arguments.workers):  # every process has loaded its compiled code
         _ask(server, next(fresh), Answers())
     alone = Answers()
@@ -116,7 +117,7 @@ def _measure(server: Server, queries: list[str], arguments: argparse.Namespace) 
     _print("cached", cached, arguments)
     marks, errors = _memory(server, queries, arguments) if arguments.searches else ([], [])
     if marks:
-        print(f"memory: {', '.join(f'{mark / 1e6:.0f}' for mark in marks)} MB after each tenth of {arguments.searches}")
+        print(f"memory: {marks[-1] / 1e6:.0f} MB after all, {marks[-1] / marks[0]:.3f} times that after a tenth")
     wrong = [*alone.errors, *searched.errors, *cached.errors, *errors]
     for error in sorted(set(wrong))[:5]:
         print(f"error: {error}")
@@ -183,9 +184,8 @@ def _print(name: str, answers: Answers, arguments: argparse.Namespace) -> None:
 
 def _memory(server: Server, queries: list[str], arguments: argparse.Namespace) -> tuple[list[int], list[str]]:
     """(bytes after each tenth, errors); a few clients ask one search after the other."""
-    count = arguments.searches
-    # With a filter that lets everything pass: none of these answers is kept.
-    fresh, answers, lock = zip(queries[:count], cycle(arguments.mix), strict=False), Answers(), threading.Lock()
+    count, answers, lock = arguments.searches, Answers(), threading.Lock()
+    fresh = zip(queries[FOR_TIMES:], cycle(arguments.mix), strict=False)
     marks: list[int] = []
 
     def ask() -> None:
@@ -194,9 +194,10 @@ def _memory(server: Server, queries: list[str], arguments: argparse.Namespace) -
                 query, matcher = next(fresh, ("", ""))
                 if len(answers.whole) >= (len(marks) + 1) * count / 10:
                     marks.append(_private(server))
+                    print(f"memory: {marks[-1] / 1e6:.0f} MB after {len(answers.whole)} searches", flush=True)
             if not query:
                 return
-            _ask(server, f"/api/search?{query}&{urlencode({'matcher': matcher, 'note_count': '1..'})}", answers)
+            _ask(server, f"/api/search?{query}&{urlencode({'matcher': matcher})}", answers)
 
     threads = [threading.Thread(target=ask) for _ in range(ASK_TOGETHER)]
     for thread in threads:
