@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import logging
 import os
@@ -30,6 +32,7 @@ from roslin.web.app import create_app
 from roslin.web.guards import LastResort
 from roslin.web.library import BusyError, GoneError, Library
 from roslin.web.settings import Settings
+from roslin.web.waiting import Wait, begun, progress_of
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 
@@ -256,13 +259,38 @@ def test_a_large_body_without_a_length(client: TestClient, settings: Settings) -
 def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
     from roslin.web.asking import Asked
     from roslin.web.finding import find
-    from roslin.web.waiting import Wait
 
     library = Library(settings)
     with pytest.raises(GoneError, match="nobody waits"):
         find(library, Asked(q=FRERE), Wait(is_gone=True))
     assert library.searching == 0
     library.close()
+
+
+def test_whoever_stops_listening_has_gone() -> None:
+    """The work is told, and what it raises then is nobody's error."""
+    seen, unheard = list[bool](), list[dict[str, Any]]()
+
+    def work(wait: Wait) -> None:
+        while not wait.is_gone:
+            time.sleep(0.01)
+        seen.append(True)
+        raise GoneError("nobody waits")
+
+    async def listen_once() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+        task, wait = begun(work)
+        lines = progress_of(task, wait)
+        await anext(lines)
+        await lines.aclose()  # type: ignore[attr-defined]  # a generator
+        while not task.done():
+            await asyncio.sleep(0.01)
+        del task
+        gc.collect()
+
+    asyncio.run(listen_once())
+    assert seen == [True]
+    assert unheard == []
 
 
 # -- a server of its own ----------------------------------------------------------------------------------------------
@@ -286,6 +314,12 @@ def test_a_real_server(starter: Path, tmp_path: Path) -> None:
             b"GET /api/search?q=%274CDEFGABAGFEDC&matcher=emd HTTP/1.1\r\nHost: localhost\r\n\r\n",
             answer=False,
         )
+        raw(
+            server.port,
+            b"GET /results?q=%274CDEFGABAGFEDC&matcher=gam HTTP/1.1\r\nHost: localhost\r\n"
+            b"Accept: application/x-ndjson\r\n\r\n",
+            answer=False,
+        )
         raw(server.port, b"GET /?q=" + b"C" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         raw(server.port, b"\x16\x03\x01 nonsense\r\n\r\n")
         limit = time.monotonic() + 30
@@ -299,5 +333,6 @@ def test_a_real_server(starter: Path, tmp_path: Path) -> None:
         assert server.end() == 0
     log = server.log.read_text()
     assert "Traceback" not in log
+    assert "never retrieved" not in log
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert {"/healthz", "/"} <= {line["path"] for line in lines}

@@ -139,7 +139,9 @@ def _results(
         length = int(packed.offsets[place + 1] - packed.offsets[place])
         compared = replace(melody, notes=melody.notes[:length])
         found = match(query, compared, chosen, packed, place)
-        yield Result(hit.rank, hit.distance, melody, link_to(melody, settings), found)
+        # What was taken apart is not shown in a list, and lists are kept.
+        shown = replace(found, explanation=None, account=None)
+        yield Result(hit.rank, hit.distance, melody, link_to(melody, settings), shown)
 
 
 def _search(

@@ -32,7 +32,10 @@ class Wait:
 def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wait]:
     """The work, begun in a thread, and what it is told and tells."""
     wait = Wait()
-    return asyncio.ensure_future(run_in_threadpool(work, wait)), wait
+    task = asyncio.ensure_future(run_in_threadpool(work, wait))
+    # Whoever leaves does not ask how it ended: that is no error to be logged.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task, wait
 
 
 async def progress_of(task: asyncio.Future[_Answer], wait: Wait) -> AsyncIterator[float]:
