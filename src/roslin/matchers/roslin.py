@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, Matcher, Tell, register
-from roslin.matchers.fusion import fuse
+from roslin.matchers.fusion import Fusion, fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 
@@ -40,28 +40,32 @@ class Roslin(Matcher):
     summary = "Our own: adds up five unlike ways to compare, which find more together than any alone."
     reference = "Roslin; a fusion of alignment, p3, dp, fm and orio"
 
-    kind = "sum"
-
     @property
     def is_independent(self) -> bool:
         """Scales are those of all candidates together."""
         return False
 
-    def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        return fuse(*MEMBERS, weights=WEIGHTS).distances(query, candidates)
+    kind = "sum"
 
-    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
-        """The distances, telling how far the members are."""
-        return fuse(*MEMBERS, weights=WEIGHTS).distances_told(query, candidates, tell)
-
-    def longest(self, query: Melody) -> int:
-        """What the slowest member allows."""
-        return fuse(*MEMBERS, weights=WEIGHTS).longest(query)
+    @property
+    def _fused(self) -> Fusion:
+        return fuse(*MEMBERS, weights=WEIGHTS)
 
     @property
     def leading(self) -> Matcher:
         """The heaviest member."""
-        return fuse(*MEMBERS, weights=WEIGHTS).leading
+        return self._fused.leading
+
+    def longest(self, query: Melody) -> int:
+        """What the slowest member allows."""
+        return self._fused.longest(query)
+
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
+        """The distances, telling how far the members are."""
+        return self._fused.distances_told(query, candidates, tell)
 
     def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
-        return fuse(*MEMBERS, weights=WEIGHTS).account(query, candidates, number, tell)
+        return self._fused.account(query, candidates, number, tell)
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return fuse(*MEMBERS, weights=WEIGHTS).distances(query, candidates)
