@@ -32,10 +32,9 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-from real_data import FRAGMENTS
+from real_data import FRAGMENTS, packed_fragments
 from roslin import Melody, matcher, matchers
 from roslin.matchers import US, Matcher
-from roslin.melody import NOTE_DTYPE, TICKS_PER_QUARTER
 from roslin.represent.packed import Packed
 
 SEED = 4
@@ -58,7 +57,7 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=5)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
-    packed = _packed(arguments.fragments)
+    packed = packed_fragments(arguments.fragments)
     if arguments.quick:
         packed = packed.part(0, 20_000)
     count = min(arguments.queries, 2) if arguments.quick else arguments.queries
@@ -85,20 +84,6 @@ def main() -> int:
             print(f"shapeh: {ratio:.0f} times as fast as the original program (at least {SHAPEH_AT_LEAST:g})")
             missed.append(ratio < SHAPEH_AT_LEAST)
     return int(any(missed))
-
-
-def _packed(path: Path) -> Packed:
-    """The fragments as a collection would hand them out."""
-    with np.load(path) as data:
-        offsets = data["offsets"].astype(np.int64)
-        notes = np.zeros(offsets[-1], dtype=NOTE_DTYPE)
-        notes["onset_ticks"] = data["onset_ticks"] * (TICKS_PER_QUARTER // 48)
-        notes["duration_ticks"] = data["duration_ticks"] * (TICKS_PER_QUARTER // 48)
-        notes["pitch_midi"] = data["pitch_midi"]
-    melody = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    notes = notes[np.lexsort((notes["onset_ticks"], melody))]
-    notes.flags.writeable = False
-    return Packed(notes, offsets, np.empty(0, np.int64), np.zeros(len(offsets), np.int64))
 
 
 def _time(chosen: Matcher, queries: list[Melody], packed: Packed) -> float:

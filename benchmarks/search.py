@@ -33,9 +33,8 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-from real_data import FRAGMENTS
+from real_data import FRAGMENTS, packed_fragments
 from roslin.matchers import EMD
-from roslin.melody import NOTE_DTYPE, TICKS_PER_QUARTER
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets, point_sets
 from roslin.search.index import Index, build_index
@@ -79,7 +78,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only cases whose name has this in it, such as 'segment, one'")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
-    packed = _packed(arguments.fragments)
+    packed = packed_fragments(arguments.fragments)
     began = time.process_time()
     index = build_index(packed)
     print(f"{len(index)} melodies, {len(index.times)} notes; index {index.size / 1e6:.0f} MB,", end=" ")
@@ -91,19 +90,6 @@ def main() -> int:
         _case(case, numbers, packed, index, reading, arguments.quick)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
     return 0
-
-
-def _packed(path: Path) -> Packed:
-    """The fragments as a collection would hand them out."""
-    with np.load(path) as data:
-        offsets = data["offsets"].astype(np.int64)
-        notes = np.zeros(offsets[-1], dtype=NOTE_DTYPE)
-        notes["onset_ticks"] = data["onset_ticks"] * (TICKS_PER_QUARTER // 48)
-        notes["duration_ticks"] = data["duration_ticks"] * (TICKS_PER_QUARTER // 48)
-        notes["pitch_midi"] = data["pitch_midi"]
-    melody = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    notes = notes[np.lexsort((notes["onset_ticks"], melody))]
-    return Packed(notes, offsets, np.empty(0, np.int64), np.zeros(len(offsets), np.int64))
 
 
 def _reading(index: Index) -> float:

@@ -123,15 +123,23 @@ def test_many_documents_are_the_same_as_one_by_one() -> None:
     setting = Setting(tempos=(1.0, 2.0))
     points = point_sets(melodies)
     query = Query.of(points, setting)
-    numbers = np.array([4, 29, 0, 11])
-    found = align_documents(
-        query.x, query.y, query.weight, query.order, points.time, points.pitch, points.weight, points.offsets, numbers,
-        query.time_unit, query.pitch_unit, np.array(setting.tempos), True, 2.0, 0, 5.0, np.zeros(1, np.int64),
+    documents = [Document.of(points, number, setting) for number in range(len(points))]
+    distances = np.array([align_document(*arguments(query, each, setting, np.inf))[0] for each in documents])
+    given = (
+        query.x, query.y, query.weight, query.order, points.time, points.pitch, points.weight, points.offsets,
+        query.time_unit, query.pitch_unit, np.array(setting.tempos), True, 2.0, 0,
     )  # fmt: skip
-    for row, number in zip(found.tolist(), numbers.tolist(), strict=True):
-        assert tuple(row[:4]) == align_document(*arguments(query, Document.of(points, number, setting), setting, 5.0))
-        assert row[4] >= 1, "at least one EMD"
-    assert found[2, 0] == pytest.approx(0, abs=1e-12)
+    found = align_documents(*given, np.zeros(30), np.array([np.inf]))
+    # The best alone: what comes after the nearest, the query itself, is given up.
+    assert found[0].tolist() == pytest.approx([0.0, 1.0]), "one EMD"
+    assert np.isinf(found[1:, 0]).all()
+    best = np.full(30, np.inf)
+    found = align_documents(*given, np.zeros(30), best)
+    assert found[:, 0] == pytest.approx(distances, abs=1e-12)
+    assert (found[:, 1] >= 1).all(), "at least one EMD"
+    assert best == pytest.approx(np.sort(distances), abs=1e-12), "the best are kept up to date"
+    found = align_documents(*given, np.where(np.arange(30) % 2, 9.0, 0.0), np.array([5.0, 6.0]))
+    assert np.isinf(found[1::2, 0]).all(), "bounds are believed"
 
 
 @pytest.mark.parametrize("alignment", ["coincidence", "refined"])

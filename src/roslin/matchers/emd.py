@@ -43,8 +43,8 @@ class EMD(Transport):
 
             distances = align_documents(
                 moving.x, moving.y, moving.weight, moving.order, points.time, points.pitch, points.weight,
-                points.offsets, np.arange(len(points)), moving.time_unit, moving.pitch_unit, np.array(setting.tempos),
-                setting.scales_weights, missing_cost(setting), ground_code(setting), np.inf, np.zeros(1, np.int64),
+                points.offsets, moving.time_unit, moving.pitch_unit, np.array(setting.tempos), setting.scales_weights,
+                missing_cost(setting), ground_code(setting), np.zeros(len(points)), np.empty(0),
             )[:, 0]  # fmt: skip
         else:
             documents = (Document.of(points, number, setting) for number in range(len(points)))

@@ -24,6 +24,7 @@ from roslin.represent.points import PointSets
 from roslin.represent.segments import segments
 from roslin.search.words import transformation_words
 from roslin.transport.align import ALIGNMENTS, Alignment, Document, Query, aligned_points, in_quarters, unit_of
+from roslin.transport.emd import least_flow
 
 __all__ = ["Explanation", "Move", "Part", "explain"]
 
@@ -151,15 +152,8 @@ def _moves(
     query_rows: npt.NDArray[np.int64],
     document_rows: npt.NDArray[np.int64],
 ) -> list[Move]:
-    from roslin.transport._kernels import partial_transport, workspace
-
     is_light = document_weight.sum() < query_weight.sum()
-    cost = np.ascontiguousarray(ground.T if is_light else ground)
-    n, m = cost.shape
-    _, flow, lines, indices = workspace(n, m)
-    supply, capacity = (document_weight, query_weight) if is_light else (query_weight, document_weight)
-    partial_transport(n, m, cost, supply, capacity, np.inf, flow, lines, indices)
-    flow = flow.T if is_light else flow
+    _, flow = least_flow(ground, query_weight, document_weight)
     base = float(document_weight.sum() if is_light and missing is None else query_weight.sum())
     moves = []
     for i, row in enumerate(query_rows.tolist()):

@@ -36,9 +36,9 @@ Distances = npt.NDArray[np.float64]
 
 # Melodies scanned, and compared, in one piece of work.
 PIECE = 8192
-COMPARED_AT_ONCE = 16
-# And pairs of notes: about a second, so that the clock is looked at.
-_PAIRS_AT_ONCE = 50_000
+COMPARED_AT_ONCE = 256
+# Of long melodies fewer: so many pairs of notes take a few seconds at most, and then the clock is looked at.
+_PAIRS_AT_ONCE = 100_000
 # So many are compared for the first limit. Then so many of each piece are scanned by the end of the first rounds.
 FIRST_SAMPLE = 32
 ROUNDS = (32, 256, 2048)
@@ -72,24 +72,24 @@ def nearest(
     refining = _Refining(query, setting, packed, found, work)
     candidates = np.flatnonzero(allowed & (np.diff(index.offsets) > 0))
     if len(candidates) <= FIRST_SAMPLE + 2 * k:
-        refining.compare(candidates, np.zeros(len(candidates)))
+        refining.compare(candidates, np.zeros(len(candidates)), 0.0)
         return found.neighbours(refining.compared)
     if radius == np.inf:
         sample = candidates[:: len(candidates) // (FIRST_SAMPLE + 2 * k)]
-        refining.compare(sample, np.zeros(len(sample)))
+        refining.compare(sample, np.zeros(len(sample)), 0.0)
         if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
-            refining.compare(candidates, np.zeros(len(candidates)))
+            refining.compare(candidates, np.zeros(len(candidates)), 0.0)
             return found.neighbours(refining.compared)
     scanned = []
     done = len(refining.seen) / len(candidates)
     for pieces, share in _rounds(len(index)):
         limit = found.likely_limit(done)
-        refining.compare(*_scan(query, setting, index, allowed, pieces, limit, work, (done, share)))
+        refining.compare(*_scan(query, setting, index, allowed, pieces, limit, work, (done, share)), share)
         scanned.append((pieces, limit))
         done = share
     for pieces, limit in scanned:
         if limit < found.limit:
-            refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (1.0, 1.0)))
+            refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (1.0, 1.0)), 1.0)
     return found.neighbours(refining.compared)
 
 
@@ -172,10 +172,14 @@ class _Found:
         self.distances: dict[int, float] = {}
 
     @property
+    def best(self) -> Distances:
+        """The k smallest distances, rising; the radius where there are fewer."""
+        nearest = sorted(self.distances.values())[: self.k]
+        return np.array(nearest + [self.radius] * (self.k - len(nearest)))
+
+    @property
     def limit(self) -> float:
-        if len(self.distances) < self.k:
-            return self.radius
-        return min(self.radius, sorted(self.distances.values())[self.k - 1])
+        return float(self.best[-1])
 
     def likely_limit(self, share: float) -> float:
         """A distance that k melodies probably reach, when so large a share of them has been seen.
@@ -211,35 +215,36 @@ class _Refining:
         self.seen: set[int] = set()
         self.compared = 0
 
-    def compare(self, numbers: Numbers, bounds: Distances) -> None:
+    def compare(self, numbers: Numbers, bounds: Distances, done: float) -> None:
         """Compare these melodies, given in order of their bounds, as far as that can change anything."""
-        at_once = COMPARED_AT_ONCE * self.work.threads
-        longest = int((self.packed.offsets[numbers + 1] - self.packed.offsets[numbers]).max(initial=1))
-        at_once = max(min(at_once, _PAIRS_AT_ONCE * self.work.threads // (len(self.query.x) * longest)), 1)
-        place = 0
-        while place < len(numbers):
-            self.work.check()
-            limit = self.found.limit
-            if bounds[place] > limit * (1 + _SLACK) + _SLACK:
+        is_new = np.array([number not in self.seen for number in numbers.tolist()], dtype=bool)
+        numbers, bounds = numbers[is_new], bounds[is_new]
+        notes = int((self.packed.offsets[numbers + 1] - self.packed.offsets[numbers]).sum())
+        few = _PAIRS_AT_ONCE * len(numbers) // max(len(self.query.x) * notes, 1)
+        at_once = max(min(COMPARED_AT_ONCE, few), 1) * self.work.threads
+        for place in range(0, len(numbers), at_once):
+            if bounds[place] > self.found.limit * (1 + _SLACK) + _SLACK:
                 return
-            batch = np.array([n for n in numbers[place : place + at_once].tolist() if n not in self.seen], np.int64)
-            place += at_once
-            self.seen.update(batch.tolist())
-            shares = [share for share in np.array_split(batch, self.work.threads) if len(share)]
-            results = self.work.map(partial(self._distances, limit=limit), shares)
+            batch = slice(place, place + at_once)
+            # Every thread gets promising ones: the sooner it finds good ones, the less it has to do.
+            shares = [np.arange(len(numbers))[batch][one :: self.work.threads] for one in range(self.work.threads)]
+            compare = partial(self._distances, best=self.found.best)
+            results = self.work.map(compare, [(numbers[share], bounds[share]) for share in shares])
             for share, (distances, emds) in zip(shares, results, strict=True):
-                self.found.add(share, distances)
+                self.found.add(numbers[share], distances)
                 self.compared += int(np.count_nonzero(emds))
+            self.seen.update(numbers[batch].tolist())
+            self.work.report(done, "comparing")
 
-    def _distances(self, numbers: Numbers, limit: float) -> tuple[Distances, Distances]:
+    def _distances(self, melodies: tuple[Numbers, Distances], best: Distances) -> tuple[Distances, Distances]:
         from roslin.transport._align_kernels import align_documents
 
+        numbers, bounds = melodies
         points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
         query, setting = self.query, self.setting
         found = align_documents(
             query.x, query.y, query.weight, query.order, points.time, points.pitch, points.weight, points.offsets,
-            np.arange(len(numbers)), query.time_unit, query.pitch_unit, np.array(setting.tempos, dtype=np.float64),
-            setting.scales_weights, missing_cost(setting), ground_code(setting), limit + _SLACK,
-            np.zeros(1, np.int64),
+            query.time_unit, query.pitch_unit, np.array(setting.tempos, dtype=np.float64), setting.scales_weights,
+            missing_cost(setting), ground_code(setting), bounds, best.copy(),
         )  # fmt: skip
-        return rounded(found[:, 0]), found[:, 4]
+        return rounded(found[:, 0]), found[:, 1]

@@ -35,7 +35,6 @@ class Work:
             raise ArgumentError(f"the limit of time must be above 0 seconds; got {seconds!r}")
         self.threads, self.seconds, self.progress = threads, seconds, progress
         self._began = time.monotonic()
-        self._done, self._what = 0.0, ""
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -53,14 +52,8 @@ class Work:
 
     def report(self, done: float, what: str) -> None:
         """Tell how far the work is, and stop when the time is over."""
-        self._done, self._what = done, what
-        self.check()
-
-    def check(self) -> None:
-        """Tell the same as before, because somebody may want to give up, and stop when the time is over."""
-        done = self._done
         if self.progress is not None:
-            self.progress(done, self._what)
+            self.progress(done, what)
         if self.seconds is not None and time.monotonic() - self._began > self.seconds:
             raise TimeLimitError(
                 f"the search was stopped after {self.seconds:g} seconds, {100 * done:.0f} % done; "

@@ -13,7 +13,16 @@ import numpy.typing as npt
 
 from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, partial_transport
 
-__all__ = ["align_document", "align_documents", "aligned_cost", "centre_shifts", "nearest", "pair_bound", "rows_bound"]
+__all__ = [
+    "ROUNDED",
+    "align_document",
+    "align_documents",
+    "aligned_cost",
+    "centre_shifts",
+    "nearest",
+    "pair_bound",
+    "rows_bound",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -21,6 +30,8 @@ Array = npt.NDArray[np.float64]
 SAME = 1e-11
 # More than rounding can change in a centre.
 WITHIN = 1e-6
+# More than rounding can change in a distance, or a bound that was added up in another order.
+ROUNDED = 1e-7
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -28,16 +39,23 @@ def _apart(dx: float, dy: float, ground: int) -> float:
     return dx + abs(dy) if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
 
 
-@nb.njit(cache=True, nogil=True)
-def nearest(
-    x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
-) -> float:
-    """Distance from (x, y) to the nearest of m points, at most `cap`. Looks outwards from `guess`, near x in time."""
+@nb.njit(cache=True, nogil=True, inline="always")
+def _last_before(x: float, columns_x: Array, m: int, guess: int) -> int:
+    """The last of m times that is not after x, -1 if there is none. Looks outwards from `guess`."""
     k = min(max(guess, 0), m - 1)
     while k < m - 1 and columns_x[k + 1] <= x:
         k += 1
     while k >= 0 and columns_x[k] > x:
         k -= 1
+    return k
+
+
+@nb.njit(cache=True, nogil=True)
+def nearest(
+    x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
+) -> float:
+    """Distance from (x, y) to the nearest of m points, at most `cap`. Looks outwards from `guess`, near x in time."""
+    k = _last_before(x, columns_x, m, guess)
     best = cap
     before = k
     while before >= 0:
@@ -61,11 +79,7 @@ def _shipping(
     x: float, y: float, w: float, columns_x: Array, columns_y: Array, columns_w: Array, m: int, guess: int, ground: int
 ) -> float:
     """The least cost of weight w at (x, y): to the nearest column as far as that has room, the rest to the second."""
-    k = min(max(guess, 0), m - 1)
-    while k < m - 1 and columns_x[k + 1] <= x:
-        k += 1
-    while k >= 0 and columns_x[k] > x:
-        k -= 1
+    k = _last_before(x, columns_x, m, guess)
     first, second, room = np.inf, np.inf, 0.0
     before, after = k, k + 1
     while before >= 0 or after < m:
@@ -152,7 +166,7 @@ def pair_bound(
     )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, inline="always")
 def _centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bool) -> float:
     """The centre of so much weight, taken from one end."""
     left, total = amount, 0.0
@@ -166,20 +180,20 @@ def _centre(values: Array, weights: Array, m: int, amount: float, is_from_end: b
     return total / amount
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, inline="always")
 def centre_shifts(
-    query: Array, query_w: Array, total_query: float, document: Array, document_w: Array, m: int, total: float,
-    budget: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Between which shifts the query may lie, along one axis on which both are sorted.
+    centre: float, is_light: bool, heavier: Array, heavier_w: Array, m: int, amount: float, budget: float
+) -> tuple[float, float]:
+    """Between which shifts the query may lie, along one axis; the m values of the heavier melody are sorted on it.
 
-    The matched part of the heavier melody has its centre between that of its first weight and that of its last; moving
-    the lighter melody costs at least its weight times the distance of the centres.
+    `centre` is that of the lighter melody, of weight `amount`; with `is_light`, that is the document. The matched part
+    of the heavier melody has its centre between that of its first weight and that of its last; moving the lighter
+    melody costs at least its weight times the distance of the centres.
     """
-    n, lighter = len(query), min(total, total_query)
-    first = _centre(document, document_w, m, lighter, False) - _centre(query, query_w, n, lighter, True)
-    last = _centre(document, document_w, m, lighter, True) - _centre(query, query_w, n, lighter, False)
-    return first - budget / lighter, last + budget / lighter
+    first, last = _centre(heavier, heavier_w, m, amount, False), _centre(heavier, heavier_w, m, amount, True)
+    if is_light:
+        return centre - last - budget / amount, centre - first + budget / amount
+    return first - centre - budget / amount, last - centre + budget / amount
 
 
 @nb.njit(cache=True, nogil=True)
@@ -292,17 +306,18 @@ def align_document(
                 cost, flow, lines, indices,
             )  # fmt: skip
             budget += SLACK * (1.0 + charge + budget)
-        is_bounded = ground != TABLE
         first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
-        if is_bounded:
+        if ground != TABLE and is_light:
+            centre_x = np.dot(document_x, document_w) / total_document
+            centre_y = np.dot(document_y, document_w) / total_document
+            first_x, last_x = centre_shifts(centre_x, True, query_x, query_w, n, total_document, budget)
+            first_y, last_y = centre_shifts(centre_y, True, query_rising, query_rising_w, n, total_document, budget)
+        elif ground != TABLE:
+            centre_x, centre_y = np.dot(query_x, query_w) / total_query, np.dot(query_y, query_w) / total_query
             by_pitch = np.argsort(document_y, kind="mergesort")
-            first_x, last_x = centre_shifts(
-                query_x, query_w, total_query, document_x, document_w, m, total_document, budget
-            )
-            first_y, last_y = centre_shifts(
-                query_rising, query_rising_w, total_query, document_y[by_pitch], document_w[by_pitch], m,
-                total_document, budget,
-            )  # fmt: skip
+            rising_y, rising_w = document_y[by_pitch], document_w[by_pitch]
+            first_x, last_x = centre_shifts(centre_x, False, document_x, document_w, m, total_query, budget)
+            first_y, last_y = centre_shifts(centre_y, False, rising_y, rising_w, m, total_query, budget)
         left = 0
         for j in range(m):
             for i in range(n):
@@ -310,7 +325,7 @@ def align_document(
                 if x < first_x - WITHIN or x > last_x + WITHIN or y < first_y - WITHIN or y > last_y + WITHIN:
                     continue
                 bound = 0.0
-                if is_bounded:
+                if ground != TABLE:
                     bound = pair_bound(
                         query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
                         i, j, is_light, budget, ground,
@@ -359,26 +374,37 @@ def align_documents(
     pitch: Array,
     weight: Array,
     offsets: npt.NDArray[np.int64],
-    numbers: npt.NDArray[np.int64],
     time_unit: float,
     pitch_unit: float,
     tempos: Array,
     scales_weights: bool,
     missing: float,
     ground: int,
-    limit: float,
-    counts: npt.NDArray[np.int64],
+    bounds: Array,
+    best: Array,
 ) -> Array:
-    """(number of documents, 5): what `align_document` gives for each of `numbers`, and how many EMDs that took."""
-    found = np.empty((len(numbers), 5))
-    no_table = np.empty((0, 0))
-    for k in range(len(numbers)):
-        start, end = offsets[numbers[k]], offsets[numbers[k] + 1]
-        before = counts[0]
-        distance, x, y, tempo = align_document(
+    """(documents, 2): the distance of each, as far as it may be among the best, and how many EMDs that took.
+
+    `bounds` are lower bounds on the distances; `best` the best distances so far, rising. Both are used to leave out
+    what is farther than the last of the best, and `best` is kept up to date. An empty `best` leaves nothing out.
+    """
+    found = np.empty((len(bounds), 2))
+    no_table, counts = np.empty((0, 0)), np.zeros(1, np.int64)
+    for k in range(len(bounds)):
+        limit = best[-1] * (1.0 + ROUNDED) + ROUNDED if len(best) else np.inf
+        found[k, 0], found[k, 1] = np.inf, 0.0
+        if bounds[k] > limit:
+            continue
+        start, end, before = offsets[k], offsets[k + 1], counts[0]
+        distance = align_document(
             query_x, query_y, query_w, query_order, time[start:end], pitch[start:end], weight[start:end],
             time_unit, pitch_unit, tempos, scales_weights, missing, ground, no_table, limit, counts,
-        )  # fmt: skip
-        found[k, 0], found[k, 1], found[k, 2], found[k, 3] = distance, x, y, tempo
-        found[k, 4] = counts[0] - before
+        )[0]  # fmt: skip
+        found[k, 0], found[k, 1] = distance, counts[0] - before
+        if len(best) and distance < best[-1]:
+            place = len(best) - 1
+            while place > 0 and best[place - 1] > distance:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = distance
     return found

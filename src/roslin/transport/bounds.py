@@ -20,18 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.transport._scan_kernels import (
-    EPSILON,
-    FAR,
-    MARGIN,
-    PAD,
-    PITCH_LEVELS,
-    PITCH_STEPS,
-    RIM,
-    STRIDES,
-    WHOLE,
-    WIDEST,
-)
+from roslin.transport._lanes import LANES
+from roslin.transport._pitch_kernels import MOST_ROWS, PITCH_LEVELS, PITCH_STEPS, RIM, WIDEST
+from roslin.transport._scan_kernels import EPSILON, FAR, MARGIN, MOST
 from roslin.transport.align import Query, Setting, ground_code, missing_cost
 
 __all__ = ["can_be_bounded", "scan_arguments"]
@@ -71,18 +62,17 @@ def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers
     distinct = np.unique(pitch)
     pitch_reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
     heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
-    below = np.array([query.weight[pitch <= one].sum() for one in range(-WIDEST - RIM, 2 * WIDEST + RIM + 4)])
+    parts = MOST / max(total, limit * total / semitone)
     cell, is_on_grid = _cell(query, grids)
     cells = np.floor(query.x / cell + EPSILON).astype(np.int64)
-    reach = min(max(2.5 * limit, 1.5), 4.0)
+    reach = min(max(3.5 * limit, 1.5), 5.0)
     rounds = [_surroundings(cell, semitone, reach, (not is_on_grid) + loss, setting.ground) for loss in (0, 1)]
-    stamps, stamp_starts = _stamps(rounds)
     stamp_rows, stamp_cells = (length // 2 for length in rounds[0].shape)
-    tables, place = _query_tables(rounds, pitch, cells)
     ticks = cell / query.time_unit * TICKS_PER_QUARTER * np.array(setting.tempos, dtype=np.float64)
     whole = np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64)
     by_pitch = np.argsort(pitch, kind="stable")
     heaviest = np.argsort(-query.weight[by_pitch], kind="stable")
+    factor = min(MOST / FAR / float(query.weight.max()), MOST / (max(limit * total, 1e-9) * FAR / reach))
     return (
         query.x,
         query.y,
@@ -94,8 +84,8 @@ def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers
         span,
         (span - distinct).astype(np.uint64),
         _steps(heavy, pitch_reach, max(limit * total, 1e-9)),
-        below,
-        total - below,
+        _query_weights(query.weight * parts, pitch),
+        parts,
         np.array(setting.tempos, dtype=np.float64),
         setting.scales_weights,
         1.0 / ticks,
@@ -105,16 +95,13 @@ def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers
         cells[by_pitch],
         np.searchsorted(pitch[by_pitch], np.arange(span + 2)),
         heaviest,
-        np.floor(query.weight[by_pitch][heaviest] * WHOLE / total).astype(np.int64),
-        stamps,
-        stamp_starts,
+        np.floor(query.weight[by_pitch][heaviest] * factor).astype(np.int64),
+        factor,
+        *_stamps(rounds),
         stamp_rows,
         stamp_cells,
         reach,
-        tables.ravel(),
-        tables.shape[2],
-        tables[0].size,
-        place,
+        *_query_tables(rounds, pitch, cells),
         missing,
         limit,
     )
@@ -148,6 +135,16 @@ def _steps(weight: Floats, reach: Floats, budget: float) -> Integers:
     return steps
 
 
+def _query_weights(weight: Floats, pitch: Integers) -> npt.NDArray[np.uint16]:
+    """What `transpositions` wants to know of a query: its weight up to each pitch and above it, down and up."""
+    pitches = pitch.max() + WIDEST + RIM - np.arange(MOST_ROWS + 95)
+    below = (weight[:, None] * (pitch[:, None] <= pitches)).sum(axis=0)
+    above = (weight[:, None] * (pitch[:, None] > pitches)).sum(axis=0)
+    lines = [np.floor(below - 0.01), np.floor(above - 0.01), np.ceil(below + 0.01), np.ceil(above + 0.01)]
+    shorts: npt.NDArray[np.uint16] = np.clip(np.concatenate(lines), 0, 65535).astype(np.uint16)
+    return shorts
+
+
 def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground: str) -> Bytes:
     """How far it is at least to a note in the middle, in parts of `reach`, when rounding may take `loss` cells off."""
     rows, cells = ceil(reach / semitone) - 1, ceil(reach / cell)
@@ -160,22 +157,14 @@ def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground:
     return around
 
 
-def _stamps(rounds: list[Bytes]) -> tuple[Bytes, Integers]:
-    """For documents on the grid and off it: one line for each of STRIDES, and one with its rows end to end."""
-    lines: list[Bytes] = []
-    for around in rounds:
-        rows, wide = around.shape
-        for stride in STRIDES:
-            line = np.full((rows - 1) * stride + wide + PAD, FAR, dtype=np.uint8)
-            for row, values in enumerate(around):
-                span = slice(row * stride, row * stride + wide)
-                line[span] = np.minimum(line[span], values)
-            lines.append(line)
-        lines.append(around.ravel())
-    return np.concatenate(lines), np.cumsum([0, *map(len, lines[:-1])])
+def _stamps(rounds: list[Bytes]) -> tuple[Bytes, int]:
+    """For documents on the grid and off it, with rows in whole lanes; where the second begins."""
+    wide = ceil(rounds[0].shape[1] / LANES) * LANES
+    padded = [np.pad(around, ((0, 0), (0, wide - around.shape[1])), constant_values=FAR) for around in rounds]
+    return np.concatenate([around.ravel() for around in padded]), padded[0].size
 
 
-def _query_tables(rounds: list[Bytes], pitch: Integers, cells: Integers) -> tuple[Bytes, int]:
+def _query_tables(rounds: list[Bytes], pitch: Integers, cells: Integers) -> tuple[Bytes, int, int, int]:
     """The tables of a query that is heavier than a document, and where its lowest pitch and first cell are in them."""
     rows, wide = rounds[0].shape
     above, before = WIDEST + rows // 2, MARGIN + wide // 2
@@ -184,4 +173,6 @@ def _query_tables(rounds: list[Bytes], pitch: Integers, cells: Integers) -> tupl
         for row, column in zip(pitch.tolist(), cells.tolist(), strict=True):
             part = table[row + WIDEST : row + WIDEST + rows, column + MARGIN : column + MARGIN + wide]
             np.minimum(part, around, out=part)
-    return tables, above * tables.shape[2] + before
+    rows, columns = tables.shape[1:]
+    turned = np.append(tables[:, ::-1, ::-1].ravel(), np.zeros(2 * LANES, np.uint8))
+    return turned, columns, tables[0].size, (rows - 1 - above) * columns + columns - 1 - before

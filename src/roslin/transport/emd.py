@@ -25,7 +25,7 @@ from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
 if TYPE_CHECKING:
     from roslin.transport._kernels import Array
 
-__all__ = ["Flow", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow", "ptd_many"]
+__all__ = ["Flow", "emd", "emd_flow", "emd_many", "least_flow", "ptd", "ptd_flow", "ptd_many"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +185,18 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
 
 
 def _solve(a: _Set, b: _Set, ground: Array) -> Flow:
+    total, flow = least_flow(ground, a[1], b[1])
+    return Flow(total / min(a[1].sum(), b[1].sum()), flow, ground)
+
+
+def least_flow(ground: Array, weights_a: Array, weights_b: Array) -> tuple[float, Array]:
+    """(cost, flow) of moving all of the lighter side; flow[i, j] is the weight between i of A and j of B."""
     from roslin.transport._kernels import partial_transport, workspace
 
-    is_lighter = a[1].sum() <= b[1].sum()
-    supply, capacity = (a[1], b[1]) if is_lighter else (b[1], a[1])
+    is_lighter = weights_a.sum() <= weights_b.sum()
+    supply, capacity = (weights_a, weights_b) if is_lighter else (weights_b, weights_a)
     cost = np.ascontiguousarray(ground if is_lighter else ground.T)
     n, m = cost.shape
     _, flow, lines, indices = workspace(n, m)
     total, _ = partial_transport(n, m, cost, supply, capacity, np.inf, flow, lines, indices)
-    return Flow(float(total / supply.sum()), flow if is_lighter else np.ascontiguousarray(flow.T), ground)
+    return float(total), flow if is_lighter else np.ascontiguousarray(flow.T)

@@ -1,0 +1,173 @@
+"""Numba kernels of the search: which transpositions of a document are possible at all.
+
+1. Which pitches occur (`pitch_scan`). A document is one word, a bit for each semitone that occurs in it, counted from
+   its lowest. Shifting that word by a query pitch lines up bit t with transposition t, so one operation tests 64
+   transpositions. Query weight that has no document pitch within 0, 1, 2 semitones costs at least 1, 2, 3 semitones.
+2. How much weight they have (`transpositions`). The lighter melody is moved completely. What it has below some pitch,
+   more than the heavier has there, must cross that pitch; so must what it has above, more than the heavier has there.
+   A lane for each transposition.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from roslin.transport._lanes import LANES, add_excess, add_missing, no_lanes, within
+
+__all__ = [
+    "BLOCK",
+    "MOST_ROWS",
+    "PITCH_LEVELS",
+    "PITCH_STEPS",
+    "RIM",
+    "SPARE_BITS",
+    "WIDEST",
+    "pitch_scan",
+    "transpositions",
+]
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.uint16]
+Words = npt.NDArray[np.uint64]
+
+BLOCK = 512
+PITCH_LEVELS = 3
+PITCH_STEPS = 63
+# The widest spans of query and document together: transpositions must fit into a word.
+WIDEST = 59
+# So many semitones below and above a document count as pitches that weight may cross.
+RIM = 8
+MOST_ROWS = WIDEST + 2 * RIM + 1
+# Weights of notes are whole numbers with so many bits more than what is compared.
+SPARE_BITS = 12
+_LARGEST = (1 << 16) - 1
+
+_U0, _U1, _U2, _U3, _U4, _U5 = (np.uint64(k) for k in range(6))
+_B = np.uint64(BLOCK)
+_K0, _K1, _K2, _K3, _K4, _K5 = (np.uint64((PITCH_LEVELS + k) * BLOCK) for k in range(6))
+
+
+@nb.njit(cache=True, nogil=True)
+def pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive: Words) -> None:
+    """Which transpositions of BLOCK documents are within the budget: bits of `alive`.
+
+    For query pitch g: `shifts[g]`, how far its word goes to the left; `steps[g, level]`, what missing a level costs,
+    in parts of the budget (PITCH_STEPS + 1 are the whole). Bit `span of query + t` is the transposition that puts the
+    query's lowest pitch t semitones above the document's lowest.
+    """
+    for q in range(BLOCK):
+        p = np.uint64(q)
+        word = words[p] << _U2  # two spare bits, for what lies below the lowest
+        within = word | (word << _U1) | (word >> _U1)
+        work[p] = word
+        work[_B + p] = within
+        work[_U2 * _B + p] = within | (within << _U1) | (within >> _U1)
+        work[_K0 + p] = _U0
+        work[_K1 + p] = _U0
+        work[_K2 + p] = _U0
+        work[_K3 + p] = _U0
+        work[_K4 + p] = _U0
+        work[_K5 + p] = _U0
+        alive[p] = _U0  # for the time being: what is too dear
+    for g in range(len(shifts)):
+        shift = shifts[g]
+        for level in range(PITCH_LEVELS):
+            value = np.uint64(steps[g, level])
+            if value == _U0:
+                continue
+            k0, k1, k2 = _U0 - (value & _U1), _U0 - ((value >> _U1) & _U1), _U0 - ((value >> _U2) & _U1)
+            k3, k4, k5 = _U0 - ((value >> _U3) & _U1), _U0 - ((value >> _U4) & _U1), _U0 - ((value >> _U5) & _U1)
+            base = np.uint64(level) * _B
+            for q in range(BLOCK):
+                p = np.uint64(q)
+                missed = ~(work[base + p] << shift)
+                a = missed & k0
+                c = work[_K0 + p]
+                work[_K0 + p] = c ^ a
+                carry = c & a
+                a = missed & k1
+                c = work[_K1 + p]
+                t = c ^ a
+                work[_K1 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k2
+                c = work[_K2 + p]
+                t = c ^ a
+                work[_K2 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k3
+                c = work[_K3 + p]
+                t = c ^ a
+                work[_K3 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k4
+                c = work[_K4 + p]
+                t = c ^ a
+                work[_K4 + p] = t ^ carry
+                carry = (c & a) | (carry & t)
+                a = missed & k5
+                c = work[_K5 + p]
+                t = c ^ a
+                work[_K5 + p] = t ^ carry
+                alive[p] |= (c & a) | (carry & t)
+    for q in range(BLOCK):
+        work[_K0 + np.uint64(q)] = _U0
+    for g in range(len(shifts)):
+        shift = shifts[g]
+        for q in range(BLOCK):
+            p = np.uint64(q)
+            work[_K0 + p] |= work[p] << shift
+    for q in range(BLOCK):
+        p = np.uint64(q)
+        # At least one query pitch must lie on a document pitch, as in every alignment that is tried.
+        alive[p] = (~alive[p] & work[_K0 + p]) >> _U2
+
+
+@nb.njit(cache=True, nogil=True)
+def transpositions(
+    words: np.uint64,
+    pitches: npt.NDArray[np.int8],
+    weights: Integers,
+    start: int,
+    m: int,
+    low: int,
+    top: int,
+    is_light: bool,
+    query_weights: Shorts,
+    most: int,
+    below: Integers,
+) -> np.uint64:
+    """Those of the transpositions in `words` at which the weight that must cross a pitch is not more than `most`.
+
+    `weights` are those of the document's notes times 2 ** SPARE_BITS. `query_weights` are four lines of MOST_ROWS + 95
+    numbers: the weight of the query at a pitch or below it, rounded down, that above it, rounded down, and both rounded
+    up. They run from high pitches to low, so that a higher transposition is the next number.
+    """
+    rows, total = top + 2 * RIM + 1, np.int64(0)
+    for p in range(rows):
+        below[p] = 0
+    for j in range(m):
+        below[int(pitches[start + j]) - low + RIM] += weights[j]
+        total += weights[j]
+    left: np.uint64 = _U0
+    line = len(query_weights) // 4
+    for first in range(0, 64, LANES):
+        if (words >> np.uint64(first)) & np.uint64((1 << LANES) - 1) == _U0:
+            continue
+        crossing, under = no_lanes(), np.int64(0)
+        for p in range(rows):
+            under += below[p]
+            place = MOST_ROWS - 1 - p + first
+            if is_light:
+                crossing = add_missing(crossing, query_weights, 2 * line + place, under >> SPARE_BITS)
+                crossing = add_missing(crossing, query_weights, 3 * line + place, (total - under) >> SPARE_BITS)
+            else:
+                # What rounding down may have taken off the weights: less than 1 each.
+                crossing = add_excess(crossing, query_weights, place, min(((under + m) >> SPARE_BITS) + 1, _LARGEST))
+                over = min(((total - under + m) >> SPARE_BITS) + 1, _LARGEST)
+                crossing = add_excess(crossing, query_weights, line + place, over)
+        left |= within(crossing, most) << np.uint64(first)
+    return words & left
