@@ -332,6 +332,13 @@ def test_a_server_that_does_not_answer(page: Page) -> None:
     page.locator("#q").fill(FRERE)
     page.get_by_role("button", name="Find").click()
     expect(page.locator(".refusal")).to_have_text("The server does not answer.")
+    page.unroute("**/results*")
+    broken = {"status": 200, "content_type": "application/x-ndjson", "body": '{"done": 0.5}\n'}
+    page.route("**/results*", lambda route: route.fulfill(**broken))
+    page.locator("#q").fill("'4CDE")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#progress")).to_be_hidden()
+    expect(page.locator(".refusal")).to_have_text("The server does not answer.")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ async function lastLine(response, tell) {
   let text = "";
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return JSON.parse(text);
+    if (done) throw new TypeError("the answer broke off");
     const lines = (text + value).split("\n");
     text = lines.pop();
     for (const line of lines) {
