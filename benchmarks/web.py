@@ -1,6 +1,7 @@
 """The web page under load: half a million melodies, two processes, fifty clients.
 
-    .venv/bin/python benchmarks/web.py --collection big.roslin                         a quarter of an hour
+    .venv/bin/python benchmarks/web.py                                                 all of it, half an hour
+    .venv/bin/python benchmarks/web.py --searches 0                                    the times alone, ten minutes
     .venv/bin/python benchmarks/web.py --melodies 50000 --seconds 10 --searches 200    a small form, two minutes
 
 Makes the collection from the fragments unless one is given (`benchmarks/build_scale.py --keep` makes one too), starts
@@ -10,7 +11,8 @@ ones, all different; a cached page is the result page of one of twenty queries t
     alone    one client: time of an answer, of the search in it (header Server-Timing), and what is left: the web
     search   the clients together: answers a second, p50, p99, errors
     cached   the same for cached pages
-    memory   of the server's processes, what they do not share, after a tenth of the searches and after all
+    memory   of the server's processes, what they do not share, after each tenth of `--searches` searches with the
+             matchers of `--mix` in turn, none of which was asked before
 
 Targets: no error; the web takes under 15 ms of an answer at p50; memory grows by less than a tenth.
 """
@@ -48,6 +50,9 @@ NOTES = 7
 WEB_MILLISECONDS = 15
 GROWTH = 1.1
 CACHED = 20
+MIX = ["emd", "twv", *["dp"] * 4, *["us"] * 4]  # an hour if all were emd
+ASK_TOGETHER = 4
+FOR_TIMES = 2000  # queries; the others are for the memory
 
 
 @dataclass
@@ -69,25 +74,28 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=120, help="how long the clients ask, for each kind")
-    parser.add_argument("--searches", type=int, default=5000, help="for the memory")
-    parser.add_argument("--matcher", default="emd")
+    parser.add_argument("--searches", type=int, default=5000, help="for the memory; 0 leaves it out")
+    parser.add_argument("--matcher", default="emd", help="for the times")
+    parser.add_argument("--mix", nargs="+", default=MIX, help="for the memory")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = arguments.collection or _build(folder, arguments.melodies)
-        queries = list(_queries(path, max(arguments.searches, 2000), arguments.matcher))
+        queries = list(_queries(path, FOR_TIMES + arguments.searches))
         options = ("--workers", str(arguments.workers), "--seconds", "600")
         with running(path, folder, *options) as server:
             return _measure(server, queries, arguments)
 
 
 def _measure(server: Server, queries: list[str], arguments: argparse.Namespace) -> int:
-    fresh = iter(queries)
+    began = time.monotonic()
+    print(f"{arguments.collection or arguments.melodies}: {arguments.workers} processes, {arguments.matcher}")
+    fresh = (f"/api/search?{query}&{urlencode({'matcher': arguments.matcher})}" for query in queries[:FOR_TIMES])
     for _ in range(4 * arguments.workers):  # every process has loaded its compiled code
-        _ask(server, f"/api/search?{next(fresh)}", Answers())
+        _ask(server, next(fresh), Answers())
     alone = Answers()
     for _ in range(20):
-        _ask(server, f"/api/search?{next(fresh)}", alone)
+        _ask(server, next(fresh), alone)
     web = [a - s - m for a, s, m in zip(alone.whole, alone.search, alone.match, strict=True)]
     print(
         f"alone: answer {statistics.median(alone.whole):.1f} ms, search {statistics.median(alone.search):.1f} ms, "
@@ -97,22 +105,25 @@ def _measure(server: Server, queries: list[str], arguments: argparse.Namespace) 
 
     def another() -> str:
         with lock:
-            return f"/api/search?{next(fresh)}"
+            return next(fresh)
 
     searched = _together(server, another, arguments.clients, arguments.seconds)
     _print("search", searched, arguments)
-    pages = [f"/?{query}" for query in queries[:CACHED]]
+    pages = [f"/?{query}&{urlencode({'matcher': arguments.matcher})}" for query in queries[:CACHED]]
     for page in pages * 3 * arguments.workers:
         _ask(server, page, Answers())
     again = cycle(pages)
     cached = _together(server, lambda: next(again), arguments.clients, arguments.seconds)
     _print("cached", cached, arguments)
-    early, late, count, errors = _memory(server, queries, arguments)
-    print(f"memory: {early / 1e6:.0f} MB after {count // 10} searches, {late / 1e6:.0f} MB after {count}")
+    marks, errors = _memory(server, queries, arguments) if arguments.searches else ([], [])
+    if marks:
+        print(f"memory: {marks[-1] / 1e6:.0f} MB after all, {marks[-1] / marks[0]:.3f} times that after a tenth")
     wrong = [*alone.errors, *searched.errors, *cached.errors, *errors]
     for error in sorted(set(wrong))[:5]:
         print(f"error: {error}")
-    return int(bool(wrong) or statistics.median(web) > WEB_MILLISECONDS or late > GROWTH * early)
+    print(f"{len(wrong)} errors; {(time.monotonic() - began) / 60:.0f} minutes")
+    has_grown = bool(marks) and marks[-1] > GROWTH * marks[0]
+    return int(bool(wrong) or statistics.median(web) > WEB_MILLISECONDS or has_grown)
 
 
 def _together(server: Server, path: Callable[[], str], clients: int, seconds: float) -> Answers:
@@ -171,29 +182,29 @@ def _print(name: str, answers: Answers, arguments: argparse.Namespace) -> None:
     )
 
 
-def _memory(server: Server, queries: list[str], arguments: argparse.Namespace) -> tuple[int, int, int, list[str]]:
-    """(bytes after a tenth, bytes after all, searches, errors); four clients ask one after the other."""
-    count = arguments.searches
-    # With a filter that lets everything pass: none of these answers is kept.
-    fresh, answers, lock = iter(queries[:count]), Answers(), threading.Lock()
+def _memory(server: Server, queries: list[str], arguments: argparse.Namespace) -> tuple[list[int], list[str]]:
+    """(bytes after each tenth, errors); a few clients ask one search after the other."""
+    count, answers, lock = arguments.searches, Answers(), threading.Lock()
+    fresh = zip(queries[FOR_TIMES:], cycle(arguments.mix), strict=False)
     marks: list[int] = []
 
     def ask() -> None:
         while True:
             with lock:
-                query = next(fresh, None)
-                if query is not None and len(answers.whole) >= count // 10 and not marks:
+                query, matcher = next(fresh, ("", ""))
+                if len(answers.whole) >= (len(marks) + 1) * count / 10:
                     marks.append(_private(server))
-            if query is None:
+                    print(f"memory: {marks[-1] / 1e6:.0f} MB after {len(answers.whole)} searches", flush=True)
+            if not query:
                 return
-            _ask(server, f"/api/search?{query}&place=anywhere&note_count=1..", answers)
+            _ask(server, f"/api/search?{query}&{urlencode({'matcher': matcher})}", answers)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=ask) for _ in range(ASK_TOGETHER)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return (marks or [_private(server)])[0], _private(server), count, answers.errors
+    return [*marks, _private(server)], answers.errors
 
 
 def _private(server: Server) -> int:
@@ -207,7 +218,7 @@ def _private(server: Server) -> int:
     return total
 
 
-def _queries(path: Path, count: int, matcher: str) -> Iterator[str]:
+def _queries(path: Path, count: int) -> Iterator[str]:
     """Beginnings of melodies, as parameters of an address."""
     chosen = random.Random(SEED)
     with Collection(path) as collection:
@@ -219,7 +230,7 @@ def _queries(path: Path, count: int, matcher: str) -> Iterator[str]:
                 continue
             seen.add(notes.tobytes())
             text = json.dumps({"notes": json.loads(write_jsonl(Melody(notes)))["notes"]}, separators=(",", ":"))
-            yield urlencode({"q": text, "notation": "jsonl", "matcher": matcher})
+            yield urlencode({"q": text, "notation": "jsonl"})
             if len(seen) == count:
                 return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -131,6 +131,48 @@ def test_explain(page: Page) -> None:
     expect(page.locator(".lead")).to_contain_text("transposed down a minor third")
     page.get_by_role("link", name="Back to the results").click()
     assert cards(page)[0].startswith("Roslin Castle")
+
+
+def test_back_from_an_explanation_to_the_whole_search(page: Page) -> None:
+    page.goto(f"/?q={quote(ROSLIN)}&matcher=alignment&place=start&note_count=8..&page=2")
+    before, address = cards(page), page.url
+    page.locator(".cards .card").nth(2).get_by_role("link", name="Why?").click()
+    expect(page.get_by_role("heading", name="Notes side by side")).to_be_visible()
+    page.get_by_role("link", name="Back to the results").click()
+    assert cards(page) == before
+    assert parse_qsl(urlsplit(page.url).query) == parse_qsl(urlsplit(address).query)
+    expect(page.get_by_label("Number of notes")).to_have_value("8..")
+    expect(page.get_by_label("at the start")).to_be_checked()
+
+
+def test_how_far_a_slow_search_is(page: Page) -> None:
+    """Lines come one by one; the line on the page is as long as the share, and the page takes its place."""
+    page.goto("/")
+    page.evaluate(
+        """() => {
+          const original = window.fetch, code = new TextEncoder();
+          window.fetch = (address, options) => String(address).startsWith("/results") ? Promise.resolve(new Response(
+            new ReadableStream({ start(lines) {
+              window.say = value => lines.enqueue(code.encode(JSON.stringify(value) + "\\n"));
+            } }), { headers: { "content-type": "application/x-ndjson" } })) : original(address, options);
+        }"""
+    )
+    page.locator("#q").fill(FRERE)
+    page.get_by_role("button", name="Find").click()
+    bar, status = page.get_by_role("progressbar"), page.locator("#share")
+    expect(bar).to_be_visible()
+    expect(status).to_have_text("Searching …")
+    assert bar.get_attribute("aria-valuenow") is None
+    page.evaluate("say({ done: 0.25 })")
+    expect(bar).to_have_attribute("aria-valuenow", "25")
+    expect(status).to_have_text("Searching, 25 %")
+    expect(bar.locator("rect")).to_have_attribute("width", "25%")
+    page.evaluate("say({ done: 1 })")
+    expect(status).to_have_text("Drawing …")
+    page.evaluate("say({ page: '<h2 id=results-heading tabindex=-1>Here</h2>' })")
+    expect(page.locator("#results-heading")).to_have_text("Here")
+    expect(bar).to_be_hidden()
+    expect(status).to_be_hidden()
 
 
 def test_hear_it_from_the_match(page: Page) -> None:
@@ -261,6 +303,7 @@ def test_a_narrow_phone(page: Page) -> None:
     keep(page, "web-phone.png")
 
 
+@pytest.mark.parametrize("page", [(1100, 900), PHONE], indirect=True, ids=["desktop", "phone"])
 def test_nothing_moves_while_results_come(page: Page) -> None:
     page.goto("/")
     page.evaluate(
@@ -289,6 +332,13 @@ def test_a_server_that_does_not_answer(page: Page) -> None:
     page.locator("#q").fill(FRERE)
     page.get_by_role("button", name="Find").click()
     expect(page.locator(".refusal")).to_have_text("The server does not answer.")
+    page.unroute("**/results*")
+    broken = {"status": 200, "content_type": "application/x-ndjson", "body": '{"done": 0.5}\n'}
+    page.route("**/results*", lambda route: route.fulfill(**broken))
+    page.locator("#q").fill("'4CDE")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#progress")).to_be_hidden()
+    expect(page.locator(".refusal")).to_have_text("The server does not answer.")
 
 
 @pytest.fixture(scope="module")
@@ -296,24 +346,33 @@ def axe() -> Axe:
     return Axe()
 
 
+EXPLAINED = f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    ("path", "scheme", "picture"),
+    ("path", "picture"),
     [
-        ("/", "light", ""),
-        (f"/?q={FRERE}", "dark", "web-dark.png"),
-        (f"/?q={FRERE}&words=e&k=2", "light", ""),
-        ("/?q=?", "light", ""),
-        ("/melodies/roslin-castle", "light", "web-melody.png"),
-        ("/melodies/nobody", "dark", ""),
-        ("/about", "light", "web-about.png"),
-        (f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4&matcher=emd", "light", "web-explain.png"),
-        (f"/explain?q={FRERE}&candidate=roslin-castle&matcher=dp", "dark", ""),
+        ("/", ""),
+        (f"/?q={FRERE}", "web-dark.png"),
+        (f"/?q={FRERE}&words=e&k=2&matcher=roslin", ""),
+        ("/?id=roslin-castle&matcher=p3&k=2", ""),
+        ("/?q=?", ""),
+        ("/melodies/roslin-castle", "web-melody.png"),
+        ("/melodies/nobody", ""),
+        ("/nowhere", ""),
+        ("/about", "web-about.png"),
+        (f"{EXPLAINED}&matcher=emd", "web-explain.png"),
+        (f"{EXPLAINED}&matcher=dp", "web-aligned.png"),
+        (f"{EXPLAINED}&matcher=roslin", ""),
+        (f"{EXPLAINED}&matcher=us", ""),
+        (f"{EXPLAINED}&matcher=p3", ""),
     ],
 )
 def test_no_serious_violation(page: Page, axe: Axe, path: str, scheme: str, picture: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(path)
-    if picture:
+    if picture and ("dark" in picture) == (scheme == "dark"):
         page.set_viewport_size({"width": 1100, "height": 1000})
         keep(page, picture)
     found = axe.run(page).response["violations"]

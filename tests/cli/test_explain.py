@@ -67,7 +67,8 @@ def test_query_from_text_and_file(starter: Path, tmp_path: Path) -> None:
     [
         (["roslin-castle"], "exactly one of --pae, --file and --id"),
         (["nobody", "--pae", "'4CDE"], "roslin: unknown melody 'nobody'"),
-        (["roslin-castle", "--pae", "'4CDE", "--matcher", "dp"], "only emd and twv can be explained; got dp"),
+        (["roslin-castle", "--pae", "'4CDE", "--matcher", "dp", "--svg", "x.svg"], "dp moves no weight"),
+        (["roslin-castle", "--pae", "'4CDE", "--matcher", "magic"], "unknown matcher 'magic'"),
         (["roslin-castle", "--pae", "'4CDE", "--number", "2"], "--number is for a melody of a --file"),
         (["roslin-castle", "--pae", "'4CDE", "--track", "2"], "--track is for reading a file"),
         (["roslin-castle", "--pae", "'4CDZ"], "column 5: unreadable sign"),
@@ -78,6 +79,22 @@ def test_bad_usage(starter: Path, arguments: list[str], message: str) -> None:
     error = roslin("explain", starter, *arguments, code=2).stderr
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_the_account_of_any_other_matcher(starter: Path, tmp_path: Path) -> None:
+    asked = ("explain", starter, "frere-jacques-2", "--pae", "'4CDEF", "--matcher")
+    lines = roslin(*asked, "dp(place='inside')").stdout.splitlines()
+    assert lines[0] == "Distance 0.2500 (dp(place='inside'))"
+    assert lines[2].split() == ["deed", "query", "candidate", "cost"]
+    assert lines[3].split() == ["same", "C4", "G4", "0.0000"]
+    assert lines[-1] == "Sum of costs 0.2500"
+    page = tmp_path / "why.html"
+    done = roslin(*asked, "roslin", "--html", page)
+    assert "What counts most: distance" in done.stdout
+    assert done.stderr == f"page written to {page}\n"
+    assert "alignment(metric=False, rhythm=0.75, divide=&#x27;mean&#x27;)" in page.read_text("utf-8")
+    rows = json.loads(roslin(*asked, "us", "--format", "json").stdout)
+    assert rows == [{"deed": "start", "query": "", "candidate": "", "words": "", "cost": 1.0}]
 
 
 def test_a_reader_that_stops_reading_loses_no_file(starter: Path, tmp_path: Path) -> None:

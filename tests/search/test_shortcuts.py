@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roslin import Collection, Melody
+from roslin import Collection, Melody, matcher
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.search import engine
 from roslin.search.work import Work
@@ -62,6 +62,35 @@ def test_a_search_that_takes_too_long_gives_up(tunes: Path, name: str) -> None:
             collection.search(query, name, seconds=0)
         with pytest.raises(ArgumentError, match="threads must be a whole number, at least 1; got 0"):
             collection.search(query, name, threads=0)
+
+
+def test_the_clock_is_looked_at_between_few_comparisons(tunes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the melodies are: a piece of work is so many pairs of notes."""
+
+    def looks(name: str) -> int:
+        told: list[float] = []
+        with Collection(tunes) as collection:
+            collection.search(next(iter(collection)), name, progress=lambda share, what: told.append(share))
+        return len(told)
+
+    emd, dp = looks("emd"), looks("dp")
+    monkeypatch.setattr("roslin.search.nearest._PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr("roslin.matchers.DP.pairs_at_once", 1)
+    assert looks("emd") > emd + 20
+    assert looks("dp") == dp + 243
+
+
+def test_a_fusion_tells_how_far_its_members_are(tunes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roslin.matchers.base.COMPARED_AT_ONCE", 100)
+    told: list[float] = []
+    with Collection(tunes) as collection:
+        query = next(iter(collection))
+        run = collection.search(query, "fuse(dp, us)", progress=lambda share, what: told.append(round(share, 2)))
+        assert told == [0.0, 0.2, 0.41, 0.5, 1.0]
+        distances = matcher("fuse(dp, us)").distances(query, collection)
+        assert [hit.distance for hit in run] == sorted(distances.tolist())[:10]
+        with pytest.raises(TimeLimitError, match=r"0 % done|20 % done"):
+            collection.search(query, "fuse(dp, us)", seconds=1e-9)
 
 
 @pytest.mark.parametrize("name", ["dp", "emd", "twv"])

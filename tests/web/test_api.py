@@ -19,6 +19,7 @@ from roslin.matchers import MATCHERS
 from roslin.playback import midi_bytes
 from roslin.web.app import create_app
 from roslin.web.asking import Asked, where_to
+from roslin.web.matching import offered
 from roslin.web.settings import Settings, is_loopback
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -166,9 +167,33 @@ def test_explain_by_alignment(client: TestClient) -> None:
     asked = {"q": "'4CDEF", "candidate": "frere-jacques", "matcher": "dp(place='inside')"}
     answer = client.get("/api/explain", params=asked).json()
     assert answer["kind"] == "alignment"
-    edits = sum(pair["deed"] != "same" for pair in answer["pairs"])
-    assert answer["distance"] == edits / 4
+    steps = answer["account"]["steps"]
+    assert answer["distance"] == sum(step["deed"] != "same" for step in steps) / 4
     assert "moves no weight" in refused(client, "/api/explain", 422, **asked, format="svg")["message"]
+
+
+@pytest.mark.parametrize("narrowed", [{}, {"note_count": "..30", "words": "e"}, {"place": "start"}])
+@pytest.mark.parametrize("matcher", [name for name in offered() if name != "twv"])
+def test_an_explanation_is_that_of_the_list(client: TestClient, matcher: str, narrowed: dict[str, str]) -> None:
+    """The same search explains a result with the distance of the list, and the account adds up to it."""
+    asked: dict[str, Any] = {"q": FRERE, "matcher": matcher, "k": 12, **narrowed}
+    results = client.get("/api/search", params=asked).json()["results"]
+    for result in (results[0], results[-1]):
+        answer = client.get("/api/explain", params={**asked, "candidate": result["id"]}).json()
+        assert answer["distance"] == pytest.approx(result["distance"], abs=1e-9)
+        if answer["account"] is not None:
+            whole = answer["account"]["start"] + sum(step["cost"] for step in answer["account"]["steps"])
+        else:
+            whole = sum(part["distance"] for part in answer["parts"])
+        assert whole == pytest.approx(answer["distance"], abs=1e-9)
+
+
+def test_what_counts_most_in_a_sum_is_told_too(client: TestClient) -> None:
+    asked = {"q": FRERE, "candidate": "frere-jacques-2", "matcher": "roslin"}
+    answer = client.get("/api/explain", params=asked).json()
+    assert {step["deed"] for step in answer["account"]["steps"]} <= {"measure", "limit"}
+    assert answer["within"]["matcher"].startswith("alignment(")
+    assert answer["within"]["steps"][0]["deed"] == "same"
 
 
 def test_exports(client: TestClient) -> None:

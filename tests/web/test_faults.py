@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import logging
 import os
@@ -17,14 +19,20 @@ from urllib.request import urlopen
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 from tests.web.running import running
 
-from roslin import Collection, CollectionError, load
+from roslin import Collection, CollectionError, Melody, load
+from roslin.matchers import DP
+from roslin.matchers.base import Distances
+from roslin.represent.packed import Packed
 from roslin.sandbox import shared_worker
 from roslin.web import library as library_module
 from roslin.web.app import create_app
+from roslin.web.guards import LastResort
 from roslin.web.library import BusyError, GoneError, Library
 from roslin.web.settings import Settings
+from roslin.web.waiting import Wait, begun, progress_of
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 
@@ -104,12 +112,72 @@ def test_something_unforeseen_is_logged_and_not_told(
     assert "a secret" in caplog.text
 
 
+def test_a_page_that_fails_is_a_page_with_its_headers_and_logged(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("a secret")
+
+    caplog.set_level(logging.INFO, "roslin.access")
+    monkeypatch.setattr("roslin.web.pages.find", fail)
+    with TestClient(create_app(replace(settings, log_requests=True)), raise_server_exceptions=False) as client:
+        answer = client.get("/", params={"q": FRERE})
+    assert answer.status_code == 500
+    assert "Something went wrong here; it is in the log." in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    (line,) = [json.loads(record.message) for record in caplog.records if record.name == "roslin.access"]
+    assert (line["path"], line["status"]) == ("/", 500)
+
+
+def test_an_error_after_the_answer_has_begun_breaks_it_off() -> None:
+    async def application(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise KeyError("too late")
+
+    with pytest.raises(KeyError, match="too late"):
+        TestClient(LastResort(application)).get("/")
+
+
 def test_the_time_is_limited(settings: Settings) -> None:
     with TestClient(create_app(replace(settings, search_seconds=1e-9))) as client:
         answer = client.get("/api/search", params={"q": FRERE})
         assert answer.status_code == 503
         assert answer.json()["error"]["code"] == "time_limit"
         assert answer.headers["retry-after"] == "30"
+
+
+def test_the_time_of_an_explanation_is_limited(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = DP._distances
+
+    def slow(self: DP, query: Melody, candidates: Packed) -> Distances:
+        time.sleep(0.2)
+        return original(self, query, candidates)
+
+    monkeypatch.setattr(DP, "_distances", slow)
+    with TestClient(create_app(replace(settings, search_seconds=0.1))) as client:
+        asked = {"q": FRERE, "candidate": "frere-jacques", "matcher": "fuse(dp, us, weights=(1, 2))"}
+        refused = client.get("/api/explain", params=asked)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "time_limit")
+    assert refused.json()["error"]["message"] == "the explanation was stopped after 0.1 seconds"
+
+
+def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: Path) -> None:
+    """One melody is too long for `emd` and a query of eleven notes: it is left out, and the page says so."""
+    path, long = tmp_path / "long.roslin", [60 + k % 7 for k in range(2000)]
+    tunes = [load(FRERE)[0].with_metadata(id="short"), Melody.from_notes(range(2000), [1] * 2000, long, id="long")]
+    Collection.build(tunes, path).close()
+    for is_open, expected in ((True, ["short"]), (False, ["short", "long"])):
+        with TestClient(create_app(replace(settings, collection=str(path), is_open=is_open))) as client:
+            answer = client.get("/api/search", params={"q": FRERE, "matcher": "emd"}).json()
+            assert [hit["id"] for hit in answer["results"]] == expected
+            if is_open:
+                (step,) = answer["filters"]
+                assert step["sentence"] == "At most 1818 notes: emd would take too long for longer melodies."
+                assert (step["removed"], step["left"], answer["searched"]) == (1, 1, 1)
+                asked = {"q": FRERE, "matcher": "emd", "candidate": "long"}
+                refused = client.get("/api/explain", params=asked).json()["error"]["message"]
+                assert refused == "emd compares melodies of at most 1818 notes with it; got 2000"
+                assert len(client.get("/api/search", params={"q": FRERE, "matcher": "dp"}).json()["results"]) == 2
 
 
 def test_only_so_many_search_at_once(settings: Settings) -> None:
@@ -194,9 +262,35 @@ def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
 
     library = Library(settings)
     with pytest.raises(GoneError, match="nobody waits"):
-        find(library, Asked(q=FRERE), lambda: True)
+        find(library, Asked(q=FRERE), Wait(is_gone=True))
     assert library.searching == 0
     library.close()
+
+
+def test_whoever_stops_listening_has_gone() -> None:
+    """The work is told, and what it raises then is nobody's error."""
+    seen, unheard = list[bool](), list[dict[str, Any]]()
+
+    def work(wait: Wait) -> None:
+        while not wait.is_gone:
+            time.sleep(0.01)
+        seen.append(True)
+        raise GoneError("nobody waits")
+
+    async def listen_once() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+        task, wait = begun(work)
+        lines = progress_of(task, wait)
+        await anext(lines)
+        await lines.aclose()  # type: ignore[attr-defined]  # a generator
+        while not task.done():
+            await asyncio.sleep(0.01)
+        del task
+        gc.collect()
+
+    asyncio.run(listen_once())
+    assert seen == [True]
+    assert unheard == []
 
 
 # -- a server of its own ----------------------------------------------------------------------------------------------
@@ -220,6 +314,12 @@ def test_a_real_server(starter: Path, tmp_path: Path) -> None:
             b"GET /api/search?q=%274CDEFGABAGFEDC&matcher=emd HTTP/1.1\r\nHost: localhost\r\n\r\n",
             answer=False,
         )
+        raw(
+            server.port,
+            b"GET /results?q=%274CDEFGABAGFEDC&matcher=gam HTTP/1.1\r\nHost: localhost\r\n"
+            b"Accept: application/x-ndjson\r\n\r\n",
+            answer=False,
+        )
         raw(server.port, b"GET /?q=" + b"C" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         raw(server.port, b"\x16\x03\x01 nonsense\r\n\r\n")
         limit = time.monotonic() + 30
@@ -233,5 +333,6 @@ def test_a_real_server(starter: Path, tmp_path: Path) -> None:
         assert server.end() == 0
     log = server.log.read_text()
     assert "Traceback" not in log
+    assert "never retrieved" not in log
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert {"/healthz", "/"} <= {line["path"] for line in lines}

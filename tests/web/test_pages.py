@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
@@ -13,6 +17,7 @@ from roslin import Collection, Melody, load
 from roslin.web.app import create_app
 from roslin.web.examples import examples
 from roslin.web.figures import figure, marked
+from roslin.web.matching import kind_of, offered
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -33,6 +38,40 @@ def test_only_the_results(client: TestClient) -> None:
     part = client.get("/results", params={"q": FRERE}).text
     assert part.count('<li class="card"') == 10
     assert "<html" not in part
+
+
+def lines(client: TestClient, **asked: Any) -> list[dict[str, Any]]:
+    answer = client.get("/results", params=asked, headers={"accept": "application/x-ndjson, text/html"})
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_results_as_lines(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How far it is, rising, and last the same page as without lines; also when somebody wants no compression."""
+    monkeypatch.setattr("roslin.web.waiting._LOOK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr("roslin.search.engine.COMPARED_AT_ONCE", 4)
+    told = lines(client, q=FRERE, matcher="alignment")
+    shares = [line["done"] for line in told[:-1]]
+    assert shares == sorted(set(shares))
+    assert all(0 < share <= 1 for share in shares)
+    assert told[-1]["page"] == client.get("/results", params={"q": FRERE, "matcher": "alignment"}).text
+    plain = client.get(
+        "/results", params={"q": FRERE}, headers={"accept": "application/x-ndjson", "accept-encoding": "identity"}
+    )
+    assert "content-encoding" not in plain.headers
+    assert "<li class" in json.loads(plain.text.splitlines()[-1])["page"]
+
+
+def test_a_refusal_as_a_line(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "mark of doubt" in lines(client, q="'4CDE?F")[-1]["page"]
+
+    def fail(*_: object) -> None:
+        raise KeyError("a secret")
+
+    monkeypatch.setattr("roslin.web.pages.find", fail)
+    told = lines(client, q=FRERE)
+    assert "Something went wrong here" in told[-1]["page"]
+    assert "secret" not in told[-1]["page"]
 
 
 def test_no_two_elements_have_one_id(client: TestClient) -> None:
@@ -71,12 +110,32 @@ def test_other_refusals_are_pages(client: TestClient) -> None:
     assert "<html" not in client.get("/results?q=?").text
 
 
-@pytest.mark.parametrize("matcher", ["emd", "twv", "dp", "dp(place='inside')"])
+@pytest.mark.parametrize("matcher", offered())
 def test_explain(client: TestClient, matcher: str) -> None:
     page = client.get("/explain", params={"q": FRERE, "candidate": "frere-jacques-2", "matcher": matcher}).text
-    assert "transposed up a perfect fifth" in page
-    assert ("Which note went where" in page) == (matcher in ("emd", "twv"))
-    assert ("Note by note" in page) == matcher.startswith("dp")
+    kind = kind_of(matcher)
+    assert ("Which note went where" in page) == (kind == "transport")
+    assert ("side by side</h2>" in page) == (kind == "alignment" or matcher == "roslin")
+    assert ("Runs that both have" in page) == (kind == "grams" or matcher == "fm")
+    assert ("Notes that coincide" in page) == (kind == "places")
+    assert ("What each measure adds" in page) == (kind == "sum")
+    assert "matched note" in page
+
+
+def test_the_way_back_from_an_explanation_is_the_whole_search(client: TestClient) -> None:
+    asked: dict[str, Any] = {
+        "q": FRERE,
+        "matcher": "dp",
+        "place": "start",
+        "words": "e",
+        "note_count": "3..",
+        "page": 2,
+    }
+    page = client.get("/", params={**asked, "k": 5}).text
+    why = unescape(re.findall(r'href="(/explain[^"]*)"', page)[0])
+    back = unescape(re.findall(r'href="([^"]*)">Back to the results', client.get(why).text)[0])
+    assert dict(parse_qsl(urlsplit(back).query)) == {name: str(value) for name, value in {**asked, "k": 5}.items()}
+    assert client.get(back).text == page
 
 
 def test_one_melody_and_about(client: TestClient) -> None:

@@ -11,8 +11,12 @@ import typer
 from roslin.cli.output import Format, FormatOption, print_rows, remark
 from roslin.cli.reading import with_reading_options
 from roslin.cli.search import chosen_query
+from roslin.errors import MelodyError
 
 if TYPE_CHECKING:
+    from roslin.api import Collection
+    from roslin.matchers import Matcher
+    from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.search import Explanation
 
@@ -29,7 +33,7 @@ def explain_command(
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    matcher: Annotated[str, typer.Option("--matcher", help="emd or twv, with parameters.")] = "emd",
+    matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see roslin matchers.")] = "emd",
     lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the flow, as a picture.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
@@ -37,16 +41,26 @@ def explain_command(
     *,
     options: Options,
 ) -> None:
-    """Say how a query was moved onto a melody, and which note went where.
+    """Say why a melody is as near to a query as it is: which note went where, and what that cost.
 
     Example: roslin explain mine.roslin auld-lang-syne --pae "'4C/4.F8E4FA" --svg flow.svg
     """
     from roslin.api import Collection
+    from roslin.matchers import matcher as matcher_of
+    from roslin.matchers.transport import Transport
     from roslin.search import explain
 
+    chosen = matcher_of(matcher)
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
-        explanation = explain(query, opened[candidate], matcher)
+        if not isinstance(chosen, Transport):
+            if svg is not None:
+                raise typer.BadParameter(
+                    f"{chosen!r} moves no weight, so there is no drawing of it", param_hint="--svg"
+                )
+            _print_account(opened, query, opened[candidate], chosen, html, format)
+            return
+        explanation = explain(query, opened[candidate], chosen)
     if svg is not None:
         from roslin.report.flow import flow_svg
 
@@ -64,6 +78,37 @@ def explain_command(
         typer.echo(json.dumps(_as_json(explanation), ensure_ascii=False, indent=1))
     else:
         _print(explanation, format)
+
+
+def _print_account(
+    collection: Collection, query: Melody, candidate: Melody, chosen: Matcher, html: Path | None, format: Format
+) -> None:
+    """The account of a distance, among all melodies of the collection."""
+    from roslin.report.account import COLUMNS, account_page, account_rows
+
+    account = chosen.account(query, collection, int(collection.numbers([str(candidate.id)])[0]))
+    if account is None:
+        raise MelodyError("there is nothing to explain: the candidate has no notes")
+    if html is not None:
+        from importlib.metadata import version
+
+        note = f"Roslin {version('roslin')}; {collection.path.name}."
+        html.write_text(account_page(query, candidate, chosen, account, note), "utf-8")
+        remark(f"page written to {html}")
+    rows = account_rows(query, candidate, account)
+    used = [name for name in COLUMNS if format is not Format.table or any(row[name] for row in rows) or name == "cost"]
+    if format is Format.table:
+        typer.echo(f"Distance {account.distance:.4f} ({chosen!r})")
+        typer.echo("")
+    print_rows(rows, used, format)
+    if format is Format.table:
+        typer.echo(f"Sum of costs {account.distance:.4f}")
+        if account.within is not None:
+            within = account_rows(query, candidate, account.within)
+            typer.echo("")
+            typer.echo(f"What counts most: distance {account.within.distance:.4f} ({chosen.leading!r})")
+            typer.echo("")
+            print_rows(within, [name for name in COLUMNS if any(row[name] for row in within)], format)
 
 
 def _print(explanation: Explanation, format: Format) -> None:

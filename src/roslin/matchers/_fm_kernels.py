@@ -12,6 +12,7 @@ import numpy.typing as npt
 from roslin.matchers._string_kernels import edit_distance, masks_of
 
 __all__ = [
+    "BAR_WITHOUT_LINES",
     "RHYTHM_CLASSES",
     "bar_keys",
     "harmony_distances",
@@ -27,7 +28,7 @@ _LARGEST = 127
 _SIZES = 2 * _LARGEST + 1
 _KEYS = 24
 # Where no bar line is given, four quarters count as a bar (points.py does the same).
-_BAR_WITHOUT_LINES = 4 * 40320
+BAR_WITHOUT_LINES = 4 * 40320
 _EMPTY = -1
 
 Array = npt.NDArray[np.float64]
@@ -235,7 +236,7 @@ def bar_keys(onsets: Numbers, pitches: Pitches, lines: Numbers, profiles: Number
                 line += 1
             own = np.int64(line)
         else:
-            own = onsets[note] // _BAR_WITHOUT_LINES
+            own = onsets[note] // BAR_WITHOUT_LINES
         if own != bar:
             if bar >= 0:
                 keys[bars] = _key(agreement, first)

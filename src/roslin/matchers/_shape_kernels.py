@@ -12,7 +12,16 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CODES", "LANES", "LARGEST_INTERVAL", "PADDING", "interval_pairs", "shape_scores", "time_scores"]
+__all__ = [
+    "CODES",
+    "LANES",
+    "LARGEST_INTERVAL",
+    "PADDING",
+    "interval_pairs",
+    "shape_scores",
+    "time_pairs",
+    "time_scores",
+]
 
 LANES = 64
 CODES = 65536
@@ -144,6 +153,35 @@ def _curve(pitch: npt.NDArray[np.int16], duration: Numbers, note: int, lane: int
         curves[k, lane] = np.float64(pitch[note + k + 1]) - pitch[note]
         curves[3 + k, lane] = ratio
         curves[6 + k, lane] = np.rint(1000.0 * ratio)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def time_pairs(
+    query_pitch: npt.NDArray[np.int16],
+    query_duration: Numbers,
+    pitch: npt.NDArray[np.int16],
+    duration: Numbers,
+    same_pitch: float,
+    same_time: float,
+    rhythm: float,
+) -> tuple[Array, Array, Array]:
+    """(scores of all pairs of grams, of those of the query left out, of those of the document), as `time_scores`."""
+    m, n = max(len(query_pitch) - 3, 0), max(len(pitch) - 3, 0)
+    query, document = np.empty((9, m)), np.empty((9, n))
+    gap, gap_there, scores = np.empty(m), np.empty(n), np.empty((m, n))
+    for i in range(m):
+        _curve(query_pitch, query_duration, i, i, query)
+        gap[i] = -_variation(query[0, i], query[1, i], query[2, i])
+    for j in range(n):
+        _curve(pitch, duration, j, j, document)
+        gap_there[j] = -_variation(document[0, j], document[1, j], document[2, j])
+    for i in range(m):
+        for j in range(n):
+            apart = query[:, i] - document[:, j]
+            by_pitch = same_pitch if not apart[0:3].any() else -_variation(apart[0], apart[1], apart[2])
+            by_time = same_time if not apart[6:9].any() else -_variation(apart[3], apart[4], apart[5])
+            scores[i, j] = by_pitch + rhythm * by_time
+    return scores, gap, gap_there
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")

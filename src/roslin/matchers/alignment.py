@@ -44,11 +44,13 @@ one gap as long as the query.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Way, both_lines, edits, successive
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.shifts import tempos, transpositions
 from roslin.melody import Melody
@@ -59,6 +61,7 @@ __all__ = ["Alignment"]
 
 _OCTAVE = 40
 _LOWEST_BASE40 = -40
+_LONGEST_METRIC, _ANY = 1500, 2**31
 _KNOWN = {
     "aligner": ("global", "local"),
     "divide": ("longer", "mean", "shorter"),
@@ -77,6 +80,8 @@ class Alignment(Matcher):
     name = "alignment"
     summary = "Aligns note with note, near pitches scoring more than far ones, and gaps cheap to make longer."
     reference = "van Kranenburg 2010; Karsdorp, van Kranenburg & Manjavacas 2019"
+
+    kind = "alignment"
 
     band: int = 23
     metric: bool = True
@@ -104,31 +109,61 @@ class Alignment(Matcher):
         if self.aligner == "local" and self.divide == "shorter":
             raise ArgumentError("aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'")
 
+    def longest(self, query: Melody) -> int:
+        """Inner metric weights take a time that grows with the cube of the number of notes."""
+        return min(self.notes_at_once(query), _LONGEST_METRIC if self.metric else _ANY)
+
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers._alignment_kernels import alignment_scores  # Numba loads only when something is searched
 
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
-        own, others = self._columns(asked), self._columns(lines)
-        lengths, m = np.diff(lines.offsets), len(asked.onset_ticks)
-        moved = transpositions(own.pitches, asked.duration_ticks, others.pitches, lines.duration_ticks, lines.offsets)
-        pitches = others.pitches - np.repeat(moved, lengths)
-        logs = others.logs
-        if self.tempo == "histogram" and self.rhythm:
-            logs = logs - np.repeat(tempos(own.logs, others.logs, lines.offsets), lengths)
+        own, others = self._in_one_key(asked, lines)
+        lengths = np.diff(lines.offsets)
         order = np.argsort(lengths, kind="stable")
         scores = alignment_scores(
-            own.pitches, own.logs, own.weights, pitches, logs, others.weights, lines.offsets, order,
+            own.pitches, own.logs, own.weights, others.pitches, others.logs, others.weights, lines.offsets, order,
             self._likeness(), float(self.rhythm), float(self.opening), float(self.extending), self.aligner == "local",
         )  # fmt: skip
         scored = np.empty(len(lengths))
         scored[order] = scores[: len(order)]
-        by = {
+        distances: Distances = 1.0 - scored / self._divisors(len(asked.rows), lengths)
+        return distances
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = both_lines(query, candidates, number)
+        own, other = self._in_one_key(asked, stored)
+        apart = np.abs(np.subtract.outer(own.pitches, other.pitches))
+        likeness = self._likeness()[apart] * (1.0 - np.abs(np.subtract.outer(own.weights, other.weights)))
+        longer = 0.5 * np.abs(np.subtract.outer(own.logs, other.logs))
+        costs = 1.0 - 2.0 * likeness * (1.0 - self.rhythm * np.minimum(longer, 1.0))
+        # States: after a pair, in a gap of the query, in a gap of the candidate.
+        m, n = costs.shape
+        ways = [Way(1, 1, costs, before, 0) for before in range(3)]
+        for state in (1, 2):
+            for before in range(3):
+                price = np.full(n if state == 1 else m, float(self.extending if before == state else self.opening))
+                ways.append(Way(0, 1, price, before, state) if state == 1 else Way(1, 0, price, before, state))
+        place: Literal["anywhere", "corner"] = "anywhere" if self.aligner == "local" else "corner"
+        found = edits(successive(asked), successive(stored), ways, apart % _OCTAVE == 0, place, place)
+        return found.account(1.0, float(self._divisors(m, np.array([n]))[0]))
+
+    def _in_one_key(self, asked: Lines, lines: Lines) -> tuple[_Columns, _Columns]:
+        """The query, and all the others moved to its key and, if tempo does not count, to its tempo."""
+        own, others = self._columns(asked), self._columns(lines)
+        lengths = np.diff(lines.offsets)
+        moved = transpositions(own.pitches, asked.duration_ticks, others.pitches, lines.duration_ticks, lines.offsets)
+        logs = others.logs
+        if self.tempo == "histogram" and self.rhythm:
+            logs = logs - np.repeat(tempos(own.logs, others.logs, lines.offsets), lengths)
+        return own, _Columns(others.pitches - np.repeat(moved, lengths), logs, others.weights)
+
+    def _divisors(self, m: int, lengths: Numbers) -> Array:
+        """What a score is divided by, for a query of m notes and candidates of so many."""
+        return {
             "shorter": np.where(lengths > 0, np.minimum(lengths, m), m),
             "longer": np.maximum(lengths, m),
             "mean": (lengths + m) / 2,
         }[self.divide]
-        distances: Distances = 1.0 - scored / by
-        return distances
 
     def _columns(self, lines: Lines) -> _Columns:
         from roslin.matchers._alignment_kernels import inner_metric_weights, log_times

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import ClassVar, TypeVar
 
@@ -15,13 +16,29 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, MelodyError, RoslinError, UnknownNameError
+from roslin.matchers.account import Account
 from roslin.melody import Melody
-from roslin.represent.packed import Candidates, Packed, pack
+from roslin.represent.packed import Candidates, Packed, pack, pieces
 
-__all__ = ["COMPOUND", "MATCHERS", "Distances", "Matcher", "check_query", "matcher", "matchers", "register", "rounded"]
+__all__ = [
+    "COMPARED_AT_ONCE",
+    "COMPOUND",
+    "MATCHERS",
+    "Distances",
+    "Matcher",
+    "Tell",
+    "check_query",
+    "matcher",
+    "matchers",
+    "register",
+    "rounded",
+]
 
 Distances = npt.NDArray[np.float64]
+Tell = Callable[[float], None]
 
+# At most so many melodies too.
+COMPARED_AT_ONCE = 4096
 # Differences that only rounding explains are none: a melody is at 0 from itself, and equal matches are equal.
 _DECIMALS = 12
 
@@ -33,11 +50,51 @@ class Matcher(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     reference: ClassVar[str]
+    kind: ClassVar[str] = "likeness"  # how its distances are taken apart (account.py); likeness: they are not
+    things: ClassVar[str] = "notes"  # what an alignment puts side by side
+    pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection."""
         check_query(query)
         return self._distances(query, pack(candidates))
+
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
+        """The distances, telling now and then which share of them is known; whoever is told may raise an error."""
+        if not self.is_independent or self.is_indexed:
+            distances = self.distances(query, candidates)
+            tell(1.0)
+            return distances
+        found = [np.empty(0)]
+        for piece in pieces(np.diff(candidates.offsets), COMPARED_AT_ONCE, self.notes_at_once(query)):
+            found.append(self.distances(query, candidates.part(piece.start, piece.stop)))
+            tell(piece.stop / len(candidates))
+        return np.concatenate(found)
+
+    def notes_at_once(self, query: Melody) -> int:
+        """How many notes of candidates are compared with a query without a look at the clock."""
+        return self.pairs_at_once // max(len(query), 1)
+
+    def longest(self, query: Melody) -> int:
+        """How many notes a candidate may have so that it is compared with the query in a second or two."""
+        return self.notes_at_once(query)
+
+    def account(
+        self, query: Melody, candidates: Candidates, number: int = 0, tell: Tell = lambda _: None
+    ) -> Account | None:
+        """How the distance to one of the candidates comes about. None: not known, or the candidate has no notes.
+
+        `tell` is told the share that is done, where all candidates have to be compared.
+        """
+        check_query(query)
+        packed = pack(candidates)
+        notes = packed.notes["is_grace"][packed.offsets[number] : packed.offsets[number + 1]]
+        return None if notes.all() else self._account_told(query, packed, number, tell)
+
+    @property
+    def leading(self) -> Matcher:
+        """The matcher that decides most: itself, unless it is made of others."""
+        return self
 
     @property
     def is_independent(self) -> bool:
@@ -51,6 +108,15 @@ class Matcher(ABC):
 
     @abstractmethod
     def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
+
+    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
+        del tell  # one comparison is quick
+        return self._account(query, candidates, number)
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
+        """The account of a candidate with notes; the others are what its distance may depend on."""
+        del query, candidates, number
+        return None
 
     def __repr__(self) -> str:
         changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, both_lines, edits, side_by_side, successive
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
@@ -41,6 +42,8 @@ class DP(Matcher):
     summary = "Counts the notes to insert, delete or change; ignores key and rhythm."
     reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
 
+    kind = "alignment"
+
     place: str = "whole"
 
     def __post_init__(self) -> None:
@@ -59,3 +62,14 @@ class DP(Matcher):
             candidates.offsets,
             self.place == "inside",
         )
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = both_lines(query, candidates, number)
+        same = np.ones((len(asked.rows), len(stored.rows)), dtype=bool)  # the first note of either agrees with any
+        same[1:, 1:] = np.equal.outer(asked.intervals()[:-1], stored.intervals()[:-1])
+        m, n = same.shape
+        ways = side_by_side(1.0 - same, np.ones(m), np.ones(n))
+        things = successive(asked), successive(stored)
+        if self.place == "inside":
+            return edits(*things, ways, same, "top", "bottom").account(by=m)
+        return edits(*things, ways, same).account(by=max(m, n))

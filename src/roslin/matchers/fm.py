@@ -22,9 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, Step
 from roslin.matchers.base import Distances, register
 from roslin.matchers.fm_parts import HarmCore, NgrUkkon, Part, RhytFuzz
+from roslin.melody import Melody
 from roslin.represent.line import Lines
+from roslin.represent.packed import Packed
 
 __all__ = ["FM"]
 
@@ -41,6 +44,8 @@ class FM(Part):
     summary = "Adds up shared intervals, rough rhythm and harmony, with weights fitted to what experts say."
     reference = "Mullensiefen & Frieler, opti3 (as in melsim); the MIREX 2005 entry used optiP, which is not public"
 
+    kind = "sum"
+
     measure: str = "opti3"
     n: int = 3
     beat: float | None = 1.0
@@ -54,6 +59,22 @@ class FM(Part):
     def parts(self) -> tuple[NgrUkkon, RhytFuzz, HarmCore]:
         """What is added up."""
         return NgrUkkon(self.n), RhytFuzz(self.beat), HarmCore()
+
+    @property
+    def leading(self) -> NgrUkkon:
+        """The heaviest part, whatever the measure."""
+        return NgrUkkon(self.n)
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        *weights, constant = _MEASURES[self.measure]
+        alone = candidates.part(number, number + 1)
+        steps = tuple(
+            Step("measure", (), (), weight * float(part.distances(query, alone)[0]), f"{weight:g} times {part!r}")
+            for weight, part in zip(weights, self.parts, strict=True)
+            if weight
+        )
+        whole = Account(1.0 - constant - sum(weights), steps, within=self.leading.account(query, alone))
+        return whole.bounded(0.0, 1.0)
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - opti3, or 1 - opti2."""

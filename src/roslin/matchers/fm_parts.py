@@ -34,6 +34,7 @@ one in major in harmcore; that is not copied.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -41,12 +42,26 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
+from roslin.matchers.account import (
+    Account,
+    Edits,
+    Rows,
+    Step,
+    both_lines,
+    edits,
+    in_words,
+    runs,
+    side_by_side,
+    successive,
+)
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
+
+Numbers = npt.NDArray[np.int64]
 
 _LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
 # melsim's order of the first numbers; the published ratings have 6.35 in major and 6.33 in minor.
@@ -71,11 +86,36 @@ class Part(Matcher):
 
 @dataclass(frozen=True, repr=False)
 class _Grams(Part):
+    kind = "grams"
+
     n: int = 3
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, int) or isinstance(self.n, bool) or not 1 <= self.n <= _LONGEST_GRAM:
             raise ArgumentError(f"n must be a whole number from 1 to {_LONGEST_GRAM}; got {self.n!r}")
+
+    @abstractmethod
+    def _counted(self, asked: int, found: int) -> int:
+        """How many grams a gram counts for that occurs so often in the two melodies."""
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = (
+            runs(line.intervals()[:-1].tolist(), line.rows.tolist(), self.n)
+            for line in both_lines(query, candidates, number)
+        )
+        total = sum(len(places) for places in (*asked.values(), *stored.values()))
+        steps = [
+            Step(
+                "shared",
+                tuple(places),
+                tuple(stored[gram]),
+                -self._counted(len(places), len(stored[gram])) / total,
+                in_words(gram),
+            )
+            for gram, places in asked.items()
+            if gram in stored
+        ]
+        return Account(1.0 if total else 0.0, tuple(steps))
 
 
 @register
@@ -93,6 +133,9 @@ class NgrUkkon(_Grams):
         common, _, grams, own = shared_grams(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n)
         return _shares(own + grams - 2 * common, own + grams)
 
+    def _counted(self, asked: int, found: int) -> int:
+        return 2 * min(asked, found)
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -109,14 +152,44 @@ class NGrSumCo(_Grams):
         _, both, grams, own = shared_grams(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n)
         return _shares(own + grams - both, own + grams)
 
+    def _counted(self, asked: int, found: int) -> int:
+        return asked + found
+
+
+@dataclass(frozen=True, repr=False)
+class _Edits(Part):
+    """An edit distance of symbols, every operation 1, by the longer of the two; the query may be moved."""
+
+    kind = "alignment"
+
+    @abstractmethod
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        """The things that are compared, each as the notes that make it, and the symbol of each."""
+
+    def _moved(self, asked: Numbers, _stored: Numbers) -> Iterable[Numbers]:
+        """The symbols of the query in every transposition that is tried."""
+        return (asked,)
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        (mine, own), (theirs, other) = map(self._symbols, both_lines(query, candidates, number))
+        m, n = len(own), len(other)
+
+        def compared(symbols: Numbers) -> Edits:
+            same = np.equal.outer(symbols, other)
+            return edits(mine, theirs, side_by_side(1.0 - same, np.ones(m), np.ones(n)), same)
+
+        found = min(map(compared, self._moved(own, other)), key=lambda way: way.cost)
+        return found.account(by=max(m, n, 1))
+
 
 @register
 @dataclass(frozen=True, repr=False)
-class DiffEd(Part):
+class DiffEd(_Edits):
     """Edit distance of intervals."""
 
     name = "diffed"
     summary = "Counts the intervals to insert, delete or change; ignores key and rhythm."
+    things = "intervals"
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - diffed."""
@@ -124,10 +197,13 @@ class DiffEd(Part):
 
         return interval_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets)
 
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        return successive(lines, 2), lines.intervals()[:-1]
+
 
 @register
 @dataclass(frozen=True, repr=False)
-class RawEd(Part):
+class RawEd(_Edits):
     """Edit distance of pitches."""
 
     name = "rawed"
@@ -139,14 +215,24 @@ class RawEd(Part):
 
         return pitch_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, *_TRANSPOSITIONS)
 
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        return successive(lines), lines.pitch_midi.astype(np.int64)
+
+    def _moved(self, asked: Numbers, stored: Numbers) -> Iterable[Numbers]:
+        lowest, highest = _TRANSPOSITIONS
+        bottom = int(stored.min() - asked.min())
+        between = int((np.median(stored) - np.median(asked) - bottom) // 1)
+        return (asked + bottom + up for up in sorted({*range(lowest, highest + 1), between}))
+
 
 @register
 @dataclass(frozen=True, repr=False)
-class RhytFuzz(Part):
+class RhytFuzz(_Edits):
     """Edit distance of rhythm."""
 
     name = "rhytfuzz"
     summary = "Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch."
+    things = "times between notes"
 
     beat: float | None = 1.0
 
@@ -159,17 +245,28 @@ class RhytFuzz(Part):
         """1 - rhytfuzz."""
         from roslin.matchers._fm_kernels import rhythm_distances
 
-        beat = 0.0 if self.beat is None else self.beat * TICKS_PER_QUARTER
-        return rhythm_distances(asked.onset_ticks, lines.onset_ticks, lines.offsets, beat)
+        return rhythm_distances(asked.onset_ticks, lines.onset_ticks, lines.offsets, self._beat_ticks)
+
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        from roslin.matchers._fm_kernels import rhythm_classes
+
+        classes, room = np.empty((2, len(lines.rows)), np.int64)
+        count = rhythm_classes(lines.onset_ticks, self._beat_ticks, room, classes)
+        return successive(lines, 2), classes[:count]
+
+    @property
+    def _beat_ticks(self) -> float:
+        return 0.0 if self.beat is None else self.beat * TICKS_PER_QUARTER
 
 
 @register
 @dataclass(frozen=True, repr=False)
-class HarmCore(Part):
+class HarmCore(_Edits):
     """Edit distance of implied keys."""
 
     name = "harmcore"
     summary = "Compares the keys that the notes of each bar suggest; ignores everything else."
+    things = "keys of the bars"
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - harmcore."""
@@ -179,6 +276,19 @@ class HarmCore(Part):
             asked.onset_ticks, asked.pitch_midi, asked.barlines, lines.onset_ticks, lines.pitch_midi, lines.offsets,
             lines.barlines, lines.bar_offsets, _profiles(),
         )  # fmt: skip
+
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        from roslin.matchers._fm_kernels import BAR_WITHOUT_LINES, bar_keys
+
+        onsets, keys = lines.onset_ticks, np.empty(len(lines.rows), np.int64)
+        count = bar_keys(onsets, lines.pitch_midi, lines.barlines, _profiles(), keys)
+        has_bars = len(lines.barlines) > 0
+        bars = np.searchsorted(lines.barlines, onsets, side="right") if has_bars else onsets // BAR_WITHOUT_LINES
+        starts = np.flatnonzero(np.diff(bars)) + 1
+        return [tuple(rows.tolist()) for rows in np.split(lines.rows, starts)], keys[:count]
+
+    def _moved(self, asked: Numbers, _stored: Numbers) -> Iterable[Numbers]:
+        return (asked // 12 * 12 + (asked + up) % 12 for up in range(12))
 
 
 def _shares(parts: npt.NDArray[np.int64], wholes: npt.NDArray[np.int64]) -> Distances:

@@ -25,12 +25,14 @@ choices: `depth` 100, where the original takes whatever a system returned; the s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.matchers.base import Distances, Matcher, matcher, register
+from roslin.matchers.account import Account, Step
+from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 
@@ -49,6 +51,8 @@ class Fusion(Matcher):
     name = "fuse"
     summary = "Puts the rankings of several other ways together."
     reference = "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009"
+
+    kind = "sum"
 
     members: tuple[Matcher, ...] = ()
     method: str = "sum"
@@ -77,6 +81,16 @@ class Fusion(Matcher):
         """Scales and ranks are those of all candidates together."""
         return False
 
+    @property
+    def leading(self) -> Matcher:
+        """What decides most in the heaviest member; of equals, in the first."""
+        weights = self._weights
+        return self.members[weights.index(max(weights))].leading
+
+    def longest(self, query: Melody) -> int:
+        """What the slowest member allows."""
+        return min(member.longest(query) for member in self.members)
+
     def __repr__(self) -> str:
         names = [repr(member) for member in self.members]
         defaults: dict[str, Any] = {"method": "sum", "scale": "zscore", "weights": (), "depth": 100}
@@ -84,23 +98,46 @@ class Fusion(Matcher):
         return f"{self.name}({', '.join(names)})"
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        weights = self.weights or (1.0,) * len(self.members)
-        total, members = np.zeros(len(candidates)), np.zeros(len(candidates))
-        for member, weight in zip(self.members, weights, strict=True):
+        return self.distances_told(query, candidates, lambda _: None)
+
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
+        """The distances, telling how far the members are; they count as equally slow."""
+        total = self._scores(query, candidates, tell).sum(axis=0)
+        best: Distances = total.max(initial=-np.inf) - total
+        return best
+
+    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account:
+        """How far each member puts the candidate behind the one that is best of all."""
+        scores = self._scores(query, candidates, tell)
+        behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
+        counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
+        steps = tuple(
+            Step("measure", (), (), float(cost), f"{weight:g} times {member!r}")
+            for (member, weight), cost in zip(counted, behind, strict=True)
+        )
+        return Account(0.0, steps, within=self.leading.account(query, candidates, number)).bounded()
+
+    @property
+    def _weights(self) -> tuple[float, ...]:
+        return self.weights or (1.0,) * len(self.members)
+
+    def _scores(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
+        """What each member with a weight gives each candidate."""
+        rows, ranked, count = [], np.zeros(len(candidates)), len(self.members)
+        for number, (member, weight) in enumerate(zip(self.members, self._weights, strict=True)):
             if not weight:
                 continue
-            distances = member.distances(query, candidates)
+            distances = member.distances_told(query, candidates, partial(_tell_share, tell, number, count))
             if self.method == "rrf":
-                total += weight / (_RRF + _ranks(distances))
+                rows.append(weight / (_RRF + _ranks(distances)))
                 continue
             scores = scaled(distances, self.scale)
             if self.method == "mnz":
                 scores = scores - scores.min(initial=0.0)
-                members += _ranks(distances) <= self.depth
-            total += weight * scores
-        total = total * members if self.method == "mnz" else total
-        best: Distances = total.max(initial=-np.inf) - total
-        return best
+                ranked += _ranks(distances) <= self.depth
+            rows.append(weight * scores)
+        table: Distances = np.array(rows)
+        return table * ranked if self.method == "mnz" else table
 
 
 def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:
@@ -123,6 +160,11 @@ def scaled(distances: Distances, scale: str = "zscore") -> Distances:
         return np.zeros(len(distances))
     middle = float(filled.mean() if scale == "zscore" else filled.max())
     return np.asarray((middle - filled) / spread, dtype=np.float64)
+
+
+def _tell_share(tell: Tell, number: int, count: int, done: float) -> None:
+    """Tell how far all are, from how far the member with this number is."""
+    tell((number + done) / count)
 
 
 def _ranks(distances: Distances) -> Distances:

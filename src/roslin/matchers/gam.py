@@ -39,14 +39,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Rows, Way, both_lines, edits
 from roslin.matchers.base import Distances, Matcher, register, rounded
 from roslin.melody import Melody
 from roslin.represent.implication import LABELS, Structures, structures
+from roslin.represent.line import Lines
 from roslin.represent.packed import Candidates, Packed
 
 __all__ = ["GAM"]
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 
 _DIVISORS = ("both", "none")
 _MOST_JOINED = 8
@@ -60,6 +66,9 @@ class GAM(Matcher):
     name = "gam"
     summary = "Compares how each interval follows from the one before it; ignores key and most of the rhythm."
     reference = "Grachten, Arcos & Lopez de Mantaras 2005, MIREX 2005 entry GAM"
+
+    kind = "alignment"
+    things = "structures"
 
     deletion: float = 0.064
     insertion: float = 0.131
@@ -108,6 +117,38 @@ class GAM(Matcher):
         everything = self.deletion * s.size.sum() + self.insertion * np.diff(notes)
         return rounded(np.divide(costs, everything, out=np.ones(len(costs)), where=everything > 0))
 
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        alone = candidates.part(number, number + 1)
+        s, u = self._structures([query]), self._structures(alone)
+        turned = np.abs(np.subtract.outer(s.direction, u.direction))
+        pairs = self._label_costs()[np.ix_(s.label, u.label)] + self.direction * turned
+        closed = self.overlap * np.abs(np.subtract.outer(s.overlap, u.overlap))
+        one_for_one = self.replacement * self._joined(pairs, closed, s.size, u.size, 1)
+        ways = [
+            Way(1, 0, self.deletion * s.size.astype(np.float64)),
+            Way(0, 1, self.insertion * u.size.astype(np.float64)),
+            Way(1, 1, one_for_one),
+        ]
+        for count in range(2, self.joined + 1):
+            joined = self._joined(pairs, closed, s.size, u.size, count)
+            split = self._joined(pairs.T, closed.T, u.size, s.size, count).T
+            ways += [Way(count, 1, self.consolidation * joined), Way(1, count, self.fragmentation * split)]
+        asked, stored = both_lines(query, candidates, number)
+        everything = self.deletion * s.size.sum() + self.insertion * u.size.sum()
+        if self.divide == "both" and not everything > 0:
+            return Account(1.0)
+        by = 1.0 if self.divide == "none" else float(everything)
+        return edits(_notes(asked, s), _notes(stored, u), ways, one_for_one == 0).account(by=by)
+
+    def _joined(self, pairs: Array, closed: Array, several: Numbers, one: Numbers, count: int) -> Array:
+        """What label, size, direction and overlap cost of so many structures that become one, by the last of these."""
+        costs = np.full(pairs.shape, np.inf)
+        if count <= len(several):
+            sizes = np.abs(np.subtract.outer(sliding_window_view(several, count).sum(axis=1), one))
+            whole = sliding_window_view(pairs, count, axis=0).sum(axis=2)
+            costs[count - 1 :] = whole + closed[count - 1 :] + self.size * sizes
+        return costs
+
     def _structures(self, melodies: Candidates) -> Structures:
         return structures(melodies, small=self.small, rest=self.rest, longer=self.longer, accent=self.accent)
 
@@ -116,3 +157,9 @@ class GAM(Matcher):
         costs = np.where(plain[:, None] == plain, self.twin, 1.0)
         np.fill_diagonal(costs, 0.0)
         return self.label * costs
+
+
+def _notes(line: Lines, found: Structures) -> list[Rows]:
+    """The notes of each structure: one begins where the one before it ends, less what the two share."""
+    firsts = np.concatenate([[0], np.cumsum(found.size - found.overlap)])
+    return [tuple(line.rows[first : first + size].tolist()) for first, size in zip(firsts, found.size, strict=False)]

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Rows, Step
 from roslin.matchers.base import Distances, Matcher
 from roslin.melody import Melody, NoteTable
 from roslin.represent.packed import Packed
@@ -59,6 +60,7 @@ class Figures:
 class Geometric(Matcher):
     """A matcher that lays the query onto the candidate in the plane of time and pitch."""
 
+    kind = "places"
     timed: ClassVar[bool]  # whether notes are segments of time, or points
 
     divide: str = "both"
@@ -79,11 +81,71 @@ class Geometric(Matcher):
         best = np.ones(len(candidates))
         for tempo in self.tempos:
             asked = self._figures(_at_tempo(query.notes, tempo), np.array([0, len(query)]))
-            common = self._common(asked, stored)
-            mine = asked.sizes[0]
-            whole = mine + stored.sizes if self.divide == "both" else np.full(len(common), 2 * mine)
+            common, whole = self._common(asked, stored), self._whole(asked, stored)
             np.minimum(best, (whole - 2 * common) / np.maximum(whole, 1), out=best, where=whole > 0)
         return best
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        alone = candidates.part(number, number + 1)
+        accounts = [self._at(tempo, query, alone) for tempo in self.tempos]
+        return min(accounts, key=lambda account: account.distance)
+
+    def _at(self, tempo: float, query: Melody, candidate: Packed) -> Account:
+        """The account for the query in one tempo."""
+        notes = _at_tempo(query.notes, tempo)
+        asked, stored = (self._figures(part, np.array([0, len(part)])) for part in (notes, candidate.notes))
+        whole = int(self._whole(asked, stored)[0])
+        if not whole or not self._common(asked, stored)[0]:
+            return Account(1.0, tempo=tempo)
+        later, higher = self._best_move(asked, stored)
+        # For how long two segments lie on each other; points stop where they start, and coincide or not.
+        begins = np.maximum.outer(asked.start + later, stored.start)
+        ends = np.minimum.outer(asked.stop + later, stored.stop)
+        common = ends - begins if self.timed else 1 * (ends == begins)
+        common[np.not_equal.outer(asked.pitch + higher, stored.pitch)] = 0
+        steps = [
+            Step("shared", (_rows(notes, asked, i),), (_rows(candidate.notes, stored, j),), -2 * common[i, j] / whole)
+            for i, j in np.argwhere(common > 0).tolist()
+        ]
+        return Account(1.0, tuple(sorted(steps, key=lambda step: step.query_notes)), tempo=tempo)
+
+    def _whole(self, asked: Figures, stored: Figures) -> Numbers:
+        """a + b for each candidate, or 2 a."""
+        mine = asked.sizes[0]
+        return mine + stored.sizes if self.divide == "both" else np.full(len(stored.sizes), 2 * mine)
+
+    def _best_move(self, asked: Figures, stored: Figures) -> tuple[int, int]:
+        """The shift in time and the transposition under which the query has most in common with the one candidate.
+
+        Every pair of segments bends the line of the common time at four shifts; one of the bends is its highest point.
+        Of points, every pair votes for one move.
+        """
+        higher = np.subtract.outer(-asked.pitch, -stored.pitch).ravel()
+
+        def shifts(from_query: Numbers, from_candidate: Numbers) -> Numbers:
+            return np.subtract.outer(-from_query, -from_candidate).ravel()
+
+        if not self.timed:
+            moves, votes = np.unique(
+                np.column_stack([higher, shifts(asked.start, stored.start)]), axis=0, return_counts=True
+            )
+            up, later = moves[np.argmax(votes)].tolist()
+            return later, up
+        both = [
+            (asked.stop, stored.start, 1),
+            (asked.start, stored.start, -1),
+            (asked.stop, stored.stop, -1),
+            (asked.start, stored.stop, 1),
+        ]
+        shift = np.concatenate([shifts(mine, theirs) for mine, theirs, _ in both])
+        bend = np.repeat([sign for _, _, sign in both], len(higher))
+        up = np.tile(higher, 4)
+        order = np.lexsort((shift, up))
+        shift, bend, up = shift[order], bend[order], up[order]
+        # The line of a transposition is back at zero, and flat, where that of the next begins.
+        risen = np.cumsum(bend)[:-1] * np.where(up[1:] == up[:-1], np.diff(shift), 0)
+        place = int(np.argmax(np.cumsum(risen))) + 1
+        return int(shift[place]), int(up[place])
 
     def _figures(self, notes: NoteTable, offsets: Numbers) -> Figures:
         """Note tables end to end as figures."""
@@ -106,6 +168,13 @@ class Geometric(Matcher):
             query.start, query.stop, query.pitch,
             candidates.start, candidates.stop, candidates.pitch, candidates.offsets, self.timed,
         )  # fmt: skip
+
+
+def _rows(notes: NoteTable, figures: Figures, k: int) -> Rows:
+    """The notes that make a point, or a segment."""
+    onset = notes["onset_ticks"]
+    is_within = (onset >= figures.start[k]) & (onset <= figures.stop[k])
+    return tuple(np.flatnonzero(is_within & (notes["pitch_midi"] == figures.pitch[k]) & ~notes["is_grace"]).tolist())
 
 
 def _at_tempo(notes: NoteTable, tempo: float) -> NoteTable:

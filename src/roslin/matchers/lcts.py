@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, Edits, both_lines, edits, side_by_side, successive
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
@@ -42,6 +43,8 @@ class LCTS(Matcher):
     summary = "Counts the notes that both melodies have in the same order, in the best transposition; ignores rhythm."
     reference = "Lemstrom & Ukkonen, C-BRAHMS"
 
+    kind = "alignment"
+
     place: str = "whole"
 
     def __post_init__(self) -> None:
@@ -57,3 +60,17 @@ class LCTS(Matcher):
         possible = m if self.place == "inside" else np.maximum(np.diff(lines.offsets), m)
         distances: Distances = (possible - shared) / possible
         return distances
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = both_lines(query, candidates, number)
+        m, n = len(asked.rows), len(stored.rows)
+        things = successive(asked), successive(stored)
+        steps = np.subtract.outer(-asked.pitch_midi.astype(np.int64), -stored.pitch_midi.astype(np.int64))
+
+        def moved(up: int) -> Edits:
+            # Notes in common are all that counts, so two others never stand side by side.
+            same = steps == up
+            return edits(*things, side_by_side(np.where(same, -1.0, np.inf), np.zeros(m), np.zeros(n)), same)
+
+        found = min((moved(up) for up in np.unique(steps).tolist()), key=lambda way: way.cost)
+        return found.account(1.0, m if self.place == "inside" else max(m, n))

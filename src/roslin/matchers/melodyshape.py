@@ -27,11 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, Begins, Ends, Flags, Rows, edits, side_by_side
 from roslin.matchers.base import Distances, Matcher, rounded
 
 __all__ = ["GramAlignment"]
 
-_ALIGNERS = ("global", "hybrid", "local")
+_ENDS: dict[str, Ends] = {"global": "corner", "hybrid": "inside", "local": "anywhere"}
 _DIVISIONS = ("longer", "none", "shorter")
 
 Array = npt.NDArray[np.float64]
@@ -42,11 +43,13 @@ Numbers = npt.NDArray[np.int64]
 class GramAlignment(Matcher):
     """A matcher that aligns grams."""
 
+    kind = "alignment"
+
     aligner: str = "hybrid"
     divide: str = "shorter"
 
     def __post_init__(self) -> None:
-        for name, known in (("aligner", _ALIGNERS), ("divide", _DIVISIONS)):
+        for name, known in (("aligner", _ENDS), ("divide", _DIVISIONS)):
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
 
@@ -59,6 +62,29 @@ class GramAlignment(Matcher):
     def takes_best(self) -> bool:
         """Whether the score is the largest of all M, not the last one."""
         return self.aligner != "global"
+
+    def account_of_grams(
+        self,
+        query: list[Rows],
+        candidate: list[Rows],
+        scores: Array,
+        gaps: tuple[Array, Array],
+        same: Flags,
+        own: float,
+    ) -> Account:
+        """The account of two sequences of grams, each as the notes that make it.
+
+        `scores` is that of every pair, `gaps` those of a gram of the query and of the candidate that is left out, `own`
+        what the query scores with itself.
+        """
+        m, n = scores.shape
+        by = {"none": 1, "longer": max(m, n), "shorter": min(m, n) or m}[self.divide]
+        begins: Begins = "anywhere" if self.aligner == "local" else "corner"
+        ends: Ends = _ENDS[self.aligner]
+        if not n and ends == "inside":
+            ends = "corner"  # every gram of the query is left out
+        found = edits(query, candidate, side_by_side(-scores, -gaps[0], -gaps[1]), same, begins, ends)
+        return found.account(own / (1 if self.divide == "none" else m), by).bounded()
 
     def distances_from_scores(
         self, scores: Array, order: Numbers, lengths: Numbers, own: float, lost: float, m: int

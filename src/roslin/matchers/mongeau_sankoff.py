@@ -35,15 +35,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Edits, Way, both_lines, edits, successive
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.shifts import tempos, transpositions
 from roslin.melody import Melody
-from roslin.represent.line import melodic_lines
+from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
 __all__ = ["MongeauSankoff"]
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 
 _WEIGHTS = np.array([0.0, 2.6, 0.9, 1.0, 0.2, 0.5, 1.8, 0.1, 1.3, 0.35, 2.2, 0.8])
 _LARGEST = 512  # semitones between a transposed query and anything
@@ -58,6 +64,8 @@ class MongeauSankoff(Matcher):
     name = "mongeau_sankoff"
     summary = "Counts what it takes to change one melody into the other; one note may be split or several joined."
     reference = "Mongeau & Sankoff 1990; Gomez, Abad-Mota & Ruckhaus 2007"
+
+    kind = "alignment"
 
     k: float = 0.348
     fragments: int = 2
@@ -79,12 +87,52 @@ class MongeauSankoff(Matcher):
 
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
         own, pitches = asked.pitch_midi.astype(np.int64), lines.pitch_midi.astype(np.int64)
-        shifts = transpositions(own, asked.duration_ticks, pitches, lines.duration_ticks, lines.offsets)
-        own_lengths, lengths = (np.maximum(part.duration_ticks, 1).astype(np.float64) for part in (asked, lines))
-        if self.tempo == "histogram":
-            slower = tempos(np.log2(own_lengths), np.log2(lengths), lines.offsets)
-            lengths = lengths / np.exp2(np.repeat(slower, np.diff(lines.offsets)))
+        own_lengths, lengths = self._lengths(asked, lines)
         return edit_distances(
-            own, own_lengths, pitches, lengths, lines.offsets, shifts, self.transposition == "best",
-            _WEIGHTS[np.arange(_LARGEST) % 12], float(self.k), self.fragments,
+            own, own_lengths, pitches, lengths, lines.offsets, self._shifts(asked, lines),
+            self.transposition == "best", _WEIGHTS[np.arange(_LARGEST) % 12], float(self.k), self.fragments,
         )  # fmt: skip
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = both_lines(query, candidates, number)
+        own_lengths, lengths = self._lengths(asked, stored)
+        steps = np.subtract.outer(asked.pitch_midi.astype(np.int64), stored.pitch_midi.astype(np.int64))
+        shorter = np.minimum.outer(own_lengths, lengths)
+        things = successive(asked), successive(stored)
+
+        def moved(up: int) -> Edits:
+            by_interval = _WEIGHTS[np.abs(steps + up) % 12] * shorter
+            ways = [Way(1, 0, self.k * own_lengths), Way(0, 1, self.k * lengths)]
+            for count in range(1, self.fragments + 1):
+                ways.append(Way(1, count, self._costs(by_interval, own_lengths, lengths, count)))
+                if count > 1:
+                    ways.append(Way(count, 1, self._costs(by_interval.T, lengths, own_lengths, count).T))
+            return edits(*things, ways, ways[2].costs == 0)
+
+        shifts = self._shifts(asked, stored).tolist()
+        if self.transposition == "best":
+            shifts = range(-int(steps.max()), -int(steps.min()) + 1)
+        found = min((moved(up) for up in shifts), key=lambda way: way.cost)
+        return found.account(by=self.k * float(own_lengths.sum() + lengths.sum()))
+
+    def _costs(self, by_interval: Array, one: Array, several: Array, count: int) -> Array:
+        """What one note costs in place of so many of the other melody, by the last of these."""
+        costs = np.full(by_interval.shape, np.inf)
+        if count <= len(several):
+            intervals = sliding_window_view(by_interval, count, axis=1).sum(axis=2)
+            whole = sliding_window_view(several, count).sum(axis=1)
+            costs[:, count - 1 :] = intervals + self.k * np.abs(np.subtract.outer(one, whole))
+        return costs
+
+    def _shifts(self, asked: Lines, lines: Lines) -> Numbers:
+        """How much higher each melody is than the query."""
+        own, pitches = asked.pitch_midi.astype(np.int64), lines.pitch_midi.astype(np.int64)
+        return transpositions(own, asked.duration_ticks, pitches, lines.duration_ticks, lines.offsets)
+
+    def _lengths(self, asked: Lines, lines: Lines) -> tuple[Array, Array]:
+        """How long the notes of the query and of all others are; if tempo does not count, in that of the query."""
+        own, lengths = (np.maximum(part.duration_ticks, 1).astype(np.float64) for part in (asked, lines))
+        if self.tempo == "histogram":
+            slower = tempos(np.log2(own), np.log2(lengths), lines.offsets)
+            lengths = lengths / np.exp2(np.repeat(slower, np.diff(lines.offsets)))
+        return own, lengths

@@ -41,14 +41,15 @@ All grams of all candidates are in inverted indexes (represent/grams.py), one fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Step, both_lines, runs
 from roslin.matchers.base import Distances, Matcher, register, rounded
 from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
@@ -86,6 +87,11 @@ class Level:
     def symbols(self) -> int:
         """How many different ones there are."""
         return (2 * len(self.intervals) + 1) * (2 * len(self.ratios) + 1)
+
+    @property
+    def words(self) -> str:
+        """What is compared, and how finely."""
+        return f"{'pitch and rhythm' if self.feature == 'both' else self.feature} in {self.symbols} classes"
 
     def write(self, lines: Lines) -> Numbers:
         """The symbol of each note of the lines with the next; at the last note of a line it means nothing."""
@@ -129,6 +135,8 @@ class Orio(Matcher):
     summary = "Compares short runs of intervals and durations, from exact to contour; rare ones weigh more."
     reference = "Orio, MIREX 2005 entry O; Neve & Orio 2004"
 
+    kind = "grams"
+
     n: tuple[int, ...] = (4,)
     pitch: float = 1.0
     rhythm: float = 1.0
@@ -164,18 +172,41 @@ class Orio(Matcher):
         return True
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        asked = melodic_lines([query])
-        used = [(level, n) for level in LEVELS for n in self.n if getattr(self, level.feature) > 0]
+        asked, used = melodic_lines([query]), self._used
         total, score, found = 0.0, np.zeros(len(candidates)), np.zeros(len(candidates))
         for level, n in used:
-            stored = candidates.keep((self.name, level, n), partial(_make_list, level, n))
-            cosines = _cosines(_grams(level, n, asked), stored)
+            cosines = _cosines(_grams(level, n, asked), self._list(candidates, level, n))
             found += cosines > 0
             weight = getattr(self, level.feature)
             total += weight
             score += weight * (_stretched(cosines) if self.scale == "minmax" else cosines)
         score /= total
         return rounded(np.maximum(1.0 - (score * found / len(used) if self.fusion == "mnz" else score), 0.0))
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        both = both_lines(query, candidates, number)
+        start, steps, found, total = 0.0, list[Step](), 0, 0.0
+        for level, n in self._used:
+            stored, weight = self._list(candidates, level, n), getattr(self, level.feature)
+            cosines = _cosines(_grams(level, n, both[0]), stored)
+            low, high = (cosines.min(), cosines.max()) if self.scale == "minmax" else (0.0, 1.0)
+            low, high = (low, high) if high > low else (0.0, 1.0)
+            shared = _shared(level, n, *both, stored, number)
+            start += weight * low / (high - low)
+            steps += Account(0.0, shared).times(-weight / (high - low)).steps
+            found += cosines[number] > 0
+            total += weight
+        share = (found / len(self._used) if self.fusion == "mnz" else 1.0) / total
+        whole = Account(float(start), tuple(sorted(steps, key=lambda step: step.cost))).times(float(share))
+        return replace(whole, start=1.0 + whole.start).bounded()
+
+    def _list(self, candidates: Packed, level: Level, n: int) -> _List:
+        return candidates.keep((self.name, level, n), partial(_make_list, level, n))
+
+    @property
+    def _used(self) -> list[tuple[Level, int]]:
+        """The lists that count, by level and length."""
+        return [(level, n) for level in LEVELS for n in self.n if getattr(self, level.feature) > 0]
 
 
 def _make_list(level: Level, n: int, packed: Packed) -> _List:
@@ -194,12 +225,37 @@ def _cosines(asked: GramIndex, stored: _List) -> Array:
     """The cosine of the one melody of `asked` with each melody of a list."""
     from roslin.matchers._gram_kernels import weighted_grams  # Numba loads only when something is searched
 
-    number = len(stored.norms)
+    starts, stops, weights = _weighed(asked, stored)
+    return weighted_grams(starts, stops, weights, stored.index.melodies, stored.index.times, stored.norms)
+
+
+def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Array]:
+    """(starts, stops, weights) of the query's grams in the index; a weight is what it adds to a cosine times a norm."""
     starts, stops = stored.index.find(asked.grams)
-    rarity = np.log1p(number / np.maximum(stops - starts, 1))
+    rarity = np.log1p(len(stored.norms) / np.maximum(stops - starts, 1))
     weights = (1.0 + np.log(asked.times, dtype=np.float64)) * rarity
     weights *= rarity / max(np.sqrt(np.sum(weights**2)), _SMALLEST)
-    return weighted_grams(starts, stops, weights, stored.index.melodies, stored.index.times, stored.norms)
+    return starts, stops, weights
+
+
+def _shared(level: Level, n: int, query: Lines, candidate: Lines, stored: _List, number: int) -> tuple[Step, ...]:
+    """What each gram that both have adds to the cosine with candidate `number`."""
+    grams = _grams(level, n, query)
+    worth = dict(zip(grams.grams.tolist(), _weighed(grams, stored)[2].tolist(), strict=True))
+    asked, found = (runs(level.write(line)[:-1].tolist(), line.rows.tolist(), n) for line in (query, candidate))
+    return tuple(
+        Step(
+            "shared",
+            tuple(places),
+            tuple(found[gram]),
+            worth[reduce(lambda code, symbol: code * level.symbols + symbol, gram)]
+            * (1.0 + np.log(len(found[gram])))
+            / float(stored.norms[number]),
+            level.words,
+        )
+        for gram, places in asked.items()
+        if gram in found
+    )
 
 
 def _stretched(scores: Array) -> Array:

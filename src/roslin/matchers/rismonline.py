@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, Step, both_lines, in_words, runs
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
@@ -57,6 +58,8 @@ class RISMOnline(Matcher):
     summary = "Finds the melodies that hold all intervals of the query in a row, the shortest first; ignores rhythm."
     reference = "RISM Online, incipit search (muscatplus_server, muscatplus_indexer)"
 
+    kind = "grams"
+
     field: str = "intervals"
     match: str = "phrase"
 
@@ -72,6 +75,24 @@ class RISMOnline(Matcher):
         write, extra = _FIELDS[self.field]
         compare = phrase_distances if self.match == "phrase" else bigram_distances
         return compare(write(asked)[: len(asked.rows) - extra], write(stored), stored.offsets, extra)
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        write, extra = _FIELDS[self.field]
+        both = both_lines(query, candidates, number)
+        strings = [write(line)[: len(line.rows) - extra].tolist() for line in both]
+        size = 2 if self.match == "bigrams" else max(len(strings[0]), 1)
+        asked, stored = (runs(text, line.rows.tolist(), size) for text, line in zip(strings, both, strict=True))
+        shared = {run: min(len(places), len(stored[run])) for run, places in asked.items() if run in stored}
+        if self.match == "bigrams":
+            by = sum(map(len, asked.values())) + sum(map(len, stored.values())) - sum(shared.values())
+        else:  # the phrase as a whole, where it comes first
+            by, shared = len(strings[1]), dict.fromkeys(shared, size)
+            stored = {run: places[:1] for run, places in stored.items()}
+        words = in_words if self.field == "intervals" else lambda _: ""
+        return Account(1.0, tuple(
+            Step("shared", tuple(asked[run]), tuple(stored[run]), -times / by, words(run))
+            for run, times in shared.items()
+        ))  # fmt: skip
 
 
 def _contour(lines: Lines) -> Numbers:

@@ -28,8 +28,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roslin.matchers.base import Distances, Matcher, register
-from roslin.matchers.fusion import fuse
+from roslin.matchers.account import Account
+from roslin.matchers.base import Distances, Matcher, Tell, register
+from roslin.matchers.fusion import Fusion, fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 
@@ -59,6 +60,28 @@ class Roslin(Matcher):
     def is_independent(self) -> bool:
         """Scales are those of all candidates together."""
         return False
+
+    kind = "sum"
+
+    @property
+    def _fused(self) -> Fusion:
+        return fuse(*MEMBERS, weights=WEIGHTS)
+
+    @property
+    def leading(self) -> Matcher:
+        """The heaviest member."""
+        return self._fused.leading
+
+    def longest(self, query: Melody) -> int:
+        """What the slowest member allows."""
+        return self._fused.longest(query)
+
+    def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
+        """The distances, telling how far the members are."""
+        return self._fused.distances_told(query, candidates, tell)
+
+    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
+        return self._fused.account(query, candidates, number, tell)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return fuse(*MEMBERS).distances(query, candidates)

@@ -44,6 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, both_lines, successive
 from roslin.matchers.base import Distances, register
 from roslin.matchers.melodyshape import GramAlignment
 from roslin.melody import Melody
@@ -51,6 +52,8 @@ from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
 
 __all__ = ["ShapeH"]
+
+Array = npt.NDArray[np.float64]
 
 _SAME, _NEITHER, _OPPOSITE = -0.5, -1.0, -8.0
 _SIGNS = tuple((first, second) for first in (-1, 0, 1) for second in (-1, 0, 1))
@@ -68,6 +71,19 @@ class _Pairs:
     order: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
 
+    def worth(self) -> tuple[float, Array, Array]:
+        """(unit, what each code is worth where it is found, and where it is left out), both in that unit.
+
+        Everything is counted in units of 1/(2N): all costs are whole numbers then, and their sums exact.
+        """
+        from roslin.matchers._shape_kernels import PADDING
+
+        total = max(int(self.counts.sum()), 1)
+        found = 2.0 * (total - self.counts).astype(np.float64)
+        left_out = np.where(self.counts > 0, -found, -2.0)
+        left_out[PADDING] = 0.0
+        return 2.0 * total, found, left_out
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -77,6 +93,8 @@ class ShapeH(GramAlignment):
     name = "shapeh"
     summary = "Aligns the ups and downs of every three notes; rare turns count more; ignores key and rhythm."
     reference = "Urbano, MelodyShape (ShapeH), MIREX 2010-2015"
+
+    things = "groups of three notes"
 
     mismatch: str = "symmetric"
 
@@ -91,18 +109,14 @@ class ShapeH(GramAlignment):
         return False
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers._shape_kernels import PADDING, shape_scores  # Numba loads only when something is searched
+        from roslin.matchers._shape_kernels import shape_scores  # Numba loads only when something is searched
 
         asked = _pairs(pack([query])).codes[:, 0].astype(np.int64)
         if not len(asked):
             return np.zeros(len(candidates))
         pairs, classes = candidates.keep("interval pairs", _pairs), _sign_classes()
-        # Everything is counted in units of 1/(2N): all costs are whole numbers then, and their sums exact.
-        total = max(int(pairs.counts.sum()), 1)
-        unit = 2.0 * total
-        gaps = np.where(pairs.counts > 0, -2.0 * (total - pairs.counts), -2.0)
-        gaps[PADDING] = 0.0
-        match = 2.0 * (total - pairs.counts[asked]).astype(np.float64)
+        unit, worth, gaps = pairs.worth()
+        match = worth[asked]
         kinds = classes[asked].astype(np.int64)
         scores = shape_scores(
             pairs.codes, pairs.starts, gaps, classes, asked, match, gaps[asked], kinds, np.unique(kinds),
@@ -111,6 +125,21 @@ class ShapeH(GramAlignment):
         return self.distances_from_scores(
             scores / unit, pairs.order, pairs.lengths, match.sum() / unit, gaps[asked].sum() / unit, len(asked)
         )
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        lines = both_lines(query, candidates, number)
+        asked, stored = (
+            _pairs(part).codes[:, 0].astype(np.int64) for part in (pack([query]), candidates.part(number, number + 1))
+        )
+        if not len(asked):
+            return Account(0.0)
+        unit, worth, gaps = candidates.keep("interval pairs", _pairs).worth()
+        classes, same = _sign_classes(), np.equal.outer(asked, stored)
+        apart = _MISMATCH_COSTS[self.mismatch][np.ix_(classes[asked], classes[stored])]
+        scores = np.where(same, worth[asked][:, None] / unit, apart)
+        grams = successive(lines[0], 3), successive(lines[1], 3)
+        own = float(worth[asked].sum() / unit)
+        return self.account_of_grams(*grams, scores, (gaps[asked] / unit, gaps[stored] / unit), same, own)
 
 
 def _pairs(packed: Packed) -> _Pairs:

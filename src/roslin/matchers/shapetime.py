@@ -14,11 +14,13 @@ tempo.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.errors import ArgumentError
+from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, register
 from roslin.matchers.melodyshape import GramAlignment
 from roslin.matchers.shapeh import ShapeH
@@ -59,6 +61,11 @@ class ShapeTime(GramAlignment):
         return Time(self.aligner, self.divide, self.rhythm)
 
     @property
+    def leading(self) -> Time:
+        """What the best are put in order by."""
+        return self.second
+
+    @property
     def is_independent(self) -> bool:
         """Not so: whether a candidate is ranked again depends on the others."""
         return False
@@ -67,9 +74,21 @@ class ShapeTime(GramAlignment):
         shapes = self.first.distances(query, candidates)
         if not len(shapes):
             return shapes
-        last = min(self.k, len(shapes)) - 1
-        again = np.flatnonzero(shapes <= np.partition(shapes, last)[last])
+        again = np.flatnonzero(self._is_again(shapes))
         times = self.second.distances(query, candidates.take(again))
         distances = 1.0 + shapes
         distances[again] = times / (1.0 + times)
         return distances
+
+    def _is_again(self, shapes: Distances) -> npt.NDArray[np.bool_]:
+        """Which candidates are ranked again."""
+        last = min(self.k, len(shapes)) - 1
+        is_again: npt.NDArray[np.bool_] = shapes <= np.partition(shapes, last)[last]
+        return is_again
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
+        is_again = self._is_again(self.first.distances(query, candidates))[number]
+        found = (self.second if is_again else self.first).account(query, candidates, number)
+        if found is None or not is_again:
+            return found and replace(found, start=1.0 + found.start)
+        return found.times(1.0 / (1.0 + found.distance))

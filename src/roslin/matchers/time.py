@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.errors import ArgumentError
+from roslin.matchers.account import Account, both_lines, successive
 from roslin.matchers.base import Distances, register
 from roslin.matchers.melodyshape import GramAlignment
 from roslin.melody import Melody
@@ -45,6 +46,7 @@ from roslin.represent.packed import Packed
 __all__ = ["Time"]
 
 _MEAN_PITCH, _MEAN_TIME = 2.1838, 0.4772
+_GRAM = 4  # notes
 
 
 @register
@@ -55,6 +57,8 @@ class Time(GramAlignment):
     name = "time"
     summary = "Aligns the curves of pitch and of duration through every four notes; ignores key and tempo."
     reference = "Urbano, MelodyShape (Time), MIREX 2011-2015"
+
+    things = "groups of four notes"
 
     rhythm: float = 0.5
 
@@ -73,10 +77,30 @@ class Time(GramAlignment):
             return np.zeros(len(candidates))
         lengths = np.maximum(np.diff(lines.offsets) - 3, 0)
         order = np.argsort(lengths, kind="stable")
-        same_pitch, same_time, weight = 2 * _MEAN_PITCH, 2 * _MEAN_TIME, self.rhythm * _MEAN_PITCH / _MEAN_TIME
+        same_pitch, same_time, weight = self._worth
         scores, lost = time_scores(
             asked.pitch_midi, asked.duration_ticks, lines.pitch_midi, lines.duration_ticks, lines.offsets, order,
             same_pitch, same_time, weight, self.floor, self.takes_best,
         )  # fmt: skip
         own = m * (same_pitch + weight * same_time)
         return self.distances_from_scores(scores, order, lengths, own, lost, m)
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        from roslin.matchers._shape_kernels import time_pairs
+
+        asked, stored = both_lines(query, candidates, number)
+        if len(asked.rows) < _GRAM:
+            return Account(0.0)
+        same_pitch, same_time, weight = self._worth
+        scores, *gaps = time_pairs(
+            asked.pitch_midi, asked.duration_ticks, stored.pitch_midi, stored.duration_ticks,
+            same_pitch, same_time, weight,
+        )  # fmt: skip
+        most = same_pitch + weight * same_time
+        grams = successive(asked, _GRAM), successive(stored, _GRAM)
+        return self.account_of_grams(*grams, scores, (gaps[0], gaps[1]), scores == most, len(grams[0]) * most)
+
+    @property
+    def _worth(self) -> tuple[float, float, float]:
+        """What the same pitches are worth, what the same durations, and how much the latter count."""
+        return 2 * _MEAN_PITCH, 2 * _MEAN_TIME, self.rhythm * _MEAN_PITCH / _MEAN_TIME

@@ -17,6 +17,9 @@ __all__ = ["Transport"]
 class Transport(Matcher):
     """A matcher that moves weight between point sets. `transport.align` says what the parameters mean."""
 
+    pairs_at_once = 20_000
+    kind = "transport"  # taken apart by search/explain.py, with the flow of weight
+
     pitch: str = "semitone"
     weight: str = "duration"
     ground: str = "euclidean"

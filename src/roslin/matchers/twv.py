@@ -82,6 +82,8 @@ class TWV(Transport):
     summary = "Finds segments of the query by the Earth Mover's Distance and puts them together."
     reference = "Typke, Wiering & Veltkamp 2007, section 2"
 
+    pairs_at_once = 1_000_000  # segments are short, and seldom near
+
     segment: int = 6
     step: int = 3
     radius: float = 0.3

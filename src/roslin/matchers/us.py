@@ -37,6 +37,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.account import Account, Step, both_lines, in_words, runs
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
@@ -60,6 +61,8 @@ class US(Matcher):
     summary = "Counts the runs of five intervals that both melodies have, wherever they stand; ignores key and rhythm."
     reference = "Uitdenbogerd & Suyoto, MIREX 2005 entry US (Fanimae, ngr5)"
 
+    kind = "grams"
+
     n: int = 5
     divide: str = "query"
 
@@ -81,6 +84,17 @@ class US(Matcher):
         asked = self._grams(query)
         counts = index.counts if self.divide == "both" else np.empty(0, np.int32)
         return shared_grams(*index.find(asked), index.melodies, counts, len(candidates))
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = (
+            runs(interval_codes(line.intervals()[:-1]).tolist(), line.rows.tolist(), self.n)
+            for line in both_lines(query, candidates, number)
+        )
+        share = 2 / (len(asked) + len(stored)) if self.divide == "both" and stored else 1 / max(len(asked), 1)
+        return Account(1.0, tuple(
+            Step("shared", tuple(places), tuple(stored[gram]), -share, in_words(gram))
+            for gram, places in asked.items() if gram in stored
+        ))  # fmt: skip
 
     def _grams(self, query: Melody) -> npt.NDArray[np.int64]:
         """The different runs of the query, as the index writes them."""

@@ -23,7 +23,7 @@ from roslin.report.player import melody_figure
 from roslin.search.explain import Explanation, Move, Part
 from roslin.search.words import bar_number, note_name
 
-__all__ = ["explanation_page", "flow_svg", "name_of", "spelled"]
+__all__ = ["PAGE_STYLE", "explanation_page", "flow_svg", "name_of", "spelled"]
 
 _LEFT, _RIGHT, _TOP = 92.0, 18.0, 30.0
 _WIDEST, _LEAST_QUARTER, _MOST_QUARTER = 900.0, 14.0, 44.0
@@ -37,7 +37,7 @@ _FARTHEST = 3.0  # the distance at which a line is red
 _THICKEST, _THINNEST = 7.0, 1.2
 _FAINT = 0.4  # notes of the candidate that take no part
 _LEGEND, _NARROWEST = 22.0, 460.0
-_PAGE_STYLE = """
+PAGE_STYLE = """
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .9rem; }
 th, td { text-align: left; padding: .15rem .8rem .15rem 0; border-bottom: 1px solid var(--line); }
@@ -244,7 +244,7 @@ def explanation_page(explanation: Explanation, note: str) -> str:
     """An explanation as a page: both melodies, what was done, the picture, and every move."""
     query, candidate = name_of(explanation.query, "the query"), name_of(explanation.candidate, "the candidate")
     rows = "\n".join(_row(explanation, part, move) for part in explanation.parts for move in part.moves)
-    body = f"""<style>{_PAGE_STYLE}</style>
+    body = f"""<style>{PAGE_STYLE}</style>
 <p>{escape(explanation.words)}</p>
 <p>Distance {explanation.distance:.4f}. Matcher: {escape(repr(explanation.matcher))}.</p>
 <section class="query" aria-label="Query"><h2>{_heading("Query", explanation.query)}</h2>

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from roslin.melody import NOTE_DTYPE, Melody, NoteTable
 
-__all__ = ["Candidates", "Packed", "SupportsPacked", "pack"]
+__all__ = ["Candidates", "Packed", "SupportsPacked", "pack", "pieces"]
 
 Numbers = npt.NDArray[np.int64]
 Made = TypeVar("Made")
@@ -72,6 +72,21 @@ def _taken(values: npt.NDArray[Any], offsets: Numbers, numbers: Numbers) -> tupl
     taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.repeat(starts - taken[:-1], lengths) + np.arange(taken[-1])
     return values[rows], taken
+
+
+def pieces(lengths: Numbers, most: int, most_notes: int) -> list[slice]:
+    """Melodies of these lengths cut into pieces of at most so many melodies and, but for single ones, so many notes.
+
+    >>> pieces(np.array([3, 3, 9, 1, 1, 1]), most=2, most_notes=6)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None), slice(5, 6, None)]
+    """
+    notes = np.concatenate([[0], np.cumsum(lengths)])
+    found, start = list[slice](), 0
+    while start < len(lengths):
+        end = int(np.searchsorted(notes, notes[start] + most_notes, side="right")) - 1
+        found.append(slice(start, min(start + most, max(end, start + 1), len(lengths))))
+        start = found[-1].stop
+    return found
 
 
 @runtime_checkable

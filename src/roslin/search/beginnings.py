@@ -14,18 +14,17 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
-from roslin.matchers.base import check_query
+from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
-from roslin.represent.packed import Packed
+from roslin.represent.packed import Packed, pieces
 from roslin.search.run import Hit, Run
 from roslin.search.work import Progress, Work
 
-__all__ = ["MOST_AT_ONCE", "beginnings", "search_beginnings"]
+__all__ = ["MOST_AT_ONCE", "beginnings", "onsets_compared", "search_beginnings"]
 
 MOST_AT_ONCE = 50_000
 
-_COMPARED_AT_ONCE = 4096
 _LONGER = 1.25  # how many times as many onsets as the query a beginning has: ornaments need room
 
 Numbers = npt.NDArray[np.int64]
@@ -51,15 +50,16 @@ def search_beginnings(
             f"{chosen.name} compares the beginnings of at most {MOST_AT_ONCE} melodies; got {len(numbers)}: "
             "filter the collection first, or choose another matcher"
         )
-    onsets, packed = int(np.ceil(_LONGER * len(melodic_line(query)))), collection.packed()
-    pieces = np.array_split(numbers, max(-(-len(numbers) // _COMPARED_AT_ONCE), 1))
-    if not chosen.is_independent:
-        pieces = [numbers]
-    found = []
+    onsets, packed = onsets_compared(query), collection.packed()
+    lengths = np.minimum(packed.offsets[numbers + 1] - packed.offsets[numbers], onsets)
+    parts = [numbers]
+    if chosen.is_independent:
+        parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, chosen.notes_at_once(query))]
+    found = [np.empty(0)]
     with Work(seconds=seconds, progress=progress) as work:
-        for done, piece in enumerate(pieces):
-            work.report(done / len(pieces), "comparing beginnings")
-            found.append(chosen.distances(query, beginnings(packed.take(piece), onsets)))
+        for done, part in enumerate(parts):
+            work.report(done / len(parts), "comparing beginnings")
+            found.append(chosen.distances(query, beginnings(packed.take(part), onsets)))
     distances = np.concatenate(found)
     wanted = k + len(exclude)
     near = np.ones(len(distances), dtype=bool)
@@ -69,6 +69,11 @@ def search_beginnings(
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
     hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
     return Run(query.id or "query", repr(chosen), hits)
+
+
+def onsets_compared(query: Melody) -> int:
+    """How many onsets a beginning has that is compared with this query."""
+    return int(np.ceil(_LONGER * len(melodic_line(query))))
 
 
 def beginnings(packed: Packed, onsets: int) -> Packed:

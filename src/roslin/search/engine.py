@@ -17,9 +17,9 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import EMD, TWV, Matcher, matcher
-from roslin.matchers.base import check_query
+from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
-from roslin.represent.packed import Packed
+from roslin.represent.packed import Packed, pieces
 from roslin.search.index import open_index
 from roslin.search.run import Hit, Run
 from roslin.search.work import Progress, Work
@@ -33,7 +33,6 @@ Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
 Found = tuple[Numbers, Distances]
 
-_COMPARED_AT_ONCE = 4096
 # The ids of so many melodies are fetched faster than the order of all ids is made.
 _TIES = 1000
 
@@ -118,10 +117,9 @@ def _compare_all(wanted: _Wanted) -> Found:
     if not len(numbers):
         return numbers, np.empty(0)
     if wanted.matcher.is_indexed or not wanted.matcher.is_independent:
-        distances = _compare_at_once(wanted, packed)
-        wanted.work.report(1.0, "comparing")
-        return numbers, distances
-    pieces = np.array_split(numbers, -(-len(numbers) // _COMPARED_AT_ONCE))
+        return numbers, _compare_at_once(wanted, packed)
+    lengths = packed.offsets[numbers + 1] - packed.offsets[numbers]
+    parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, wanted.matcher.notes_at_once(wanted.query))]
 
     def compare(piece: Numbers) -> Distances:
         is_run = piece[-1] - piece[0] == len(piece) - 1
@@ -129,19 +127,25 @@ def _compare_all(wanted: _Wanted) -> Found:
         return wanted.matcher.distances(wanted.query, part)
 
     found = []
-    for done, piece in enumerate(wanted.work.map(compare, pieces), start=1):
+    for done, piece in enumerate(wanted.work.map(compare, parts), start=1):
         found.append(piece)
-        wanted.work.report(done / len(pieces), "comparing")
+        wanted.work.report(done / len(parts), "comparing")
     return numbers, np.concatenate(found)
 
 
 def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
     """The distances of a matcher that must see all candidates, or is faster when it does."""
+
+    def distances(candidates: Packed) -> Distances:
+        return wanted.matcher.distances_told(
+            wanted.query, candidates, lambda done: wanted.work.report(done, "comparing")
+        )
+
     is_everything = np.array_equal(wanted.numbers, np.arange(len(packed)))
     if is_everything or wanted.matcher.is_independent:
         # The collection's own table is the one that keeps the index from search to search.
-        return wanted.matcher.distances(wanted.query, packed)[wanted.numbers]
-    return wanted.matcher.distances(wanted.query, packed.take(wanted.numbers))
+        return distances(packed)[wanted.numbers]
+    return distances(packed.take(wanted.numbers))
 
 
 def _nearest(wanted: _Wanted) -> Found:

@@ -37,6 +37,8 @@ Distances = npt.NDArray[np.float64]
 # Melodies scanned, and compared, in one piece of work.
 PIECE = 8192
 COMPARED_AT_ONCE = 256
+# Of long melodies fewer: so many pairs of notes take a few seconds at most, and then the clock is looked at.
+_PAIRS_AT_ONCE = 100_000
 # So many are compared for the first limit. Then so many of each piece are scanned by the end of the first rounds.
 FIRST_SAMPLE = 32
 ROUNDS = (32, 128, 512, 1536, 4096)
@@ -217,7 +219,9 @@ class _Refining:
         """Compare these melodies, given in order of their bounds, as far as that can change anything."""
         is_new = np.array([number not in self.seen for number in numbers.tolist()], dtype=bool)
         numbers, bounds = numbers[is_new], bounds[is_new]
-        at_once = COMPARED_AT_ONCE * self.work.threads
+        notes = int((self.packed.offsets[numbers + 1] - self.packed.offsets[numbers]).sum())
+        few = _PAIRS_AT_ONCE * len(numbers) // max(len(self.query.x) * notes, 1)
+        at_once = max(min(COMPARED_AT_ONCE, few), 1) * self.work.threads
         for place in range(0, len(numbers), at_once):
             if bounds[place] > self.found.limit * (1 + _SLACK) + _SLACK:
                 return

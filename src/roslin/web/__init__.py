@@ -9,6 +9,8 @@
     answers    the shapes of JSON answers
     finding    one search: ranked results with the notes that matched
     matching   which notes of query and candidate belong together, for every kind of matcher
+    explaining one result taken apart, in the search that found it
+    waiting    work in a thread for somebody who may leave; telling: how far it is, line by line
     figures    melodies as drawings with play buttons, matched notes marked
     uploads    a file that somebody sends, as queries to choose from
     exports    a result list as CSV, TREC run or citations

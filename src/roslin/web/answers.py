@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 __all__ = [
+    "AboutAnswer",
+    "AccountAnswer",
     "CollectionAnswer",
     "ExplainAnswer",
     "FilterAnswer",
@@ -14,15 +16,14 @@ __all__ = [
     "MelodyAnswer",
     "MoveAnswer",
     "NoteAnswer",
-    "PairAnswer",
     "PartAnswer",
     "ReadAnswer",
     "Refusal",
     "RefusalBody",
     "RefusedNotation",
     "ResultAnswer",
-    "RunAnswer",
     "SearchAnswer",
+    "StepAnswer",
     "UploadAnswer",
     "UploadChoice",
 ]
@@ -63,10 +64,10 @@ class NoteAnswer(BaseModel):
     voice: int
 
 
-class MelodyAnswer(BaseModel):
-    """What is known about a melody."""
+class AboutAnswer(BaseModel):
+    """What is known about a melody besides its notes."""
 
-    id: str | None
+    id: str
     title: str | None
     composer: str | None
     voice: str | None
@@ -74,9 +75,14 @@ class MelodyAnswer(BaseModel):
     metre: str | None
     text: str | None
     source: str | None
+    link: str | None = Field(description="The melody at its source, where the operator gave a pattern.")
+
+
+class MelodyAnswer(AboutAnswer):
+    """A melody with all its notes."""
+
     notation: str | None
     music: str | None
-    link: str | None = Field(description="The melody at its source, where the operator gave a pattern.")
     notes: list[NoteAnswer]
 
 
@@ -86,7 +92,7 @@ class MatcherAnswer(BaseModel):
     name: str
     summary: str
     reference: str
-    kind: str = Field(description="How it is explained: transport, alignment, grams or likeness.")
+    kind: str = Field(description="How it is explained: transport, alignment, grams, places, sum or likeness.")
 
 
 class FilterAnswer(BaseModel):
@@ -108,20 +114,11 @@ class MatchAnswer(BaseModel):
     candidate_notes: list[int]
 
 
-class ResultAnswer(BaseModel):
+class ResultAnswer(AboutAnswer):
     """One line of a ranked list."""
 
     rank: int
-    id: str
     distance: float
-    title: str | None
-    composer: str | None
-    voice: str | None
-    key: str | None
-    metre: str | None
-    text: str | None
-    source: str | None
-    link: str | None
     match: MatchAnswer
 
 
@@ -186,24 +183,26 @@ class PartAnswer(BaseModel):
     moves: list[MoveAnswer]
 
 
-class PairAnswer(BaseModel):
-    """Two notes that stand together (same, other), or one without a partner (missing, added)."""
+class StepAnswer(BaseModel):
+    """What some notes of the two melodies add to a distance or, below 0, take off it."""
 
-    query_note: int | None
-    candidate_note: int | None
-    deed: str
-
-
-class RunAnswer(BaseModel):
-    """Successive notes that both melodies have; each list holds the rows of one place."""
-
-    words: str
-    query_places: list[list[int]]
+    deed: str = Field(description="same, other, missing, added, joined, split, shared, measure or limit.")
+    query_places: list[list[int]] = Field(description="The notes of each place: runs may stand at several.")
     candidate_places: list[list[int]]
+    cost: float
+    words: str
+
+
+class AccountAnswer(BaseModel):
+    """A distance that adds up: where it starts, and the cost of each step."""
+
+    matcher: str
+    start: float
+    steps: list[StepAnswer]
 
 
 class ExplainAnswer(BaseModel):
-    """Why a candidate is as near as it is. Which of parts, pairs and runs is filled depends on `kind`."""
+    """Why a candidate is as near as it is: the parts of a flow of weight, or an account."""
 
     kind: str
     matcher: str
@@ -211,8 +210,8 @@ class ExplainAnswer(BaseModel):
     distance: float
     words: str
     parts: list[PartAnswer] = []
-    pairs: list[PairAnswer] = []
-    runs: list[RunAnswer] = []
+    account: AccountAnswer | None = None
+    within: AccountAnswer | None = Field(default=None, description="Of a sum, the measure that weighs most.")
 
 
 class CollectionAnswer(BaseModel):

@@ -59,7 +59,7 @@ def library_of(request: Request) -> Library:
 async def search(request: Request, asked: Annotated[AskedList, Query()]) -> Response:
     """The melodies most similar to a query."""
     library = library_of(request)
-    found = await while_waited_for(request, lambda is_gone: find(library, asked, is_gone))
+    found = await while_waited_for(request, lambda wait: find(library, asked, wait))
     timing = {"Server-Timing": found.timing}
     if asked.format == "json":
         return JSONResponse(search_answer(found, asked).model_dump(), headers=timing)
@@ -117,7 +117,7 @@ def explain(
         if why.match.explanation is None:
             raise ArgumentError(f"{why.matcher!r} moves no weight, so there is no drawing of it; ask for JSON")
         return Response(flow_svg(why.match.explanation), media_type="image/svg+xml")
-    return JSONResponse(explain_answer(why.match, asked.candidate, repr(why.matcher), why.distance).model_dump())
+    return JSONResponse(explain_answer(why).model_dump())
 
 
 @router.get("/api/matchers")

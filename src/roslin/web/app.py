@@ -23,7 +23,7 @@ from roslin.sandbox import shared_worker
 from roslin.search.engine import DEFAULT_MATCHER
 from roslin.web import api, pages
 from roslin.web.asking import where_to
-from roslin.web.guards import BodyLimit, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.guards import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.library import Library
 from roslin.web.refusals import add_handlers
 from roslin.web.settings import Settings
@@ -69,6 +69,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     add_handlers(app)
     # The last one added is the first to see a request.
+    app.add_middleware(LastResort)
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
     if settings.hosts:
         app.add_middleware(OwnHost, hosts=tuple(settings.hosts))
@@ -93,7 +94,17 @@ def _templates() -> Jinja2Templates:
     environment.globals.update(
         where_to=where_to, static=_address, roslin_version=version("roslin"), usual_matcher=DEFAULT_MATCHER
     )
+    environment.filters["sentence"] = _sentence
     return templates
+
+
+def _sentence(text: str) -> str:
+    """A message of an error as a sentence on a page.
+
+    >>> _sentence("there is no such file")
+    'There is no such file.'
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 @cache

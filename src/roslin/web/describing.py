@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from roslin.matchers import Matcher
+from roslin.matchers.account import Account
 from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.search.explain import Part
 from roslin.search.words import note_name
 from roslin.web.answers import (
+    AccountAnswer,
     ExplainAnswer,
     FilterAnswer,
     MatchAnswer,
     MelodyAnswer,
     MoveAnswer,
     NoteAnswer,
-    PairAnswer,
     PartAnswer,
     ResultAnswer,
-    RunAnswer,
     SearchAnswer,
+    StepAnswer,
 )
 from roslin.web.asking import Asked
+from roslin.web.explaining import Explained
 from roslin.web.finding import Found, Result, link_to
-from roslin.web.matching import Match
 from roslin.web.settings import Settings
 
 __all__ = ["explain_answer", "melody_answer", "notes_answer", "search_answer"]
@@ -44,8 +47,14 @@ def notes_answer(melody: Melody) -> list[NoteAnswer]:
 
 def melody_answer(melody: Melody, settings: Settings) -> MelodyAnswer:
     """A melody with all its notes."""
-    about = {name: getattr(melody, name) for name in (*_ABOUT, "notation", "music")}
-    return MelodyAnswer(**about, link=link_to(melody, settings), notes=notes_answer(melody))
+    about = {name: getattr(melody, name) for name in _ABOUT}
+    return MelodyAnswer(
+        **about,
+        notation=melody.notation,
+        music=melody.music,
+        link=link_to(melody, settings),
+        notes=notes_answer(melody),
+    )
 
 
 def search_answer(found: Found, asked: Asked) -> SearchAnswer:
@@ -81,43 +90,52 @@ def _result(result: Result) -> ResultAnswer:
     )
 
 
-def explain_answer(match: Match, candidate: str, matcher: str, distance: float) -> ExplainAnswer:
+def explain_answer(why: Explained) -> ExplainAnswer:
     """An explanation, with what fits its kind."""
-    parts = [] if match.explanation is None else match.explanation.parts
+    found, account = why.match, why.account
+    within = account.within if account is not None else None
     return ExplainAnswer(
-        kind=match.kind,
-        matcher=matcher,
-        candidate=candidate,
-        distance=distance,
-        words=match.words,
-        parts=[
-            PartAnswer(
-                segment=part.segment,
-                words=part.words,
-                distance=part.alignment.distance,
-                moves=[
-                    MoveAnswer(
-                        query_note=move.query_note,
-                        candidate_note=move.candidate_note,
-                        weight=move.weight,
-                        distance=move.distance,
-                        cost=move.cost,
-                    )
-                    for move in part.moves
-                ],
+        kind=found.kind,
+        matcher=repr(why.matcher),
+        candidate=why.candidate.id or "",
+        distance=why.distance,
+        words=found.words,
+        parts=[_part(part) for part in found.explanation.parts] if found.explanation is not None else [],
+        account=None if account is None else _account(account, why.matcher),
+        within=None if within is None else _account(within, why.matcher.leading),
+    )
+
+
+def _part(part: Part) -> PartAnswer:
+    return PartAnswer(
+        segment=part.segment,
+        words=part.words,
+        distance=part.alignment.distance,
+        moves=[
+            MoveAnswer(
+                query_note=move.query_note,
+                candidate_note=move.candidate_note,
+                weight=move.weight,
+                distance=move.distance,
+                cost=move.cost,
             )
-            for part in parts
+            for move in part.moves
         ],
-        pairs=[
-            PairAnswer(query_note=pair.query_note, candidate_note=pair.candidate_note, deed=pair.deed)
-            for pair in match.pairs
-        ],
-        runs=[
-            RunAnswer(
-                words=run.words,
-                query_places=[list(place) for place in run.query_places],
-                candidate_places=[list(place) for place in run.candidate_places],
+    )
+
+
+def _account(account: Account, matcher: Matcher) -> AccountAnswer:
+    return AccountAnswer(
+        matcher=repr(matcher),
+        start=account.start,
+        steps=[
+            StepAnswer(
+                deed=step.deed,
+                query_places=[list(place) for place in step.query_places],
+                candidate_places=[list(place) for place in step.candidate_places],
+                cost=step.cost,
+                words=step.words,
             )
-            for run in match.runs
+            for step in account.steps
         ],
     )

@@ -3,6 +3,7 @@
 Headers   a strict policy for the browser: nothing from elsewhere, no inline script or style
 Body      a body above the limit is refused at its Content-Length, or where it grows beyond it
 Rate      so many requests a minute from one client, in a bucket that refills
+Last      an error that nobody foresaw is an answer all the same
 Log       one line of JSON for each request
 """
 
@@ -11,17 +12,19 @@ from __future__ import annotations
 import json
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roslin.web.refusals import refusal
+from roslin.web.refusals import answer, refusal
 
-__all__ = ["BodyLimit", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
+__all__ = ["BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -40,17 +43,26 @@ _CLIENTS_REMEMBERED = 10_000
 _LOG = logging.getLogger("roslin.access")
 
 
-class SafeHeaders:
-    """Put the headers on every answer."""
+class Guard(ABC):
+    """What stands before the application, for requests by HTTP."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is no request: the start and the end of the application."""
+        await (self.guard if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+
+
+class SafeHeaders(Guard):
+    """Put the headers on every answer."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -62,17 +74,36 @@ class SafeHeaders:
         await self.app(scope, receive, send_safely)
 
 
-class BodyLimit:
+class LastResort(Guard):
+    """Answer what nobody foresaw. Nearest to the application, so that this answer has headers and is logged too."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; an error after the answer has begun can only break it off."""
+        has_begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noted)
+        except Exception as error:
+            if has_begun:
+                raise
+            response = await answer(Request(scope), error)
+            await response(scope, receive, send)
+
+
+class BodyLimit(Guard):
     """Refuse a body of more bytes than allowed."""
 
     def __init__(self, app: ASGIApp, limit: int):
-        self.app, self.limit = app, limit
+        super().__init__(app)
+        self.limit = limit
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         length = RequestHeaders(scope=scope).get("content-length", "0")
         if not length.isdecimal() or int(length) > self.limit:
             # The connection is closed: whoever still sends is not listened to.
@@ -98,41 +129,40 @@ class BodyLimit:
         return JSONResponse(refusal(413, self._words).model_dump(), 413, headers)
 
 
-class OwnHost:
+class OwnHost(Guard):
     """Answer only requests for these names, without their port."""
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...]):
-        self.app, self.hosts = app, hosts
+        super().__init__(app)
+        self.hosts = hosts
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http":
-            named = RequestHeaders(scope=scope).get("host", "")
-            host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
-            if host.lower() not in self.hosts:
-                answer = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
-                await answer(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
+        named = RequestHeaders(scope=scope).get("host", "")
+        host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
+        is_own = host.lower() in self.hosts
+        refused = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
+        await (self.app if is_own else refused)(scope, receive, send)
 
 
-class RateLimit:
+class RateLimit(Guard):
     """Let each client ask so often a minute; short bursts up to that number are fine."""
 
     def __init__(self, app: ASGIApp, per_minute: int):
-        self.app, self.per_minute = app, per_minute
+        super().__init__(app)
+        self.per_minute = per_minute
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or ask to wait. Static files and the state of health cost nothing."""
-        if scope["type"] != "http" or scope["path"].startswith(("/static/", "/healthz")):
+        if scope["path"].startswith(("/static/", "/healthz")):
             await self.app(scope, receive, send)
             return
         wait = self._wait((scope.get("client") or ("", 0))[0])
         if wait:
             words = f"more than {self.per_minute} requests in a minute; wait {wait} seconds"
-            answer = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
-            await answer(scope, receive, send)
+            refused = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
+            await refused(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -147,17 +177,11 @@ class RateLimit:
         return 0 if left >= 1 else int((1 - left) * 60 / self.per_minute) + 1
 
 
-class Log:
+class Log(Guard):
     """One line of JSON for each request. The query is not logged: what people look for is theirs."""
 
-    def __init__(self, app: ASGIApp):
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and write it down."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         began, status, sent = time.perf_counter(), 0, 0
 
         async def send_counted(message: Message) -> None:

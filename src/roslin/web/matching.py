@@ -1,12 +1,10 @@
 """Which notes of a query and a candidate belong together, and what was done to the query, for every kind of matcher.
 
-    transport   weight moves between notes (`roslin.search.explain`)
-    alignment   notes are inserted, deleted or changed: the cheapest way, the one that `dp` counts
-    grams       runs of successive intervals that both melodies have
-    likeness    any other matcher: the same alignment, as an aid to the eye. It is not how the matcher measures
-
-A matcher that compares runs of intervals is in `GRAMS`, with the number of intervals in a run; one that has a
-parameter `n` for it says so itself.
+transport   weight moves between notes (`roslin.search.explain`)
+alignment, grams, places, sum
+            the account of the matcher (`roslin.matchers.account`); of a sum, that of what weighs most in it
+likeness    a matcher that gives no account, and melodies too long for one: how `dp` would lay the query into the
+            candidate, as an aid to the eye. It is not how the matcher measures
 """
 
 from __future__ import annotations
@@ -14,62 +12,49 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
-
 from roslin.matchers import DP, MATCHERS, Matcher, matchers
+from roslin.matchers.account import Account
 from roslin.matchers.transport import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.represent.intervals import interval_name
-from roslin.represent.line import melodic_line
+from roslin.represent.packed import Packed, pack
 from roslin.search.explain import Explanation, explain
 from roslin.search.words import place_words, tempo_words, transposition_words
 
-__all__ = ["GRAMS", "Grams", "Match", "Pair", "Run", "aligned", "kind_of", "match", "offered", "shared_runs"]
+__all__ = ["Match", "kind_of", "match", "offered"]
 
-GRAMS = {"ngrsumco": 3, "ngrukkon": 3, "orio": 3, "us": 5}
-# Taking a distance apart costs more than the product of the lengths: beyond this many pairs of notes it would take
-# seconds for one result, and the notes are shown side by side instead.
-MOST_PAIRS = 40_000
+# Taking a distance apart costs more than the product of the lengths. Beyond this many pairs of notes, moving weight
+# would take seconds for one result; and beyond that many, a table of edits more memory than a result is worth.
+MOST_PAIRS = Transport.pairs_at_once
+MOST_CELLS = 250_000
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Rows of two notes that stand together ("same", "other"), or of one alone ("missing", "added")."""
-
-    query_note: int | None
-    candidate_note: int | None
-    deed: str
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Intervals that both melodies have, and the rows of the notes at each place."""
-
-    words: str
-    query_places: tuple[tuple[int, ...], ...]
-    candidate_places: tuple[tuple[int, ...], ...]
-
-
-Grams = tuple[Run, ...]
+_AID = DP(place="inside")
+_AGREE = ("same", "shared")
+_FREE = ("joined", "split")  # agree if that costs nothing: a half note and two quarters of its pitch
+_DEEDS = {
+    "same": "agree",
+    "other": "changed",
+    "joined": "joined",
+    "split": "split",
+    "missing": "left out",
+    "added": "added",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What belongs together. Of `explanation`, `pairs` and `runs` the one that fits the kind is filled."""
+    """What belongs together. Of `explanation` and `account` the one that fits the kind is filled, or none."""
 
     kind: str
     words: str
-    transposition: str
-    tempo: str
-    query_notes: tuple[int, ...]
-    candidate_notes: tuple[int, ...]
+    transposition: str = ""
+    tempo: str = ""
+    query_notes: tuple[int, ...] = ()
+    candidate_notes: tuple[int, ...] = ()
     explanation: Explanation | None = None
-    pairs: tuple[Pair, ...] = ()
-    runs: Grams = ()
+    account: Account | None = None
 
 
 def offered() -> list[str]:
@@ -77,31 +62,36 @@ def offered() -> list[str]:
     return [text for name in matchers() for text in (name, *_VARIANTS.get(name, ()))]
 
 
-def kind_of(chosen: Matcher | str) -> str:
+def kind_of(text: str) -> str:
     """How a matcher is explained."""
-    known = MATCHERS[chosen.partition("(")[0]] if isinstance(chosen, str) else type(chosen)
-    if issubclass(known, Transport):
-        return "transport"
-    if issubclass(known, DP):
-        return "alignment"
-    return "grams" if known.name in GRAMS else "likeness"
+    return MATCHERS[text.partition("(")[0]].kind
 
 
-def match(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
-    """The notes that belong together, as this matcher sees it."""
-    if not len(melodic_line(candidate)):
-        return Match(kind_of(chosen), "The melody has no notes.", "", "", (), ())
-    kind = kind_of(chosen)
-    if kind == "transport" and len(query) * len(candidate) > MOST_PAIRS:
-        kind = "likeness"
-    return _WAYS[kind](query, candidate, chosen)
+def match(query: Melody, candidate: Melody, chosen: Matcher, among: Packed | None = None, number: int = 0) -> Match:
+    """The notes that belong together, as this matcher sees it, or the member of it that decides most.
+
+    `among` are the melodies that the distance may depend on; the candidate is one of them.
+    """
+    if candidate.notes["is_grace"].all():
+        return Match(chosen.kind, "The melody has no notes.")
+    leading, pairs = chosen.leading, len(query) * len(candidate)
+    if isinstance(leading, Transport) and pairs <= MOST_PAIRS:
+        return _by_transport(query, candidate, leading)
+    if pairs > MOST_CELLS:
+        return Match("likeness", "The two are too long to be laid side by side.")
+    account = leading.account(query, among if among is not None else pack([candidate]), number)
+    if account is not None:
+        return _by_account(query, candidate, account, chosen)
+    aid = _AID.account(query, [candidate])
+    assert aid is not None  # it has notes
+    return _by_account(query, candidate, aid, None)
 
 
-def _by_transport(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
-    found = explain(query, candidate, chosen)
+def _by_transport(query: Melody, candidate: Melody, leading: Transport) -> Match:
+    found = explain(query, candidate, leading)
     moves = [move for part in found.parts for move in part.moves if move.candidate_note is not None]
     if not found.parts:
-        return Match("transport", found.words, "", "", (), (), explanation=found)
+        return Match("transport", found.words, explanation=found)
     first = found.parts[0].alignment
     return Match(
         "transport",
@@ -114,164 +104,66 @@ def _by_transport(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
     )
 
 
-def _by_alignment(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
-    inside = not isinstance(chosen, DP) or chosen.place == "inside"
-    pairs = aligned(query, candidate, inside=inside)
-    same = [pair for pair in pairs if pair.deed == "same"]
-    transposition, tempo, place = _moved(query, candidate, pairs)
-    changes = Counter(pair.deed for pair in pairs)
-    counts = [f"{changes[deed]} {words}" for deed, words in _DEEDS.items() if changes[deed]]
-    what = ", ".join(counts) if counts else "no notes in common"
-    is_own = isinstance(chosen, DP)
-    if not is_own:
-        what = f"Notes side by side, as an aid to the eye: {what}"
-    return Match(
-        "alignment" if is_own else "likeness",
-        f"{what}; {', '.join(part for part in (transposition, tempo, place) if part)}.".replace("; .", "."),
-        transposition,
-        tempo,
-        _sorted(pair.query_note for pair in same if pair.query_note is not None),
-        _sorted(pair.candidate_note for pair in same if pair.candidate_note is not None),
-        pairs=pairs,
-    )
-
-
-_DEEDS = {"same": "notes agree", "other": "changed", "missing": "left out", "added": "added"}
-
-
-def _by_grams(query: Melody, candidate: Melody, chosen: Matcher) -> Match:
-    n = getattr(chosen, "n", GRAMS[chosen.name])
-    runs = shared_runs(query, candidate, min(n) if isinstance(n, tuple) else n)
-    count = f"{len(runs)} run{'' if len(runs) == 1 else 's'} of intervals in common"
-    first = (runs[0].query_places[0][0], runs[0].candidate_places[0][0]) if runs else None
-    up = _steps(query, candidate, [first]) if first else ""
-    return Match(
-        "grams",
-        f"{count}; {up}." if up else f"{count}.",
-        up,
-        "",
-        _sorted(row for run in runs for place in run.query_places for row in place),
-        _sorted(row for run in runs for place in run.candidate_places for row in place),
-        runs=runs,
-    )
-
-
-_WAYS = {
-    "transport": _by_transport,
-    "alignment": _by_alignment,
-    "likeness": _by_alignment,
-    "grams": _by_grams,
-}
-
-
-def aligned(query: Melody, candidate: Melody, *, inside: bool) -> tuple[Pair, ...]:
-    """The cheapest way to edit the intervals of the query into those of the candidate, as `dp` counts it.
-
-    `inside`: what lies before and after in the candidate is free, and not in the answer.
-
-    >>> from roslin import load
-    >>> [pair.deed for pair in aligned(load("'4CDEF")[0], load("'4GABG''C")[0], inside=False)]
-    ['same', 'same', 'same', 'other', 'added']
-    """
-    asked, stored = _rows(query), _rows(candidate)
-    a, b = (melody.notes["pitch_midi"][rows].astype(np.int64) for melody, rows in ((query, asked), (candidate, stored)))
-    agree = _agreement(a, b)
-    table = _table(agree, inside)
-    m, j = len(a), int(np.argmin(table[-1])) if inside else len(b)
-    i, pairs = m, list[Pair]()
-    while i or (j and not inside):
-        here = table[i, j]
-        if j and here == table[i, j - 1] + 1:  # of equally cheap ways, the one that agrees earliest
-            j -= 1
-            pairs.append(Pair(None, int(stored[j]), "added"))
-        elif i and j and here == table[i - 1, j - 1] + (not agree[i - 1, j - 1]):
-            i, j = i - 1, j - 1
-            pairs.append(Pair(int(asked[i]), int(stored[j]), "same" if agree[i, j] else "other"))
-        else:
-            i -= 1
-            pairs.append(Pair(int(asked[i]), None, "missing"))
-    return tuple(reversed(pairs))
-
-
-def shared_runs(query: Melody, candidate: Melody, length: int) -> Grams:
-    """The runs of so many intervals, in semitones, that both melodies have, in the order of the query."""
-    asked, stored = _runs(query, length), _runs(candidate, length)
-    return tuple(
-        Run(", ".join(map(_interval, run)), tuple(places), tuple(stored[run]))
-        for run, places in asked.items()
-        if run in stored
-    )
-
-
-def _runs(melody: Melody, length: int) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
-    rows = _rows(melody).tolist()
-    pitches = melody.notes["pitch_midi"][rows].tolist()
-    steps = [after - before for before, after in pairwise(pitches)]
-    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-    for start in range(len(steps) - length + 1):
-        found.setdefault(tuple(steps[start : start + length]), []).append(tuple(rows[start : start + length + 1]))
-    return found
-
-
-def _interval(semitones: int) -> str:
-    return "repeated" if not semitones else f"{interval_name(abs(semitones))} {'up' if semitones > 0 else 'down'}"
-
-
-def _agreement(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Whether two notes are reached by the same interval; the first note of either agrees with any."""
-    agree = np.ones((len(a), len(b)), dtype=bool)
-    agree[1:, 1:] = np.equal.outer(np.diff(a), np.diff(b))
-    return agree
-
-
-def _table(agree: npt.NDArray[np.bool_], inside: bool) -> npt.NDArray[np.int64]:
-    m, n = agree.shape
-    table = np.zeros((m + 1, n + 1), dtype=np.int64)
-    table[:, 0] = np.arange(m + 1)
-    table[0] = 0 if inside else np.arange(n + 1)
-    steps = np.arange(n + 1)
-    for i in range(1, m + 1):
-        best = table[i - 1] + 1
-        best[1:] = np.minimum(best[1:], table[i - 1, :-1] + ~agree[i - 1])
-        # Notes that are added cost 1 each: a running minimum once their number is taken off.
-        table[i] = np.minimum.accumulate(best - steps) + steps
-    return table
-
-
-def _rows(melody: Melody) -> npt.NDArray[np.int64]:
-    """The rows of the notes that make the top line, as `melodic_line` takes them."""
-    line = melodic_line(melody)
-    wanted = set(zip(line["onset_ticks"].tolist(), line["pitch_midi"].tolist(), strict=True))
-    rows, table = list[int](), melody.notes
-    for row in np.flatnonzero(~table["is_grace"]).tolist():
-        place = (int(table["onset_ticks"][row]), int(table["pitch_midi"][row]))
-        if place in wanted:
-            wanted.discard(place)
-            rows.append(row)
-    return np.array(rows, dtype=np.int64)
-
-
-def _moved(query: Melody, candidate: Melody, pairs: Sequence[Pair]) -> tuple[str, str, str]:
-    """Transposition, tempo and place in words, from the notes that stand together."""
-    both = [
-        (pair.query_note, pair.candidate_note)
-        for pair in pairs
-        if pair.query_note is not None and pair.candidate_note is not None
+def _by_account(query: Melody, candidate: Melody, account: Account, chosen: Matcher | None) -> Match:
+    """`chosen` is None where the account is only an aid to the eye."""
+    agreeing = [step for step in account.steps if step.deed in _AGREE or (step.deed in _FREE and not step.cost)]
+    both = [(step.query_notes[0], step.candidate_notes[0]) for step in agreeing]
+    moved = [
+        _transposition(query, candidate, both),
+        tempo_words(account.tempo) if account.tempo and both else _tempo(query, candidate, both),
+        place_words(candidate.notes["onset_ticks"][both[0][1]] / TICKS_PER_QUARTER, candidate) if both else "",
     ]
-    if not both:
-        return "", "", ""
-    (first_query, first), (last_query, last) = both[0], both[-1]
-    ticks, there = query.notes["onset_ticks"], candidate.notes["onset_ticks"]
-    asked, found = int(ticks[last_query] - ticks[first_query]), int(there[last] - there[first])
-    tempo = tempo_words(found / asked) if asked and found else ""
-    return _steps(query, candidate, both), tempo, place_words(float(there[first]) / TICKS_PER_QUARTER, candidate)
+    what = _counted(account, chosen or _AID)
+    if chosen is None:
+        what = f"As an aid to the eye, {what[0].lower()}{what[1:]}"
+    elif chosen.leading is not chosen and chosen.kind == "sum":
+        what = f"By {chosen.leading.name}, which counts most: {what[0].lower()}{what[1:]}"
+    done = ", ".join(part for part in moved if part)
+    return Match(
+        "likeness" if chosen is None else chosen.kind,
+        f"{what}; {done}." if done else f"{what}.",
+        moved[0],
+        moved[1],
+        _sorted(row for step in agreeing for row in step.query_notes),
+        _sorted(row for step in agreeing for row in step.candidate_notes),
+        account=None if chosen is None else account,
+    )
 
 
-def _steps(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> str:
-    """The transposition that most pairs have."""
+def _counted(account: Account, chosen: Matcher) -> str:
+    """What the account holds, in numbers."""
+    leading, deeds = chosen.leading, Counter(step.deed for step in account.steps)
+    if leading.kind == "alignment":
+        counts = [f"{deeds[deed]} {words}" for deed, words in _DEEDS.items() if deeds[deed]]
+        return f"{leading.things.capitalize()} side by side: {', '.join(counts) or 'none'}"
+    shared = deeds["shared"]
+    if leading.kind == "places":
+        return f"{shared} {'note coincides' if shared == 1 else 'notes coincide'}"
+    return f"{shared} {'run' if shared == 1 else 'runs'} in common"
+
+
+def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> str:
+    """The transposition that more than half of the pairs have, in words."""
     asked, found = query.notes["pitch_midi"], candidate.notes["pitch_midi"]
-    ((most, _),) = Counter(int(found[j]) - int(asked[i]) for i, j in both).most_common(1)
-    return transposition_words(most)
+    most = _most(int(found[j]) - int(asked[i]) for i, j in both)
+    return "" if most is None else transposition_words(float(most))
+
+
+def _tempo(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> str:
+    """How much slower more than half of the times from one pair to the next are, in words."""
+    asked, found = query.notes["onset_ticks"], candidate.notes["onset_ticks"]
+    steps = [(int(asked[k] - asked[i]), int(found[m] - found[j])) for (i, j), (k, m) in pairwise(both)]
+    most = _most(Fraction(there, here) for here, there in steps if here > 0 and there > 0)
+    if most is not None:
+        return tempo_words(float(most))
+    return "in another rhythm" if len(both) > 1 else ""
+
+
+def _most(values: Iterable[int | Fraction]) -> int | Fraction | None:
+    """The value that more than half of them are."""
+    counted = Counter(values)
+    value, times = max(counted.items(), key=lambda item: item[1], default=(None, 0))
+    return value if 2 * times > counted.total() else None
 
 
 def _sorted(rows: Iterable[int]) -> tuple[int, ...]:

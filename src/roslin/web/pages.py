@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,18 +10,21 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from roslin.errors import RoslinError
-from roslin.matchers import MATCHERS
+from roslin.matchers import MATCHERS, TWV
+from roslin.report.account import named_places
 from roslin.report.flow import flow_svg, spelled
-from roslin.search.words import note_name
+from roslin.search.explain import Explanation
 from roslin.web.api import library_of
 from roslin.web.asking import Asked, where_to
 from roslin.web.examples import examples
 from roslin.web.explaining import AskedExplanation, explained
 from roslin.web.figures import figure
 from roslin.web.finding import Found, find, link_to
+from roslin.web.library import Library
 from roslin.web.matching import kind_of, offered
 from roslin.web.refusals import refusal_of
-from roslin.web.waiting import while_waited_for
+from roslin.web.telling import told, wants_to_be_told
+from roslin.web.waiting import Wait, while_waited_for
 
 __all__ = ["router"]
 
@@ -60,8 +62,22 @@ async def start(request: Request, asked: Annotated[Asked, Query()]) -> Response:
 
 @router.get("/results")
 async def results(request: Request, asked: Annotated[Asked, Query()]) -> Response:
-    """Only the results, for a page that is there already."""
-    return _page(request, "_results.html", await _searched(request, asked))
+    """Only the results, for a page that is there already; as lines with how far the search is, if it likes."""
+    if asked.is_empty or not wants_to_be_told(request):
+        return _page(request, "_results.html", await _searched(request, asked))
+    templates = request.app.state.templates
+
+    def page(answer: tuple[Found, Drawn]) -> str:
+        found, drawn = answer
+        html: str = templates.get_template("_results.html").render(asked=asked, found=found, drawn=drawn)
+        return html
+
+    def refused(error: Exception) -> str:
+        _, body = refusal_of(error)
+        html: str = templates.get_template("_refusal.html").render(refusal=body.error)
+        return html
+
+    return told(request, lambda wait: _work(library_of(request), asked, wait), page, refused)
 
 
 @router.get("/explain")
@@ -79,13 +95,22 @@ def explain(request: Request, asked: Annotated[AskedExplanation, Query()]) -> Re
         "summary": why.matcher.summary,
         "query_figure": figure(why.query, "the query", "query-", why.match.query_notes),
         "candidate_figure": figure(why.candidate, name, "candidate-", why.match.candidate_notes),
+        "unmatched": _unmatched(explanation),
         "flow": Markup(flow_svg(explanation)) if explanation is not None else None,  # noqa: S704 - our own drawing
         "spelled": spelled,
-        "note_name": lambda melody, row: note_name(int(melody.notes["pitch_base40"][row])),
+        "names": named_places,
         "link": link_to(why.candidate, library.settings),
-        "back": where_to(Asked(q=asked.q, notation=asked.notation, id=asked.id, matcher=asked.matcher), "/"),
+        "back": where_to(Asked(**asked.model_dump(exclude={"candidate"})), "/"),
     }
     return _page(request, "explain.html", context)
+
+
+def _unmatched(explanation: Explanation | None) -> int:
+    """How many segments pay the penalty, where distances of segments are simply added up."""
+    if explanation is None or not isinstance(explanation.matcher, TWV) or not explanation.parts:
+        return 0
+    is_plain = explanation.matcher.score == "sum" and not explanation.matcher.both
+    return explanation.expected - len(explanation.parts) if is_plain else 0
 
 
 @router.get("/melodies/{id:path}")
@@ -115,14 +140,15 @@ async def _searched(request: Request, asked: Asked) -> dict[str, Any]:
     context: dict[str, Any] = {"asked": asked, "found": None, "examples": examples()}
     if asked.is_empty:
         return context
-
-    def work(is_gone: Callable[[], bool]) -> tuple[Found, Drawn]:
-        found = find(library, asked, is_gone)
-        key = (library.collection.about["token"], "drawn", repr(asked))
-        return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved)
-
-    found, drawn = await while_waited_for(request, work)
+    found, drawn = await while_waited_for(request, lambda wait: _work(library, asked, wait))
     return context | {"found": found, "drawn": drawn}
+
+
+def _work(library: Library, asked: Asked, wait: Wait) -> tuple[Found, Drawn]:
+    """A search, and its results drawn."""
+    found = find(library, asked, wait)
+    key = (library.collection.about["token"], "drawn", repr(asked))
+    return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved)
 
 
 def _drawn(found: Found) -> Drawn:

@@ -27,7 +27,7 @@ from roslin.errors import (
 from roslin.web.answers import Refusal, RefusalBody, RefusedNotation
 from roslin.web.library import BusyError, GoneError
 
-__all__ = ["RESPONSES", "add_handlers", "refusal", "refusal_of"]
+__all__ = ["RESPONSES", "add_handlers", "answer", "refusal", "refusal_of"]
 
 _LOG = logging.getLogger("roslin.web")
 _CLOSED = 499  # nobody reads it; it is for the log
@@ -95,9 +95,9 @@ def refusal_of(error: Exception) -> tuple[int, Refusal]:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer every error in its shape: as a page for pages, as JSON for the API."""
-    for kind in (RoslinError, sqlite3.Error, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, _answer)
+    """Answer every error that is foreseen in its shape; `guards.LastResort` answers the others."""
+    for kind in (RoslinError, sqlite3.Error, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer)
 
 
 def _complaint(error: Mapping[str, Any]) -> str:
@@ -105,7 +105,8 @@ def _complaint(error: Mapping[str, Any]) -> str:
     return f"{where}: {error['msg']}"
 
 
-async def _answer(request: Request, error: Exception) -> Response:
+async def answer(request: Request, error: Exception) -> Response:
+    """An error in its shape: as a page for pages, as JSON for the API."""
     status, body = refusal_of(error)
     headers = dict(getattr(error, "headers", None) or {})
     if status == 503:

@@ -3,10 +3,31 @@
 
 const SLOW = 150; // milliseconds before the progress line shows
 
+const LINES = "application/x-ndjson"; // how far it is, as often as that changes, and last the page
+
 const byId = id => document.getElementById(id);
 
+// The last line of an answer; every line before it is told.
+async function lastLine(response, tell) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new TypeError("the answer broke off");
+    const lines = (text + value).split("\n");
+    text = lines.pop();
+    for (const line of lines) {
+      if (!line) continue;
+      const told = JSON.parse(line);
+      if ("page" in told) return told;
+      tell(told);
+    }
+  }
+}
+
 export function startResults(entry) {
-  const form = byId("search"), results = byId("results"), progress = byId("progress"), matcher = byId("matcher");
+  const form = byId("search"), results = byId("results"), matcher = byId("matcher");
+  const progress = byId("progress"), share = byId("share");
   const usual = { notation: "auto", place: "anywhere", matcher: form.dataset.matcher };
   let waiting = null;
 
@@ -24,18 +45,36 @@ export function startResults(entry) {
     return kept;
   }
 
+  // Until something is known the line only moves.
+  function showProgress(done) {
+    const percent = Math.round(100 * done);
+    progress.classList.toggle("moving", !done);
+    progress.firstElementChild.setAttribute("width", `${percent}%`);
+    if (done) progress.setAttribute("aria-valuenow", percent);
+    else progress.removeAttribute("aria-valuenow");
+    share.textContent = !done ? "Searching …" : percent < 100 ? `Searching, ${percent} %` : "Drawing …";
+  }
+
+  function hideProgress(isHidden) {
+    for (const shown of [progress, share]) shown.toggleAttribute("hidden", isHidden);
+  }
+
   async function load(search, moveFocus) {
     if (waiting) waiting.abort();
     const own = waiting = new AbortController();
     window.roslinPlayer?.stop();
     results.setAttribute("aria-busy", "true");
-    const slow = setTimeout(() => { progress.hidden = false; }, SLOW);
+    showProgress(0);
+    const slow = setTimeout(() => hideProgress(false), SLOW);
     try {
-      const response = await fetch(`/results${search}`, { signal: own.signal });
-      const page = await response.text();
+      const response = await fetch(`/results${search}`, { signal: own.signal, headers: { Accept: `${LINES}, text/html` } });
+      const type = response.headers.get("content-type");
+      const page = type.startsWith(LINES)
+        ? (await lastLine(response, ({ done }) => { if (own === waiting) showProgress(done); })).page
+        : await response.text();
       if (own !== waiting) return;
-      if (response.headers.get("content-type").startsWith("text/html")) results.innerHTML = page;
-      else throw new Error(JSON.parse(page).error.message);
+      if (type.startsWith("application/json")) throw new Error(JSON.parse(page).error.message);
+      results.innerHTML = page;
       const name = results.querySelector(".query h3");
       if (form.elements.id.value && name) entry.like(form.elements.id.value, name.textContent);
       window.roslinPlayer?.reveal();
@@ -50,7 +89,7 @@ export function startResults(entry) {
     } finally {
       clearTimeout(slow);
       if (own === waiting) {
-        progress.hidden = true;
+        hideProgress(true);
         results.setAttribute("aria-busy", "false");
       }
     }
