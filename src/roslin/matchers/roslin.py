@@ -56,16 +56,16 @@ class Roslin(Matcher):
     summary = "Our own: adds up seven unlike ways to compare, which find more together than any alone."
     reference = "Roslin; a fusion of alignment, p3, p2, orio, dp and lcts"
 
+    kind = "sum"
+
     @property
     def is_independent(self) -> bool:
         """Scales are those of all candidates together."""
         return False
 
-    kind = "sum"
-
     @property
     def _fused(self) -> Fusion:
-        return fuse(*MEMBERS, weights=WEIGHTS)
+        return fuse(*MEMBERS)
 
     @property
     def leading(self) -> Matcher:
@@ -84,4 +84,4 @@ class Roslin(Matcher):
         return self._fused.account(query, candidates, number, tell)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        return fuse(*MEMBERS).distances(query, candidates)
+        return self._fused.distances(query, candidates)
