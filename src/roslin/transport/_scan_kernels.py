@@ -180,18 +180,21 @@ def scan_block(
             padded[: len(inside)] = inside
             inside = padded
         pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
-    longest = 1
+    longest, longest_cells = 1, tempo_cells.max()
+    widest_query, widest = int(query_cells.max()), 0.0
     for d in range(count):
         longest = max(longest, offsets[d + 1] - offsets[d])
+        if offsets[d + 1] > offsets[d]:
+            widest = max(widest, times[offsets[d + 1] - 1] * longest_cells)
     document_x, document_y, document_w = np.empty(longest), np.empty(longest), np.empty(longest)
     document_order, pieces = np.arange(longest), np.empty((2, 2 * max(longest, n)))
     cells, whole_weights = np.empty(longest, np.int64), np.empty(longest, np.int64)
     places, document_factors = np.empty(max(longest, n), np.int64), np.empty(longest, np.int64)
     below = np.empty(MOST_ROWS, np.int64)
-    possible = np.empty(64 * (2 * LONGEST // LANES + 1), np.uint64)
+    possible = np.empty(64 * ((int(min(widest, LONGEST)) + widest_query) // (2 * LANES) + 2), np.uint64)
     table = np.empty(1, np.uint8)
-    total_query, widest_query = query_w.sum(), int(query_cells.max())
-    centre_query, longest_cells = (query_x * query_w).sum() / total_query, tempo_cells.max()
+    total_query = query_w.sum()
+    centre_query = (query_x * query_w).sum() / total_query
     for d in range(count):
         bounds[d] = np.inf
         start, end = offsets[d], offsets[d + 1]
