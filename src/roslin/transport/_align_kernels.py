@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._bound_kernels import apart, centre, centre_shifts, pair_bound
+from roslin.transport._bound_kernels import apart, centre, centre_shifts, pair_bound, second_bound
 from roslin.transport._kernels import SLACK, TABLE, partial_transport
 
 __all__ = ["align_document", "align_documents", "aligned_cost"]
@@ -106,6 +106,7 @@ def align_document(
     document_order = np.arange(m)
     pieces = np.empty((2, 2 * max(n, m)))
     bounds, shifts_x, shifts_y = np.empty(n * m), np.empty(n * m), np.empty(n * m)
+    pairs = np.empty(n * m, np.int64)
     rising = np.argsort(query_y, kind="mergesort")
     query_rising, query_rising_w = query_y[rising], query_w[rising]
     total_query = query_w.sum()
@@ -160,7 +161,7 @@ def align_document(
                 if ground != TABLE:
                     bound = pair_bound(
                         query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
-                        i, j, is_light, lighter, budget, ground, pieces,
+                        i, j, is_light, budget, ground,
                     )  # fmt: skip
                     if bound > budget:
                         continue
@@ -169,7 +170,7 @@ def align_document(
                 for k in range(left):
                     is_known |= abs(shifts_x[k] - x) <= SAME and abs(shifts_y[k] - y) <= SAME
                 if not is_known:
-                    shifts_x[left], shifts_y[left], bounds[left] = x, y, bound
+                    shifts_x[left], shifts_y[left], bounds[left], pairs[left] = x, y, bound, j * n + i
                     left += 1
         best_place = left
         for _ in range(left):
@@ -183,6 +184,13 @@ def align_document(
             if bounds[place] > allowed:
                 break
             bounds[place] = np.inf
+            if ground != TABLE:
+                back = second_bound(
+                    query_x, query_y, query_w, document_x, document_y, document_w, m, pairs[place] % n,
+                    pairs[place] // n, is_light, lighter, ground, pieces,
+                )  # fmt: skip
+                if back > allowed:
+                    continue
             shift_x, shift_y = shifts_x[place], shifts_y[place]
             counts[0] += 1
             value = aligned_cost(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from roslin.transport._kernels import CITYBLOCK
 
-__all__ = ["apart", "centre", "centre_shifts", "nearest", "pair_bound", "rows_bound"]
+__all__ = ["apart", "centre", "centre_shifts", "nearest", "pair_bound", "rows_bound", "second_bound"]
 
 Array = npt.NDArray[np.float64]
 
@@ -187,34 +187,47 @@ def pair_bound(
     i: int,
     j: int,
     is_light: bool,
-    amount: float,
     budget: float,
     ground: int,
-    pieces: Array,
 ) -> float:
-    """The larger of both bounds, with query point i on document point j; `amount` is the weight of the lighter set."""
+    """`rows_bound` with query point i on document point j."""
     n, x, y = len(query_x), document_x[j] - query_x[i], document_y[j] - query_y[i]
     if is_light:
-        bound = rows_bound(
+        return rows_bound(
             document_x, document_y, document_w, document_order, m,
             query_x, query_y, query_w, n, -x, -y, i - j, budget, ground,
         )  # fmt: skip
-        if bound > budget:
-            return bound
-        back = _columns_bound(
-            query_x, query_y, query_w, n, document_x, document_y, document_w, m, x, y, j - i, amount, ground, pieces
-        )
-        return max(bound, back)
-    bound = rows_bound(
+    return rows_bound(
         query_x, query_y, query_w, query_order, n,
         document_x, document_y, document_w, m, x, y, j - i, budget, ground,
     )  # fmt: skip
-    if bound > budget:
-        return bound
-    back = _columns_bound(
+
+
+@nb.njit(cache=True, nogil=True)
+def second_bound(
+    query_x: Array,
+    query_y: Array,
+    query_w: Array,
+    document_x: Array,
+    document_y: Array,
+    document_w: Array,
+    m: int,
+    i: int,
+    j: int,
+    is_light: bool,
+    amount: float,
+    ground: int,
+    pieces: Array,
+) -> float:
+    """`_columns_bound` with query point i on document point j; `amount` is the weight of the lighter set."""
+    n, x, y = len(query_x), document_x[j] - query_x[i], document_y[j] - query_y[i]
+    if is_light:
+        return _columns_bound(
+            query_x, query_y, query_w, n, document_x, document_y, document_w, m, x, y, j - i, amount, ground, pieces
+        )
+    return _columns_bound(
         document_x, document_y, document_w, m, query_x, query_y, query_w, n, -x, -y, i - j, amount, ground, pieces
     )
-    return max(bound, back)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

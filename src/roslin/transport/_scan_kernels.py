@@ -19,7 +19,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from roslin.transport._bound_kernels import centre_shifts, pair_bound
+from roslin.transport._bound_kernels import centre_shifts, pair_bound, second_bound
 from roslin.transport._lanes import LANES, add_products, lower, no_lanes, within
 from roslin.transport._pitch_kernels import (
     BLOCK,
@@ -296,7 +296,14 @@ def scan_block(
                     budget += ROUNDED * (1.0 + charge + abs(budget))
                     bound = pair_bound(
                         query_x, query_y, query_w, order, document_x, document_y, document_w, document_order, m,
-                        by_pitch[r], j, is_light, min(total, total_query), budget, ground, pieces,
+                        by_pitch[r], j, is_light, budget, ground,
                     )  # fmt: skip
+                    if bound > budget:
+                        continue
+                    back = second_bound(
+                        query_x, query_y, query_w, document_x, document_y, document_w, m, by_pitch[r], j, is_light,
+                        min(total, total_query), ground, pieces,
+                    )  # fmt: skip
+                    bound = max(bound, back)
                     if bound <= budget:
                         bounds[d] = min(bounds[d], max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)
