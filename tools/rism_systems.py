@@ -52,10 +52,11 @@ def main() -> None:
     parser.add_argument("collection", type=Path)
     parser.add_argument("folder", type=Path, help="where lists are kept as soon as they are complete")
     parser.add_argument("matchers", nargs="*")
+    parser.add_argument("--list", choices=LISTS, action="append", help="one list only; all by default")
     parser.add_argument("--data", type=Path, default=DATA / "rism")
     parser.add_argument("-k", type=int, default=1000, help="how long a list is")
     options = parser.parse_args()
-    truths = {name: read_truth(options.data / f"same_work_{name}_dev.qrel") for name in LISTS}
+    truths = {name: read_truth(options.data / f"same_work_{name}_dev.qrel") for name in options.list or LISTS}
     with Collection(options.collection) as collection:
         sizes = ", ".join(f"{name}: {len(truth)} queries" for name, truth in truths.items())
         print(f"{sizes}; {len(collection)} melodies, lists of {options.k}")

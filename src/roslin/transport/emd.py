@@ -186,7 +186,7 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
 
 def _solve(a: _Set, b: _Set, ground: Array) -> Flow:
     total, flow = least_flow(ground, a[1], b[1])
-    return Flow(total / min(a[1].sum(), b[1].sum()), flow, ground)
+    return Flow(float(total / min(a[1].sum(), b[1].sum())), flow, ground)
 
 
 def least_flow(ground: Array, weights_a: Array, weights_b: Array) -> tuple[float, Array]:
