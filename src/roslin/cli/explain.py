@@ -98,15 +98,15 @@ def _print_account(
     rows = account_rows(query, candidate, account)
     used = [name for name in COLUMNS if format is not Format.table or any(row[name] for row in rows) or name == "cost"]
     if format is Format.table:
-        typer.echo(f"Distance {account.distance:.4f} ({chosen!r})")
+        typer.echo(f"Distance {account.distance:z.4f} ({chosen!r})")
         typer.echo("")
     print_rows(rows, used, format)
     if format is Format.table:
-        typer.echo(f"Sum of costs {account.distance:.4f}")
+        typer.echo(f"Sum of costs {account.distance:z.4f}")
         if account.within is not None:
             within = account_rows(query, candidate, account.within)
             typer.echo("")
-            typer.echo(f"What counts most: distance {account.within.distance:.4f} ({chosen.leading!r})")
+            typer.echo(f"What counts most: distance {account.within.distance:z.4f} ({chosen.leading!r})")
             typer.echo("")
             print_rows(within, [name for name in COLUMNS if any(row[name] for row in within)], format)
 

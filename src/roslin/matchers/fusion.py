@@ -112,7 +112,7 @@ class Fusion(Matcher):
         behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
         counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
         steps = tuple(
-            Step("measure", (), (), float(cost), f"{weight:g} times {member!r}")
+            Step("measure", (), (), float(cost), repr(member) if weight == 1 else f"{weight:g} times {member!r}")
             for (member, weight), cost in zip(counted, behind, strict=True)
         )
         return Account(0.0, steps, within=self.leading.account(query, candidates, number)).bounded()

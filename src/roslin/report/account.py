@@ -69,7 +69,7 @@ def _table(query: Melody, candidate: Melody, matcher: Matcher, account: Account)
         for row in account_rows(query, candidate, account)
     ]
     heads = "".join(f"<th>{column}</th>" for column in COLUMNS)
-    return f"""<h2>{escape(repr(matcher))}</h2><p>{escape(matcher.summary)} Distance {account.distance:.4f}.</p>
+    return f"""<h2>{escape(repr(matcher))}</h2><p>{escape(matcher.summary)} Distance {account.distance:z.4f}.</p>
 <div class="scroll"><table><thead><tr>{heads}</tr></thead>
 <tbody>{"".join(rows)}</tbody></table></div>
 """

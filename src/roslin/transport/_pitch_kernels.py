@@ -28,7 +28,6 @@ __all__ = [
     "transpositions",
 ]
 
-Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.uint16]
 Words = npt.NDArray[np.uint64]

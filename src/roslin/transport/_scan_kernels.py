@@ -44,7 +44,7 @@ FAR = 255
 # The limit as a sum of small numbers; the largest product of a distance and a weight is not much more. Sums go up to
 # 65535, which leaves room for rounding.
 MOST = 65000
-# The longest document that is tabled, in cells, and the longest query.
+# The longest document that is tabled, in cells.
 LONGEST = 4096
 # A lighter document may have so many cells before and after the query in the query's table.
 MARGIN = 600
