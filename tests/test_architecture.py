@@ -16,9 +16,13 @@ SOURCE = Path(roslin.__file__).parent
 # Top to bottom. A room may import from the rooms before it.
 ROOMS = [
     "errors",
+    "values",
     "data",
     "sandbox",
+    "kernels",
     "melody",
+    "tables",
+    "run",
     "notation",
     "represent",
     "transport",
@@ -27,6 +31,7 @@ ROOMS = [
     "search",
     "truth",
     "evaluate",
+    "campaign",
     "experiment",
     "engrave",
     "playback",
@@ -37,8 +42,9 @@ ROOMS = [
     "cli",
     "__main__",
 ]
-# A ground truth must not know the systems that it will judge.
-FORBIDDEN = {("truth", "matchers"), ("truth", "search")}
+# Who judges must not know the judged.
+JUDGES, JUDGED = ("truth", "evaluate"), ("matchers", "search")
+FORBIDDEN = {(judge, judged) for judge in JUDGES for judged in JUDGED}
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 

@@ -27,7 +27,7 @@ from roslin.evaluate import (
     measure,
     normalised_lift_curve,
 )
-from roslin.evaluate.adr import adr_tie_break
+from roslin.evaluate.measures.adr import adr_tie_break
 from roslin.evaluate.serra import DOCUMENTS, LENGTH, RELEVANT, STARS, answer_set
 from roslin.truth.consistency import consistency_of_groups
 from roslin.truth.ranktests import pairwise_less, two_tailed, u_statistics

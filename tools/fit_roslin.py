@@ -40,8 +40,7 @@ from rich.progress import Progress
 from music21_campaign import title_key
 from real_data import DATA
 from roslin import Collection, Melody
-from roslin.evaluate import bootstrap_intervals
-from roslin.evaluate.fitting import (
+from roslin.campaign.fitting import (
     QueryScores,
     average_precisions,
     choose_members,
@@ -51,6 +50,7 @@ from roslin.evaluate.fitting import (
     left_out,
     member_scores,
 )
+from roslin.evaluate import bootstrap_intervals
 from roslin.evaluate.runs import Results, read_run
 from roslin.evaluate.significance import effect_size, holm, permutation_test
 from roslin.matchers.roslin import MEMBERS

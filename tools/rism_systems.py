@@ -22,8 +22,8 @@ import numpy as np
 
 from real_data import DATA
 from roslin import Collection, matchers
+from roslin.campaign.campaign import System, run_campaign
 from roslin.evaluate import bootstrap_intervals, evaluate, tie_sensitivity
-from roslin.evaluate.campaign import System, run_campaign
 from roslin.evaluate.runs import Results
 from roslin.truth import Truth
 from roslin.truth.qrel import read_truth

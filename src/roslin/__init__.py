@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
+    from roslin.campaign import Campaign, make_queries, run_campaign
     from roslin.errors import (
         ArgumentError,
         CollectionError,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
         TimeLimitError,
         UnknownNameError,
     )
-    from roslin.evaluate.campaign import Campaign, run_campaign
-    from roslin.evaluate.made_queries import make_queries
     from roslin.matchers import Matcher, matcher, matchers
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
@@ -74,8 +73,7 @@ _HOME = {
     **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
     **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
-    **dict.fromkeys(("Campaign", "run_campaign"), "roslin.evaluate.campaign"),
-    "make_queries": "roslin.evaluate.made_queries",
+    **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),

@@ -9,7 +9,7 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, random_melody, so
 from roslin import Melody, load, matcher, matchers
 from roslin.matchers.account import Account, Step, Way, edits
 from roslin.matchers.base import Matcher
-from roslin.matchers.transport import Transport
+from roslin.matchers.transport.base import Transport
 
 VARIANTS = [
     "alignment(aligner='local', divide='mean')",

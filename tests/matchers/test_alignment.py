@@ -14,7 +14,7 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, sounding_melody, 
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import Alignment
-from roslin.matchers._alignment_kernels import best_shifts, inner_metric_weights
+from roslin.matchers.edit._alignment_kernels import best_shifts, inner_metric_weights
 from roslin.represent.line import melodic_line
 
 PLAIN = Alignment(metric=False)

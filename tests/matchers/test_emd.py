@@ -6,7 +6,7 @@ from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, MelodyError, UnknownNameError
-from roslin.matchers.emd import EMD, NOWHERE
+from roslin.matchers.transport.emd import EMD, NOWHERE
 from roslin.melody import note_table
 from roslin.transport.align import ALIGNMENTS
 from roslin.transport.emd import emd

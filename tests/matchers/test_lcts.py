@@ -7,7 +7,7 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, moved, sounding_m
 from roslin import Melody, matcher
 from roslin.errors import UnknownNameError
 from roslin.matchers import LCTS
-from roslin.matchers._string_kernels import edit_distance, masks_of
+from roslin.matchers.edit._string_kernels import edit_distance, masks_of
 from roslin.represent.line import melodic_line
 
 

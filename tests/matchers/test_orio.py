@@ -13,7 +13,7 @@ from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import Orio
-from roslin.matchers.orio import LEVELS, Level
+from roslin.matchers.grams.orio import LEVELS, Level
 from roslin.represent.line import melodic_line, melodic_lines
 from roslin.represent.packed import pack
 
@@ -115,7 +115,7 @@ def test_it_is_the_page(chosen: Orio) -> None:
 
 
 def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roslin.matchers.orio.LEVELS", LEVELS[:1])
+    monkeypatch.setattr("roslin.matchers.grams.orio.LEVELS", LEVELS[:1])
     tunes = [Melody.from_notes(range(5), [1] * 5, [60, 62, 64, 65, last]) for last in (67, 60)]
     expected = math.log(2) ** 2 / (math.log(2) ** 2 + math.log(3) ** 2)
     assert Orio(n=(3,)).distances(tunes[0], tunes).tolist() == pytest.approx([0, 1 - expected], abs=1e-12)
@@ -158,7 +158,7 @@ def test_the_indexes_are_kept_with_the_candidates() -> None:
     packed = pack(TUNES)
     first = Orio().distances(CASTLE, packed).tolist()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("roslin.matchers.orio._make_list", lambda *_: pytest.fail("it is there already"))
+        patched.setattr("roslin.matchers.grams.orio._make_list", lambda *_: pytest.fail("it is there already"))
         Orio(fusion="mnz", rhythm=0.5).distances(CASTLE, packed)
         assert Orio().distances(CASTLE, packed).tolist() == first
 

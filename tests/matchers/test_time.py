@@ -12,7 +12,7 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, moved, sounding_m
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import Time
-from roslin.matchers._shape_kernels import _variation
+from roslin.matchers.shapes._kernels import _variation
 from roslin.represent.line import melodic_line
 
 MU_PITCH, MU_TIME = 2.1838, 0.4772

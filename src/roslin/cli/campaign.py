@@ -65,8 +65,8 @@ def run_command(
     Example: roslin campaign run mine.roslin --truth truth.qrel --matcher twv --matcher "dp(place='inside')" -o campaign
     """
     from roslin.api import Collection
+    from roslin.campaign.campaign import CAMPAIGN_MEASURES, run_campaign
     from roslin.cli.evaluate import print_sections
-    from roslin.evaluate.campaign import CAMPAIGN_MEASURES, run_campaign
     from roslin.matchers.base import matchers as all_names
     from roslin.report.campaign import all_remarks, write_report
     from roslin.report.campaign_tables import main_tables
@@ -115,7 +115,7 @@ def make_queries_command(
     Example: roslin campaign make-queries mine.roslin -o queries.jsonl
     """
     from roslin.api import Collection
-    from roslin.evaluate.made_queries import make_queries, write_queries
+    from roslin.campaign.made_queries import make_queries, write_queries
 
     with Collection(collection) as opened:
         queries, truth = make_queries(opened, number, seed)

@@ -52,7 +52,7 @@ def demo(
 
 def _compare_systems(collection: Collection, folder: Path) -> None:
     """A campaign of all matchers over the tunes that have variants."""
-    from roslin.evaluate.campaign import run_campaign
+    from roslin.campaign.campaign import run_campaign
     from roslin.matchers.base import matchers
     from roslin.report.campaign import write_report
     from roslin.report.campaign_tables import standings

@@ -47,7 +47,7 @@ def explain_command(
     """
     from roslin.api import Collection
     from roslin.matchers import matcher as matcher_of
-    from roslin.matchers.transport import Transport
+    from roslin.matchers.transport.base import Transport
     from roslin.search import explain
 
     chosen = matcher_of(matcher)

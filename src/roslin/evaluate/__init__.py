@@ -6,25 +6,7 @@ A truth is a list of groups of ids, most similar group first; a ranking is a lis
 
 from __future__ import annotations
 
-from roslin.evaluate.adr import (
-    adr_tie_break,
-    average_dynamic_recall,
-    dynamic_recall,
-    inversions,
-    normalised_recall_at_group_boundaries,
-    steps,
-)
-from roslin.evaluate.base import MEASURES, EmptyTruthWarning, Measure, measure, measures
 from roslin.evaluate.correlation import kendall_tau, tau_ap
-from roslin.evaluate.counts import (
-    accuracy,
-    fallout,
-    false_negatives,
-    false_positives,
-    specificity,
-    true_negatives,
-    true_positives,
-)
 from roslin.evaluate.curves import (
     interpolated_precision,
     lift_area,
@@ -35,12 +17,30 @@ from roslin.evaluate.curves import (
     roc_curve,
 )
 from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from roslin.evaluate.gain import dcg, err, ndcg, rbp
-from roslin.evaluate.overlap import average_overlap, compatibility, rank_biased_overlap
-from roslin.evaluate.preference import bpref, bpref_10, bpref_star
-from roslin.evaluate.ranks import average_precision, break_even_point, reciprocal_rank
+from roslin.evaluate.measures.adr import (
+    adr_tie_break,
+    average_dynamic_recall,
+    dynamic_recall,
+    inversions,
+    normalised_recall_at_group_boundaries,
+    steps,
+)
+from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, measures
+from roslin.evaluate.measures.counts import (
+    accuracy,
+    fallout,
+    false_negatives,
+    false_positives,
+    specificity,
+    true_negatives,
+    true_positives,
+)
+from roslin.evaluate.measures.gain import dcg, err, ndcg, rbp
+from roslin.evaluate.measures.overlap import average_overlap, compatibility, rank_biased_overlap
+from roslin.evaluate.measures.precision import f_measure, precision, precision_at_n, recall, sensitivity, success
+from roslin.evaluate.measures.preference import bpref, bpref_10, bpref_star
+from roslin.evaluate.measures.ranks import average_precision, break_even_point, reciprocal_rank
 from roslin.evaluate.runs import Results, read_run
-from roslin.evaluate.shares import f_measure, precision, precision_at_n, recall, sensitivity, success
 from roslin.evaluate.significance import (
     Comparison,
     benjamini_hochberg,

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.base import Measure, hits_of_one, register
 from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.measures.base import Measure, hits_of_one, register
 from roslin.evaluate.parameters import choice
 from roslin.evaluate.rankings import Groups, Ranking
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.evaluate.base import EmptyTruthWarning, Measure, measure
 from roslin.evaluate.hits import Floats, Hits
+from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
 from roslin.evaluate.rankings import hits_of, judge
 from roslin.evaluate.runs import Results, read_run
 from roslin.truth.qrel import Truth, read_truth

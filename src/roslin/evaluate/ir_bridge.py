@@ -16,7 +16,7 @@ from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
 from roslin.errors import RoslinError
-from roslin.evaluate.base import MEASURES, EmptyTruthWarning, Measure
+from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure
 from roslin.evaluate.rankings import hits_of, judge
 from roslin.truth.qrel import Truth
 

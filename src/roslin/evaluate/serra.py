@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from roslin.evaluate.base import measure
+from roslin.evaluate.measures.base import measure
 
 __all__ = ["DOCUMENTS", "ROWS", "Cell", "answer_set", "main", "table"]
 

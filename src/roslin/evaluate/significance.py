@@ -14,9 +14,9 @@ from statistics import NormalDist
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.base import Measure, measure
 from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.hits import Floats
+from roslin.evaluate.measures.base import Measure, measure
 
 __all__ = [
     "Comparison",

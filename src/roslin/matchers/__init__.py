@@ -8,27 +8,27 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from roslin.matchers.alignment import Alignment
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
-from roslin.matchers.dp import DP
-from roslin.matchers.emd import EMD
-from roslin.matchers.fm import FM
-from roslin.matchers.fm_parts import DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
-from roslin.matchers.fusion import Fusion, fuse
-from roslin.matchers.gam import GAM
-from roslin.matchers.lcts import LCTS
-from roslin.matchers.mongeau_sankoff import MongeauSankoff
-from roslin.matchers.orio import Orio
-from roslin.matchers.p1 import P1
-from roslin.matchers.p2 import P2
-from roslin.matchers.p3 import P3
-from roslin.matchers.rismonline import RISMOnline
+from roslin.matchers.edit.alignment import Alignment
+from roslin.matchers.edit.dp import DP
+from roslin.matchers.edit.gam import GAM
+from roslin.matchers.edit.lcts import LCTS
+from roslin.matchers.edit.mongeau_sankoff import MongeauSankoff
+from roslin.matchers.fuse import Fusion, fuse
+from roslin.matchers.geometric.p1 import P1
+from roslin.matchers.geometric.p2 import P2
+from roslin.matchers.geometric.p3 import P3
+from roslin.matchers.grams.orio import Orio
+from roslin.matchers.grams.rismonline import RISMOnline
+from roslin.matchers.grams.us import US
+from roslin.matchers.opti3.fm import FM
+from roslin.matchers.opti3.parts import DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
 from roslin.matchers.roslin import Roslin
-from roslin.matchers.shapeh import ShapeH
-from roslin.matchers.shapetime import ShapeTime
-from roslin.matchers.time import Time
-from roslin.matchers.twv import TWV
-from roslin.matchers.us import US
+from roslin.matchers.shapes.shapeh import ShapeH
+from roslin.matchers.shapes.shapetime import ShapeTime
+from roslin.matchers.shapes.time import Time
+from roslin.matchers.transport.emd import EMD
+from roslin.matchers.transport.twv import TWV
 
 __all__ = [
     "DP",

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, Matcher, Tell, register
-from roslin.matchers.fusion import Fusion, fuse
+from roslin.matchers.fuse import Fusion, fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 

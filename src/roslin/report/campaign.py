@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from roslin.campaign.campaign import Campaign
 from roslin.collection.store import Store
 from roslin.evaluate import Comparison, bootstrap_intervals, compare
-from roslin.evaluate.campaign import Campaign
 from roslin.evaluate.disagreement import Disagreement, disagreements
 from roslin.melody import Melody
 from roslin.report.campaign_plots import heat_map, interval_plot

@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from roslin.campaign.campaign import Campaign
 from roslin.evaluate import Comparison, bootstrap_intervals
-from roslin.evaluate.campaign import Campaign
 from roslin.evaluate.disagreement import Disagreement
 from roslin.report.evaluation_tables import Section, groupings, tie_ranges
 

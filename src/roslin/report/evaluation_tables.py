@@ -25,7 +25,7 @@ from roslin.evaluate import (
     steps,
     tie_sensitivity,
 )
-from roslin.evaluate.adr import Step
+from roslin.evaluate.measures.adr import Step
 
 __all__ = [
     "Section",

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError, MelodyError
 from roslin.matchers import EMD, TWV, Matcher, matcher
-from roslin.matchers.transport import Transport
+from roslin.matchers.transport.base import Transport
 from roslin.melody import Melody
 from roslin.represent.points import PointSets
 from roslin.represent.segments import segments

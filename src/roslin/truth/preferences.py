@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
+from roslin.tables import refuse, table_rows
 from roslin.truth.model import Groups, Truth
-from roslin.truth.tables import refuse, table_rows
 
 __all__ = ["ANSWERS", "QueryVotes", "Vote", "count_votes", "read_votes", "segment_votes", "segments"]
 

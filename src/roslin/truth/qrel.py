@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from roslin.errors import ArgumentError, Problem, UnknownNameError
-from roslin.truth.model import Truth, check_groups
-from roslin.truth.tables import (
+from roslin.tables import (
     Row,
     column_rows,
     frame_rows,
@@ -32,6 +31,7 @@ from roslin.truth.tables import (
     to_word,
     whole_number,
 )
+from roslin.truth.model import Truth, check_groups
 
 __all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from roslin.matchers import DP, MATCHERS, Matcher, matchers
 from roslin.matchers.account import Account
-from roslin.matchers.transport import Transport
+from roslin.matchers.transport.base import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.packed import Packed, pack
 from roslin.search.explain import Explanation, explain

@@ -1,0 +1,348 @@
+"""A campaign: several systems, the same queries, the same collection, one or more truths.
+
+    with Collection("mine.roslin") as collection:
+        campaign = run_campaign(collection, ["truth.qrel"], ["twv", "dp"], "campaign")
+    campaign.evaluation.means
+
+The folder gets
+
+    runs/NAME.run       one TREC run for each system
+    campaign.json       where they come from: versions, parameters, checksums of collection, queries, truths and runs
+    finished.sqlite     every list that is complete, with the time that it took; a second start goes on from there
+
+The same collection, queries, truths and versions give the same bytes in `runs` and `campaign.json`, with any number of
+threads, interrupted or not: ties are broken by id, and no date is written but that of the collection.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
+from roslin.campaign.resume import Answer, Finished
+from roslin.collection.store import Store
+from roslin.errors import ArgumentError, MelodyError
+from roslin.evaluate.evaluation import Evaluation, evaluate
+from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
+from roslin.evaluate.runs import Results
+from roslin.matchers import Matcher, matcher
+from roslin.melody import Melody
+from roslin.notation import jsonl
+from roslin.search import Hit, Run, search
+from roslin.search.work import Progress
+from roslin.truth.qrel import Truth
+
+__all__ = ["CAMPAIGN_MEASURES", "DEPTH", "Campaign", "System", "run_campaign"]
+
+# The measure of MIREX 2005 first; then those by which known items and works in several sources are judged.
+CAMPAIGN_MEASURES = ("ADR", "AP", "R@10", "RR")
+DEPTH = 100
+
+# Rooms of the program that a distance depends on.
+_COUNTED = ("melody.py", "represent", "transport", "matchers", "search")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._=]+")
+
+
+@dataclass(frozen=True)
+class System:
+    """A matcher in a campaign: what it answered to each query, and the file that says so."""
+
+    matcher: Matcher
+    file: str
+    answers: Mapping[str, Answer]
+
+    @property
+    def name(self) -> str:
+        """The matcher with the parameters that are not the defaults."""
+        return repr(self.matcher)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """The queries that the matcher could not take, and why."""
+        return {query: answer.refusal for query, answer in self.answers.items() if answer.refusal}
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What came out: one evaluation for each truth (the first has all measures), and all lists."""
+
+    evaluations: tuple[Evaluation, ...]
+    systems: tuple[System, ...]
+    queries: Mapping[str, Melody]
+    provenance: Mapping[str, Any]
+    remarks: tuple[str, ...]
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All measures under the first truth."""
+        return self.evaluations[0]
+
+
+def run_campaign(
+    collection: Store,
+    truths: Any,
+    matchers: Sequence[str | Matcher],
+    folder: str | Path,
+    *,
+    queries: str | Path | Iterable[Melody] | None = None,
+    k: int = DEPTH,
+    measures: Sequence[str | Measure] | str | Measure = CAMPAIGN_MEASURES,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Campaign:
+    """Ask every matcher every query of the truths, and evaluate the lists of k documents.
+
+    `truths`: one truth or a list of them, as `read_truth` takes them. `queries`: a file in any notation, or melodies,
+    whose ids are those of the truths; by default they are melodies of the collection. A query is left out of its own
+    lists unless a truth has it among its documents.
+    """
+    if not isinstance(k, int) or k < 1:
+        raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
+    wanted = [measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures)]
+    if not wanted:
+        raise ArgumentError("a campaign needs at least one measure")
+    chosen = _matchers(matchers)
+    about_truths = chosen_truths(truths)
+    known = [truth for truth, _ in about_truths]
+    asked, remarks = chosen_queries(collection, known, queries)
+    remarks += missing_documents(collection, known)
+    output = Path(folder)
+    (output / "runs").mkdir(parents=True, exist_ok=True)
+    named = {repr(each): f"runs/{file}" for each, file in zip(chosen, _file_names(chosen), strict=True)}
+    with Finished(output / "finished.sqlite") as finished:
+        asking = _Asking(collection, known, k, threads, finished, progress)
+        systems = asking.all(chosen, asked, named)
+    checksums = {system.name: _write(output / system.file, _trec(system)) for system in systems}
+    evaluations = _evaluate(known, systems, wanted)
+    provenance = {
+        **_versions(),
+        "collection": {
+            "name": collection.path.name,
+            "melodies": len(collection),
+            "notes": int(collection.about["notes"]),
+            "written": collection.about["written"],
+            "sha256": asking.collection_checksum,
+        },
+        "queries": {
+            "from": _origin(queries),
+            "number": len(asked),
+            "sha256": checksum(*(_text_of(query) for query in asked.values())),
+        },
+        "truths": [about for _, about in about_truths],
+        "k": k,
+        "measures": [repr(each) for each in wanted],
+        "systems": [_about(system, checksums[system.name]) for system in systems],
+    }
+    _write(output / "campaign.json", json.dumps(provenance, ensure_ascii=False, indent=1, default=repr) + "\n")
+    for system in systems:
+        for query, reason in system.refused.items():
+            remarks.append(f"{system.name} cannot take query {query}: {reason}; counted as an empty list")
+    return Campaign(evaluations, systems, asked, provenance, tuple(remarks))
+
+
+def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
+    chosen = [matcher(name) for name in ([names] if isinstance(names, (str, Matcher)) else names)]
+    if not chosen:
+        raise ArgumentError("a campaign needs at least one matcher")
+    for name, count in Counter(map(repr, chosen)).items():
+        if count > 1:
+            raise ArgumentError(f"the matcher {name} is given {count} times; once is enough")
+    return chosen
+
+
+# -- asking -----------------------------------------------------------------------------------------------------------
+
+
+class _Asking:
+    """Asks systems, and keeps what they answer."""
+
+    def __init__(
+        self,
+        collection: Store,
+        truths: Sequence[Truth],
+        k: int,
+        threads: int,
+        finished: Finished,
+        progress: Progress | None,
+    ):
+        self.collection, self.truths, self.k, self.threads = collection, truths, k, threads
+        self.finished, self.progress = finished, progress
+        self.collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
+        self.versions = json.dumps(_versions())
+
+    def all(
+        self, matchers: Sequence[Matcher], queries: Mapping[str, Melody], files: Mapping[str, str]
+    ) -> tuple[System, ...]:
+        """Every matcher asked every query, one after the other."""
+        systems, total = [], len(matchers) * len(queries)
+        for place, each in enumerate(matchers):
+            answers: dict[str, Answer] = {}
+            is_warm = False
+            for number, (id, query) in enumerate(queries.items()):
+                key = self._key(each, id, query)
+                answer = self.finished.get(key)
+                if answer is None:
+                    told = _Told(self.progress, place * len(queries) + number, total, f"{each!r}, {id}")
+                    if not is_warm:
+                        # The first search of a system may compile it, or make an index: nobody's time per query.
+                        self._ask(each, id, query, told)
+                        is_warm = True
+                    answer = self._ask(each, id, query, told)
+                    self.finished.put(key, repr(each), id, answer)
+                answers[id] = answer
+            systems.append(System(each, files[repr(each)], answers))
+        if self.progress:
+            self.progress(1.0, "evaluating")
+        return tuple(systems)
+
+    def _key(self, each: Matcher, id: str, query: Melody) -> str:
+        """The checksum of everything that an answer depends on."""
+        return checksum(
+            self.versions,
+            self.collection_checksum,
+            json.dumps(_parameters(each), default=repr),
+            each.name,
+            str(self.k),
+            str(self._is_left_out(id)),
+            _text_of(query),
+        )
+
+    def _is_left_out(self, query: str) -> bool:
+        return not any(query in group for truth in self.truths for group in truth.get(query, ()))
+
+    def _ask(self, each: Matcher, id: str, query: Melody, told: Progress | None) -> Answer:
+        itself = (id,) if self._is_left_out(id) else ()
+        began = time.perf_counter()
+        try:
+            # One more than is kept, which tells whether the end of the list falls into a tie.
+            run = search(query, self.collection, each, self.k + 1, exclude=itself, threads=self.threads, progress=told)
+        except MelodyError as error:
+            return Answer((), (), False, time.perf_counter() - began, str(error))
+        seconds = time.perf_counter() - began
+        distances = tuple(hit.distance for hit in run)
+        is_cut = len(distances) > self.k and distances[self.k] == distances[self.k - 1]
+        return Answer(tuple(run.ids[: self.k]), distances[: self.k], is_cut, seconds)
+
+
+class _Told:
+    """Passes the progress of one search on as that of the campaign."""
+
+    def __init__(self, progress: Progress | None, done: int, total: int, what: str):
+        self.progress, self.done, self.total, self.what = progress, done, total, what
+
+    def __call__(self, share: float, _: str) -> None:
+        if self.progress:
+            self.progress((self.done + share) / self.total, self.what)
+
+
+# -- what comes out ---------------------------------------------------------------------------------------------------
+
+
+def _evaluate(
+    truths: Sequence[Truth], systems: Sequence[System], measures: Sequence[Measure]
+) -> tuple[Evaluation, ...]:
+    """All measures under the first truth, the first of them under the others."""
+    runs = [
+        Results(
+            {
+                query: dict(zip(answer.ids, (0.0 - distance for distance in answer.distances), strict=True))
+                for query, answer in system.answers.items()
+            },
+            name=system.name,
+            scored_by="distance",
+        )
+        for system in systems
+    ]
+    first, *others = truths
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyTruthWarning)  # the report says it, with the names of the queries
+        return (
+            evaluate(first, [_of(run, first) for run in runs], measures),
+            *(evaluate(truth, [_of(run, truth) for run in runs], measures[:1]) for truth in others),
+        )
+
+
+def _of(run: Results, truth: Truth) -> Results:
+    """The part of a run that a truth judges: a campaign asks the queries of all truths."""
+    judged = {query: dict(zip(run[query], run.scores(query) or (), strict=True)) for query in run if query in truth}
+    return Results(judged, name=run.name, scored_by=run.scored_by)
+
+
+def _trec(system: System) -> str:
+    lines = []
+    for query, answer in system.answers.items():
+        pairs = zip(answer.ids, answer.distances, strict=True)
+        hits = tuple(Hit(rank, id, distance) for rank, (id, distance) in enumerate(pairs, start=1))
+        lines.append(Run(query, system.name, hits).to_trec())
+    return "".join(lines)
+
+
+def _origin(queries: object) -> str:
+    if isinstance(queries, (str, Path)):
+        return Path(queries).name
+    return "the collection" if queries is None else "memory"
+
+
+def _about(system: System, run_sha256: str) -> dict[str, Any]:
+    answers = system.answers.values()
+    return {
+        "name": system.name,
+        "parameters": _parameters(system.matcher),
+        "reference": system.matcher.reference,
+        "run": system.file,
+        "sha256": run_sha256,
+        "tied_documents": sum(answer.tied for answer in answers),
+        "lists_cut_in_a_tie": sum(answer.is_cut_in_a_tie for answer in answers),
+        "refused": system.refused,
+    }
+
+
+def _parameters(each: Matcher) -> dict[str, Any]:
+    return {field.name: getattr(each, field.name) for field in fields(each)}
+
+
+def _versions() -> dict[str, Any]:
+    """Who computed it. The checksum tells two states of the program apart that have the same version."""
+    home = Path(__file__).parents[1]
+    sources = [path for name in _COUNTED for path in ([home / name] if "." in name else (home / name).rglob("*.py"))]
+    return {
+        "roslin": version("roslin"),
+        "program_sha256": checksum(*(path.read_text("utf-8") for path in sorted(sources))),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+    }
+
+
+def _text_of(query: Melody) -> str:
+    """Everything about a melody that a matcher could look at, as text."""
+    return jsonl.write_jsonl(query.with_metadata(music=None, notation=None))
+
+
+def _file_names(matchers: Sequence[Matcher]) -> list[str]:
+    """A file name for each matcher: its own, with what file names had better not have replaced."""
+    names: list[str] = []
+    for each in matchers:
+        stem = _NOT_IN_A_NAME.sub("-", repr(each)).strip("-")
+        taken = sum(name == f"{stem}.run" or name.startswith(f"{stem}~") for name in names)
+        names.append(f"{stem}~{taken + 1}.run" if taken else f"{stem}.run")
+    return names
+
+
+def _write(path: Path, text: str) -> str:
+    """Write a file that appears when it is complete; its checksum."""
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(text, encoding="utf-8", newline="\n")
+    unfinished.replace(path)
+    return hashlib.sha256(text.encode()).hexdigest()

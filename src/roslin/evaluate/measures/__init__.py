@@ -1,0 +1,1 @@
+"""The measures, a family a file; `base` says what a measure is."""

@@ -1,0 +1,275 @@
+"""Average Dynamic Recall and its family (paper 000 and 001, sections 3 and 4; paper 002, section 4).
+
+A truth is a list of groups, n documents in all. The user who has seen i results should have seen the first i documents
+of the truth; because the order inside a group is not known, every document of the groups up to the one that holds the
+i-th counts. Dynamic recall r_i is the share of the first i ranks that hold such a document; ADR is the mean of
+r_1 ... r_n. It is 1 for every list that keeps the order of the groups and has nothing else in between.
+
+Secondary keys, for lists with the same ADR: `adr_tie_break` is the published one, `inversions` counts pairs in the
+wrong order. Only the second is sound; docs/evaluate-adr.md has the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roslin.errors import ArgumentError
+from roslin.evaluate.hits import Floats, Hits, Ints, judged
+from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
+from roslin.evaluate.parameters import choice, whole
+from roslin.evaluate.rankings import Ranking, in_order, takes_out
+from roslin.truth.qrel import check_groups
+
+__all__ = [
+    "ADR",
+    "NRGB",
+    "Inversions",
+    "Step",
+    "adr_tie_break",
+    "average_dynamic_recall",
+    "dynamic_recall",
+    "inversions",
+    "normalised_recall_at_group_boundaries",
+    "steps",
+]
+
+
+def average_dynamic_recall(
+    groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
+) -> float:
+    """ADR of one query, between 0 and 1; with k, the mean over the first k ranks (paper 002, Table 3).
+
+    >>> average_dynamic_recall([[1, 2], [3, 4, 5]], [2, 3, 1, 5, 7, 8, 9, 4])
+    0.86
+    """
+    return ADR(k=k)(groups, ranking, query=query)
+
+
+def dynamic_recall(
+    groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
+) -> Floats:
+    """The curve r_1 ... r_n (or r_k): the share of the first i ranks that hold what should have been seen by then.
+
+    >>> dynamic_recall([[1, 2], [3, 4, 5]], [2, 3, 1, 5, 7, 8, 9, 4]).tolist()
+    [1.0, 0.5, 1.0, 1.0, 0.8]
+    """
+    hits = hits_of_one(groups, ranking, query=query)
+    return _curves(hits, ADR(k=k).limits(hits))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ADR(Measure):
+    """Mean dynamic recall.
+
+    A list shorter than the truth is padded: a missing rank finds nothing. `short='cut'` divides by the length of the
+    list instead, as nFire did in 2012; that rewards short lists, and is there to compare with old numbers.
+    """
+
+    name: ClassVar[str] = "ADR"
+    summary: ClassVar[str] = "Average dynamic recall: how far the list keeps the order of the groups."
+    reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 3"
+
+    short: str = choice("pad", "pad", "cut")
+    k: int | None = whole(None)
+
+    def limits(self, hits: Hits) -> Ints:
+        """(Q,) Over how many ranks the mean goes."""
+        limit = hits.relevant if self.k is None else np.full(len(hits), self.k)
+        return np.minimum(limit, hits.depth) if self.short == "cut" else limit
+
+    def _values(self, hits: Hits) -> Floats:
+        limit = self.limits(hits)
+        # Beyond the list and the truth nothing more is found: there the curve is a number divided by the rank.
+        inside = np.minimum(limit, np.maximum(hits.depth, hits.relevant))
+        of_query = np.repeat(np.arange(len(hits)), inside)
+        total = np.bincount(of_query, _curves(hits, inside), minlength=len(hits))
+        if (inside < limit).any():
+            harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, limit.max() + 1))])
+            total += hits.per_query() * (harmonic[limit] - harmonic[inside])
+        return np.asarray(total / np.maximum(limit, 1), dtype=np.float64)
+
+
+def _curves(hits: Hits, limit: Ints) -> Floats:
+    """Dynamic recall of all queries one after the other, `limit` ranks each."""
+    offset = np.concatenate([[0], np.cumsum(limit)])
+    # A hit counts from its own rank on, but not before its group does.
+    counts_from = np.maximum(hits.rank, hits.group_start[hits.group] + 1)
+    in_scope = counts_from <= limit[hits.query]
+    slot = (offset[hits.query] + counts_from - 1)[in_scope]
+    found = np.cumsum(np.bincount(slot, minlength=int(offset[-1])))
+    before = np.concatenate([[0], found])[offset[:-1]]
+    rank = np.arange(1, offset[-1] + 1) - np.repeat(offset[:-1], limit)
+    return np.asarray((found - np.repeat(before, limit)) / rank, dtype=np.float64)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class NRGB(Measure):
+    """Recall where a group ends, among the groups so far, averaged over the groups of the truth."""
+
+    name: ClassVar[str] = "NRGB"
+    summary: ClassVar[str] = "Normalised recall at group boundaries: dynamic recall where a group ends, averaged."
+    reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
+
+    def _values(self, hits: Hits) -> Floats:
+        end = hits.group_start + hits.group_size
+        groups = np.diff(hits.group_offset)
+        of_query = np.repeat(np.arange(len(hits)), groups)
+        limit = hits.relevant
+        offset = np.concatenate([[0], np.cumsum(limit)])
+        at_end = _curves(hits, limit)[offset[of_query] + end - 1]
+        total = np.bincount(of_query, at_end, minlength=len(hits))
+        return np.asarray(total / np.maximum(groups, 1), dtype=np.float64)
+
+
+def normalised_recall_at_group_boundaries(
+    groups: Sequence[Sequence[Hashable]], ranking: Ranking, *, query: Hashable | None = None
+) -> float:
+    """NRGB of one query.
+
+    >>> normalised_recall_at_group_boundaries([[1, 2], [3, 4, 5]], [2, 3, 1, 5, 7])
+    0.65
+    """
+    return NRGB()(groups, ranking, query=query)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Inversions(Measure):
+    """Pairs of found documents in the wrong order, among the ranks that ADR looks at; not those inside a group."""
+
+    name: ClassVar[str] = "Inversions"
+    summary: ClassVar[str] = "Pairs of found documents that stand in the wrong order: breaks ties of ADR soundly."
+    reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
+    larger_is_better: ClassVar[bool] = False
+
+    k: int | None = whole(None)
+
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list has nothing in the wrong order: for lists of equal ADR only."""
+        return True
+
+    @property
+    def monotone(self) -> bool:
+        """No: a document that moves into scope may bring inversions with it."""
+        return False
+
+    def _values(self, hits: Hits) -> Floats:
+        in_scope = hits.rank <= ADR(k=self.k).limits(hits)[hits.query]
+        query, group = hits.query[in_scope], hits.group[in_scope]
+        first = np.searchsorted(query, np.arange(len(hits) + 1))
+        counts = [_inverted(group[first[q] : first[q + 1]]) for q in range(len(hits))]
+        return np.array(counts, dtype=np.float64)
+
+
+def _inverted(group: Ints) -> int:
+    """Pairs (a before b) with a in a later group than b."""
+    return int(np.count_nonzero(np.triu(group[:, None] > group[None, :], 1)))
+
+
+def inversions(
+    groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
+) -> float:
+    """How many pairs of found documents stand in the wrong order: of two lists with equal ADR, fewer is better.
+
+    >>> inversions([[1], [2], [3], [4]], [4, 3, 5, 6]), inversions([[1], [2], [3], [4]], [3, 4, 5, 6])
+    (1, 0)
+    """
+    return count(Inversions(k=k)(groups, ranking, query=query))
+
+
+def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: Ranking, *, query: Hashable | None = None) -> float:
+    """The published tie-break: ADR of a constructed list against the inverted truth; the lower value is better.
+
+    Documents that come before their group is due, or after it has ended, stay; every other one is replaced by one
+    of the first group. The papers do not say which one (here: the one that the truth names first), nor which value is
+    better (their own example decides it). It often prefers the worse list: use `inversions` to decide, and this to
+    compare with the papers.
+
+    >>> adr_tie_break([[1], [2], [3], [4]], [4, 3, 5, 6]), adr_tie_break([[1], [2], [3], [4]], [3, 4, 5, 6])
+    (0.8541666666666666, 0.6041666666666666)
+    """
+    checked: Sequence[Sequence[Any]] = check_groups(groups)  # type: ignore[arg-type]  # ids may be any values
+    span = {}
+    start = 0
+    for group in checked:
+        span.update(dict.fromkeys(group, (start, start + len(group))))
+        start += len(group)
+    if not start:
+        return average_dynamic_recall(checked, ranking)
+    built = []
+    for rank, (id, _) in enumerate(_kept(checked, ranking, query)[:start], start=1):
+        begins, ends = span.get(id, (0, start))
+        is_misplaced = id in span and not begins < rank <= ends
+        built.append(id if is_misplaced else checked[0][0])
+    return average_dynamic_recall(checked[::-1], built)
+
+
+def _kept(
+    groups: Sequence[Sequence[Hashable]],
+    ranking: Ranking,
+    query: Hashable | None,
+    scores: Sequence[float] | None = None,
+) -> list[tuple[Any, float | None]]:
+    """The ids that count, best first, each with its score where there is one."""
+    ids = in_order(ranking, query)
+    if isinstance(ranking, Mapping):
+        scores = [float(ranking[id]) for id in ids]
+    if scores is not None and len(scores) != len(ids):
+        raise ArgumentError(f"{len(scores)} scores for {len(ids)} ids")
+    without = takes_out(judged(groups, query=query), query)
+    beside: Sequence[float | None] = [None] * len(ids) if scores is None else scores
+    return [(id, score) for id, score in zip(ids, beside, strict=True) if not (without and id == query)]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row of Table 3 of paper 002: what stands at a rank, and what the list is worth up to it."""
+
+    rank: int
+    document: Hashable
+    group: int | None
+    found: int
+    recall: float
+    adr: float
+    score: float | None = None
+
+
+def steps(
+    groups: Sequence[Sequence[Hashable]],
+    ranking: Ranking,
+    *,
+    query: Hashable | None = None,
+    scores: Sequence[float] | None = None,
+) -> list[Step]:
+    """The calculation of ADR row by row: over all ranks of the list, and at least n, the size of the truth.
+
+    The row of rank n has the ADR of the query. `group` counts from 1; None is in no group. Where the list has ended
+    the document is None. `scores` are those of a list of ids. An empty truth has no steps.
+
+    >>> [(step.document, step.found, step.adr) for step in steps([[1], [2]], [1, 9, 2])]
+    [(1, 1, 1.0), (9, 1, 0.75), (2, 2, 0.7222222222222222)]
+    """
+    checked: Sequence[Sequence[Any]] = check_groups(groups)  # type: ignore[arg-type]  # ids may be any values
+    number = {id: position for position, group in enumerate(checked, start=1) for id in group}
+    if not number:
+        return []
+    rows = _kept(checked, ranking, query, scores)
+    ids = [id for id, _ in rows]
+    rows += [(None, None)] * (len(number) - len(rows))
+    recalls = _curves(hits_of_one(checked, ids), np.array([len(rows)]))
+    ranks = np.arange(1, len(rows) + 1)
+    means = np.cumsum(recalls) / ranks
+    found = np.rint(recalls * ranks)
+    return [
+        Step(rank, id, number.get(id), int(so_far), recall, mean, score)
+        for rank, (id, score), so_far, recall, mean in zip(
+            ranks.tolist(), rows, found, recalls.tolist(), means.tolist(), strict=True
+        )
+    ]

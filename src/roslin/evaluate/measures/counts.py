@@ -1,0 +1,237 @@
+"""Measures that count: what was found and what was not (paper 003, section 2 and Table 2).
+
+None of them sees the order of the groups or of the ranks; with a cutoff k they look at the first k ranks only. Those
+that count true negatives need the size of the collection, with the query itself in it, as in the paper (2054 songs).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from roslin.errors import ArgumentError
+from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.measures.base import Measure, count, register
+from roslin.evaluate.parameters import choice, whole
+from roslin.evaluate.rankings import Groups, Ranking
+
+__all__ = [
+    "FN",
+    "FP",
+    "TABLE_2",
+    "TN",
+    "TP",
+    "Accuracy",
+    "Counting",
+    "Fallout",
+    "Specificity",
+    "accuracy",
+    "fallout",
+    "false_negatives",
+    "false_positives",
+    "specificity",
+    "true_negatives",
+    "true_positives",
+]
+
+TABLE_2 = "Serrà 2007, Table 2"
+_MOST_DOCUMENTS = 10**12
+
+
+@dataclass(frozen=True, repr=False)
+class Counting(Measure):
+    """The four cells of the table of confusion, for the first k ranks or for the whole list."""
+
+    reference: ClassVar[str] = TABLE_2
+
+    k: int | None = whole(None)
+
+    def found(self, hits: Hits) -> Floats:
+        """(Q,) Relevant documents in scope: true positives."""
+        return hits.per_query(keep=None if self.k is None else hits.rank <= self.k)
+
+    def seen(self, hits: Hits) -> Floats:
+        """(Q,) Ranks in scope that hold a document."""
+        return (hits.depth if self.k is None else np.minimum(hits.depth, self.k)).astype(np.float64)
+
+    def missed(self, hits: Hits) -> Floats:
+        """(Q,) Relevant documents not in scope: false negatives."""
+        return hits.relevant - self.found(hits)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class TP(Counting):
+    """True positives."""
+
+    name: ClassVar[str] = "TP"
+    summary: ClassVar[str] = "True positives: relevant documents in the list."
+
+    def _values(self, hits: Hits) -> Floats:
+        return self.found(hits)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class FP(Counting):
+    """False positives; a repeated id is one more."""
+
+    name: ClassVar[str] = "FP"
+    summary: ClassVar[str] = "False positives: ranks of the list that hold nothing relevant."
+    larger_is_better: ClassVar[bool] = False
+
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list makes no mistake."""
+        return True
+
+    def _values(self, hits: Hits) -> Floats:
+        return self.seen(hits) - self.found(hits)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class FN(Counting):
+    """False negatives."""
+
+    name: ClassVar[str] = "FN"
+    summary: ClassVar[str] = "False negatives: relevant documents that the list lacks."
+    larger_is_better: ClassVar[bool] = False
+
+    def _values(self, hits: Hits) -> Floats:
+        return self.missed(hits)
+
+
+@dataclass(frozen=True, repr=False)
+class _OfCollection(Counting):
+    """A measure that needs `size`, the number of documents in the collection."""
+
+    size: int = whole(0, most=_MOST_DOCUMENTS)
+
+    def __post_init__(self) -> None:
+        if self.size == 0:
+            raise ArgumentError(f"{self.name} needs the size of the collection, as in {self.name}(size=2054)")
+        super().__post_init__()
+
+    def rejected(self, hits: Hits) -> Floats:
+        """(Q,) True negatives."""
+        negatives = self.size - self.seen(hits) - self.missed(hits)
+        if negatives.min(initial=0) < 0:
+            raise ArgumentError(f"{self!r}: a list and its truth hold more than {self.size} documents")
+        return negatives
+
+    def _values(self, hits: Hits) -> Floats:
+        found, seen = self.found(hits), self.seen(hits)
+        return self._of_cells(found, seen - found, self.missed(hits), self.rejected(hits))
+
+    @abstractmethod
+    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats: ...
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class TN(_OfCollection):
+    """True negatives."""
+
+    name: ClassVar[str] = "TN"
+    summary: ClassVar[str] = "True negatives: documents of the collection that are rightly left out."
+
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list makes no mistake."""
+        return True
+
+    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
+        return tn
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Accuracy(_OfCollection):
+    """(TP + TN) / size."""
+
+    name: ClassVar[str] = "Accuracy"
+    summary: ClassVar[str] = "The share of the collection that is rightly in the list or rightly not."
+
+    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
+        return (tp + tn) / self.size
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Specificity(_OfCollection):
+    """TN / (TN + FP); `variant='serra'` is the row of that name in paper 003: TN / (TN + FN)."""
+
+    name: ClassVar[str] = "Specificity"
+    summary: ClassVar[str] = "The share of what is not relevant that is left out."
+
+    variant: str = choice("textbook", "textbook", "serra")
+
+    @property
+    def rewards_silence(self) -> bool:
+        """In the textbook's form: what shows nothing shows nothing wrong."""
+        return self.variant == "textbook"
+
+    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
+        return share(tn, tn + (fn if self.variant == "serra" else fp))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Fallout(_OfCollection):
+    """FP / (FP + TN)."""
+
+    name: ClassVar[str] = "Fallout"
+    summary: ClassVar[str] = "The share of what is not relevant that is in the list."
+    larger_is_better: ClassVar[bool] = False
+
+    @property
+    def rewards_silence(self) -> bool:
+        """An empty list makes no mistake."""
+        return True
+
+    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
+        return share(fp, fp + tn)
+
+
+# -- the same by name, for one query ----------------------------------------------------------------------------------
+
+
+def true_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+    """Relevant documents among the first k (all by default)."""
+    return count(TP(k=k)(groups, ranking))
+
+
+def false_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+    """Ranks among the first k that hold nothing relevant."""
+    return count(FP(k=k)(groups, ranking))
+
+
+def false_negatives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+    """Relevant documents that are not among the first k."""
+    return count(FN(k=k)(groups, ranking))
+
+
+def true_negatives(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
+    """Documents of a collection of this size that are neither relevant nor among the first k."""
+    return count(TN(k=k, size=size)(groups, ranking))
+
+
+def accuracy(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
+    """(TP + TN) / size."""
+    return Accuracy(k=k, size=size)(groups, ranking)
+
+
+def specificity(
+    groups: Groups, ranking: Ranking, size: int, k: int | None = None, *, variant: str = "textbook"
+) -> float:
+    """TN / (TN + FP), or TN / (TN + FN) as `variant="serra"`."""
+    return Specificity(k=k, size=size, variant=variant)(groups, ranking)
+
+
+def fallout(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
+    """FP / (FP + TN)."""
+    return Fallout(k=k, size=size)(groups, ranking)

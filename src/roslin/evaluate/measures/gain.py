@@ -1,0 +1,218 @@
+"""Measures of graded relevance: cumulated gain, expected reciprocal rank, rank-biased precision.
+
+A document of group j is worth the gain of that group: by default the last group 1, the one before it 2, and so on. That
+choice is arbitrary, and so is the discount; paper 000, section 4 objects to both, and docs/evaluate-gain.md shows two
+lists that change places when the logarithm does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from roslin.errors import ArgumentError
+from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.measures.base import Measure, register
+from roslin.evaluate.parameters import choice, real, whole
+from roslin.evaluate.rankings import Groups, Ranking
+
+__all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
+
+_LARGEST_EXPONENT = 1_000
+
+
+def _power(gain: Floats) -> Floats:
+    """2^gain, where that is a number that a computer has."""
+    if gain.max(initial=0) > _LARGEST_EXPONENT:
+        raise ArgumentError(f"a gain of {gain.max():g} is too large for 2^gain; expected at most {_LARGEST_EXPONENT}")
+    return np.exp2(gain)
+
+
+_GAINS: dict[str, Callable[[Floats], Floats]] = {
+    "linear": lambda gain: gain,
+    "exp": lambda gain: _power(gain) - 1.0,
+    "binary": lambda gain: (gain > 0).astype(np.float64),
+}
+
+
+def _serra(rank: Ints, base: float) -> Floats:  # noqa: ARG001
+    """1, then 1 / ln(rank) without adding 1: rank 2 weighs more than rank 1, as in the printed table."""
+    return np.where(rank == 1, 1.0, 1.0 / np.log(np.maximum(rank, 2)))
+
+
+_DISCOUNTS: dict[str, Callable[[Ints, float], Floats]] = {
+    "log": lambda rank, base: np.log(base) / np.log(rank + 1.0),
+    "jarvelin": lambda rank, base: 1.0 / np.maximum(1.0, np.log(rank) / np.log(base)),
+    "serra": _serra,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class _Discounted(Measure):
+    """gain: linear, exp (2^gain - 1) or binary. discount: log (1 / log(rank + 1)), jarvelin (1 up to the rank `base`,
+    then 1 / log(rank)), both to `base`, or serra, which has its own."""
+
+    gain: str = choice("linear", *_GAINS)
+    discount: str = choice("log", *_DISCOUNTS)
+    base: float = real(2.0, above=1)
+    k: int | None = whole(None)
+
+    @property
+    def monotone(self) -> bool:
+        """Not where rank 2 weighs more than rank 1."""
+        return self.discount != "serra"
+
+    def collected(self, hits: Hits) -> Floats:
+        """(Q,) Discounted gain of the list."""
+        worth = _GAINS[self.gain](hits.group_gain)[hits.group] * _DISCOUNTS[self.discount](hits.rank, self.base)
+        return hits.per_query(worth, None if self.k is None else hits.rank <= self.k)
+
+    def ideal(self, hits: Hits) -> Floats:
+        """(Q,) Discounted gain of the best list: all relevant documents, most similar group first."""
+        of_query = np.repeat(np.arange(len(hits)), hits.relevant)
+        gain = np.repeat(_GAINS[self.gain](hits.group_gain), hits.group_size)
+        start = np.cumsum(hits.relevant) - hits.relevant
+        rank = np.arange(1, len(gain) + 1) - np.repeat(start, hits.relevant)
+        worth = gain * _DISCOUNTS[self.discount](rank, self.base)
+        if self.k is not None:
+            worth = np.where(rank <= self.k, worth, 0.0)
+        return np.bincount(of_query, worth, minlength=len(hits)).astype(np.float64)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class DCG(_Discounted):
+    """Discounted cumulated gain. `DCG(gain='binary', discount='serra')` is the row of paper 003."""
+
+    name: ClassVar[str] = "DCG"
+    summary: ClassVar[str] = "Discounted cumulated gain: what the list is worth, later ranks less."
+    reference: ClassVar[str] = "Järvelin & Kekäläinen 2002; Serrà 2007, Table 2"
+
+    def _values(self, hits: Hits) -> Floats:
+        return self.collected(hits)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class NDCG(_Discounted):
+    """DCG divided by that of the best possible list."""
+
+    name: ClassVar[str] = "nDCG"
+    summary: ClassVar[str] = "DCG as a share of the best possible list's."
+    reference: ClassVar[str] = "Järvelin & Kekäläinen 2002"
+
+    def _values(self, hits: Hits) -> Floats:
+        return share(self.collected(hits), self.ideal(hits))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ERR(Measure):
+    """Expected reciprocal rank: a document of gain g satisfies with probability (2^g - 1) / 2^top.
+
+    `top` is the largest gain of the scale; by default the largest in the truth of the query.
+    """
+
+    name: ClassVar[str] = "ERR"
+    summary: ClassVar[str] = "Expected reciprocal rank of the document that satisfies."
+    reference: ClassVar[str] = "Chapelle et al. 2009"
+
+    top: float | None = real(None, above=0)
+    k: int | None = whole(None)
+
+    def _values(self, hits: Hits) -> Floats:
+        of_query = np.repeat(np.arange(len(hits)), np.diff(hits.group_offset))
+        top = np.zeros(len(hits))
+        np.maximum.at(top, of_query, hits.group_gain)
+        if self.top is not None:
+            if top.max(initial=0) > self.top:
+                raise ArgumentError(f"{self!r}: the truth has a gain of {top.max():g}, above the top")
+            top[:] = self.top
+        satisfies = (_power(hits.group_gain[hits.group]) - 1.0) / _power(top[hits.query])
+        value = np.zeros(len(hits))
+        going_on = np.ones(len(hits))
+        order = hits.order_in_query()
+        in_scope = np.ones(len(order), dtype=bool) if self.k is None else hits.rank <= self.k
+        for place in range(1, int(order.max(initial=0)) + 1):  # the j-th hits of all queries at once
+            now = np.flatnonzero((order == place) & in_scope)
+            query = hits.query[now]
+            value[query] += going_on[query] * satisfies[now] / hits.rank[now]
+            going_on[query] *= 1.0 - satisfies[now]
+        return value
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RBP(Measure):
+    """Rank-biased precision: the reader goes on to the next rank with probability p."""
+
+    name: ClassVar[str] = "RBP"
+    summary: ClassVar[str] = "Rank-biased precision: relevant ranks, each weighing p times the one before."
+    reference: ClassVar[str] = "Moffat & Zobel 2008"
+
+    p: float = real(0.8, above=0, below=1)
+    k: int | None = whole(None)
+
+    def _values(self, hits: Hits) -> Floats:
+        keep = None if self.k is None else hits.rank <= self.k
+        return (1.0 - self.p) * hits.per_query(self.p ** (hits.rank - 1.0), keep)
+
+
+def dcg(
+    groups: Groups,
+    ranking: Ranking,
+    k: int | None = None,
+    *,
+    gains: Sequence[float] | None = None,
+    gain: str = "linear",
+    discount: str = "log",
+    base: float = 2.0,
+) -> float:
+    """Discounted cumulated gain of one query; `gains` gives what a document of each group is worth."""
+    return DCG(gain=gain, discount=discount, base=base, k=k)(groups, ranking, gains=gains)
+
+
+def ndcg(
+    groups: Groups,
+    ranking: Ranking,
+    k: int | None = None,
+    *,
+    gains: Sequence[float] | None = None,
+    gain: str = "linear",
+    discount: str = "log",
+    base: float = 2.0,
+) -> float:
+    """DCG as a share of the best possible list's.
+
+    >>> ndcg([["a"], ["b"]], ["a", "b", "x"])
+    1.0
+    """
+    return NDCG(gain=gain, discount=discount, base=base, k=k)(groups, ranking, gains=gains)
+
+
+def err(
+    groups: Groups,
+    ranking: Ranking,
+    k: int | None = None,
+    *,
+    gains: Sequence[float] | None = None,
+    top: float | None = None,
+) -> float:
+    """Expected reciprocal rank of one query.
+
+    >>> err([["a"]], ["x", "a"])
+    0.25
+    """
+    return ERR(top=top, k=k)(groups, ranking, gains=gains)
+
+
+def rbp(groups: Groups, ranking: Ranking, k: int | None = None, *, p: float = 0.8) -> float:
+    """Rank-biased precision of one query.
+
+    >>> rbp([["a"]], ["x", "a"], p=0.5)
+    0.25
+    """
+    return RBP(p=p, k=k)(groups, ranking)

@@ -1,0 +1,210 @@
+"""How far a list agrees with the truth as another list: average overlap, rank-biased overlap, compatibility.
+
+The truth has ties: the documents of a group share a place. The list has none. Corsi & Urbano 2024 give three views:
+
+  a   the order is not known: a document of a group that fills places t to b counts min(1, (d - t + 1) / (b - t + 1))
+      at depth d >= t, which is the mean over all orders of the group
+  b   the same, divided by the root of what each list shares with itself, so that a list with ties agrees with itself
+  w   the documents are equal: the whole group is in at depth t, and agreement is 2 X / (documents in truth and list)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from roslin.evaluate.hits import Floats, Hits, Ints, share
+from roslin.evaluate.measures.adr import ADR
+from roslin.evaluate.measures.base import Measure, register
+from roslin.evaluate.parameters import choice, flag, real, whole
+from roslin.evaluate.rankings import Groups, Ranking
+
+__all__ = [
+    "AO",
+    "RBO",
+    "Compatibility",
+    "average_overlap",
+    "compatibility",
+    "rank_biased_overlap",
+]
+
+_TIES = ("a", "b", "w")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A list and the truth of its query, as two lists: the first has no ties, the second has groups."""
+
+    rank: Ints  # (hits,) places in the list
+    group: Ints  # (hits,) groups in the truth, from 0
+    sizes: Ints  # (groups,)
+    length: int  # of the list
+
+    def weights(self, ties: str, depth: int) -> Floats:
+        """(groups, depth) What a document of each group counts among the first 1, 2, ... places of the truth."""
+        before = (np.cumsum(self.sizes) - self.sizes)[:, None]
+        due = np.arange(1, depth + 1) - before
+        if ties == "w":
+            return (due > 0).astype(np.float64)
+        return np.clip(due / self.sizes[:, None], 0.0, 1.0)
+
+    def shared(self, weights: Floats) -> Floats:
+        """(depth,) What list and truth have in common among their first 1, 2, ... places."""
+        seen = np.arange(1, weights.shape[1] + 1) >= self.rank[:, None]
+        return np.asarray((weights[self.group] * seen).sum(axis=0), dtype=np.float64)
+
+    def scale(self, ties: str, weights: Floats) -> Floats:
+        """(depth,) What they could have in common: divided by it, what they share becomes agreement."""
+        places = np.arange(1.0, weights.shape[1] + 1)
+        if ties == "w":
+            return np.asarray((self.sizes @ weights + places) / 2, dtype=np.float64)
+        if ties == "b":
+            return np.sqrt((self.sizes @ weights**2) * places)
+        return places
+
+
+def _pairs(hits: Hits) -> Iterator[_Pair]:
+    """The pair of each query."""
+    edges = np.searchsorted(hits.query, np.arange(len(hits) + 1))
+    for query in range(len(hits)):
+        own = slice(edges[query], edges[query + 1])
+        first, last = hits.group_offset[query], hits.group_offset[query + 1]
+        yield _Pair(hits.rank[own], hits.group[own] - first, hits.group_size[first:last], int(hits.depth[query]))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class AO(Measure):
+    """Mean over depths 1 ... n (or k) of the agreement of the two lists."""
+
+    name: ClassVar[str] = "AO"
+    summary: ClassVar[str] = "Average overlap of the list with the truth, as lists with ties."
+    reference: ClassVar[str] = "Fagin et al. 2003; Corsi & Urbano 2024"
+
+    ties: str = choice("a", *_TIES)
+    k: int | None = whole(None)
+
+    @property
+    def monotone(self) -> bool:
+        """Only where each document has its own weight."""
+        return self.ties == "a"
+
+    def _values(self, hits: Hits) -> Floats:
+        result = np.zeros(len(hits))
+        for query, (pair, depth) in enumerate(zip(_pairs(hits), ADR(k=self.k).limits(hits), strict=True)):
+            if depth:
+                weights = pair.weights(self.ties, int(depth))
+                result[query] = (pair.shared(weights) / pair.scale(self.ties, weights)).mean()
+        return result
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RBO(Measure):
+    """Rank-biased overlap, extrapolated beyond the ends of both lists (Webber et al. 2010, equation 32)."""
+
+    name: ClassVar[str] = "RBO"
+    summary: ClassVar[str] = "Rank-biased overlap of the list with the truth, extrapolated."
+    reference: ClassVar[str] = "Webber, Moffat & Zobel 2010; Corsi & Urbano 2024"
+
+    p: float = real(0.9, above=0, below=1)
+    ties: str = choice("a", *_TIES)
+
+    @property
+    def monotone(self) -> bool:
+        """Not proven for the extrapolated part."""
+        return False
+
+    def _values(self, hits: Hits) -> Floats:
+        return np.array([_extrapolated(pair, self.ties, self.p) for pair in _pairs(hits)])
+
+
+def _extrapolated(pair: _Pair, ties: str, p: float) -> float:
+    """Webber's sum. Of what the shorter list does not show, as much agrees as of what it shows."""
+    relevant = int(pair.sizes.sum())
+    short, long = sorted((relevant, pair.length))
+    if not short:
+        return 0.0
+    places = np.arange(1.0, long + 1)
+    weights = pair.weights(ties, long)
+    shared, scale = pair.shared(weights), pair.scale(ties, weights)
+    beyond = slice(short, long)
+    if relevant == short:  # what follows the truth has no ties
+        scale[beyond] = places[beyond]
+    at_end = shared[short - 1] / scale[short - 1]
+    unseen = np.ones(long - short)
+    if ties != "a" and relevant == long:  # a document of the truth that the list lacks may count in part
+        lacking = (pair.sizes - np.bincount(pair.group, minlength=len(pair.sizes)))[:, None] * (weights[:, beyond] > 0)
+        unseen = (lacking * weights[:, beyond]).sum(axis=0) / np.maximum(lacking.sum(axis=0), 1)
+    assumed = shared.copy()
+    assumed[beyond] += at_end * (places[beyond] - short) * unseen
+    head = float((assumed / scale * p ** (places - 1)).sum())
+    last = (shared[-1] + at_end * (long - short)) / long
+    return float((1 - p) * head + last * p**long)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Compatibility(Measure):
+    """The largest rank-biased overlap with any list that keeps the order of the groups, over the largest possible."""
+
+    name: ClassVar[str] = "Compat"
+    summary: ClassVar[str] = "Compatibility: rank-biased overlap with the nearest ideal list."
+    reference: ClassVar[str] = "Clarke, Vtyurina & Smucker 2021"
+
+    p: float = real(0.95, above=0, below=1)
+    normalise: bool = flag(True)
+
+    @property
+    def monotone(self) -> bool:
+        """Not proven: the ideal list changes with the list."""
+        return False
+
+    def _values(self, hits: Hits) -> Floats:
+        relevant = hits.relevant
+        depth = np.maximum(hits.depth, relevant)
+        deepest = int(depth.max(initial=0))
+        places = np.arange(1, deepest + 1)
+        weight = np.concatenate([[0.0], np.cumsum(self.p ** (places - 1.0) / places)])
+        # The nearest ideal list has each group's documents in the order of the list.
+        order = np.lexsort((hits.rank, hits.group))
+        in_group = np.empty(len(order), dtype=np.int64)
+        in_group[order] = np.arange(len(order)) - np.searchsorted(hits.group[order], hits.group[order])
+        both = np.maximum(hits.rank, hits.group_start[hits.group] + in_group + 1)
+        score = hits.per_query(weight[depth[hits.query]] - weight[both - 1])
+        if not self.normalise:
+            return np.asarray(score * (1 - self.p) / np.maximum(1 - self.p**depth, 1e-300), dtype=np.float64)
+        # An ideal list shares min(d, R) documents with itself at depth d.
+        powers = np.concatenate([[0.0], np.cumsum(self.p ** (places - 1.0))])
+        ideal = powers[relevant] + relevant * (weight[depth] - weight[relevant])
+        return share(score, ideal.astype(np.float64))
+
+
+def average_overlap(groups: Groups, ranking: Ranking, k: int | None = None, *, ties: str = "a") -> float:
+    """Average overlap of one list with the truth.
+
+    >>> average_overlap([[1], [2, 3]], [2, 3, 1])
+    0.5
+    """
+    return AO(ties=ties, k=k)(groups, ranking)
+
+
+def rank_biased_overlap(groups: Groups, ranking: Ranking, *, p: float = 0.9, ties: str = "a") -> float:
+    """Rank-biased overlap of one list with the truth; groups of one document each compare two plain lists.
+
+    >>> rank_biased_overlap([["a"], ["b"], ["c"]], ["a", "b", "c"])
+    1.0
+    """
+    return RBO(p=p, ties=ties)(groups, ranking)
+
+
+def compatibility(groups: Groups, ranking: Ranking, *, p: float = 0.95) -> float:
+    """Compatibility of one list with the truth.
+
+    >>> compatibility([["a", "b"], ["c"]], ["b", "a", "c", "x"])
+    1.0
+    """
+    return Compatibility(p=p)(groups, ranking)

@@ -1,0 +1,150 @@
+"""Shares of what was found: precision, recall, F-measure, success (paper 003, section 2 and Table 2).
+
+None of them sees the order of the groups or of the ranks, but for where a cutoff k lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.measures.base import Measure, register
+from roslin.evaluate.measures.counts import Counting
+from roslin.evaluate.parameters import real, whole
+from roslin.evaluate.rankings import Groups, Ranking
+
+__all__ = [
+    "PND",
+    "FMeasure",
+    "Precision",
+    "Recall",
+    "Sensitivity",
+    "Success",
+    "f_measure",
+    "precision",
+    "precision_at_n",
+    "recall",
+    "sensitivity",
+    "success",
+]
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Precision(Counting):
+    """P is the relevant share of the list; P@k divides by k even when the list is shorter, as trec_eval does."""
+
+    name: ClassVar[str] = "P"
+    summary: ClassVar[str] = "Precision: the relevant share of the list, or of its first k ranks."
+
+    def _values(self, hits: Hits) -> Floats:
+        whole = self.seen(hits) if self.k is None else np.full(len(hits), float(self.k))
+        return share(self.found(hits), whole)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Recall(Counting):
+    """TP / (TP + FN)."""
+
+    name: ClassVar[str] = "R"
+    summary: ClassVar[str] = "Recall: the share of the relevant documents that was found."
+
+    def _values(self, hits: Hits) -> Floats:
+        return share(self.found(hits), hits.relevant.astype(np.float64))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Recall):
+    """The name of recall among those who classify."""
+
+    name: ClassVar[str] = "Sensitivity"
+    summary: ClassVar[str] = "Sensitivity: another name of recall."
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class FMeasure(Counting):
+    """(1 + beta^2) P R / (beta^2 P + R), and 0 where nothing was found."""
+
+    name: ClassVar[str] = "F"
+    summary: ClassVar[str] = "F-measure: the harmonic mean of precision and recall."
+
+    beta: float = real(1.0, above=0)
+
+    def _values(self, hits: Hits) -> Floats:
+        p, r = Precision(k=self.k)._values(hits), Recall(k=self.k)._values(hits)
+        square = self.beta**2
+        return share((1 + square) * p * r, square * p + r)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Success(Measure):
+    """1 where at least one of the first k documents is relevant."""
+
+    name: ClassVar[str] = "Success"
+    summary: ClassVar[str] = "1 if a relevant document is among the first k, else 0."
+    reference: ClassVar[str] = "trec_eval, success"
+
+    k: int | None = whole(1, optional=True)
+
+    def _values(self, hits: Hits) -> Floats:
+        keep = None if self.k is None else hits.rank <= self.k
+        return np.minimum(hits.per_query(keep=keep), 1.0)
+
+    def __repr__(self) -> str:
+        return self.name if self.k is None else f"{self.name}@{self.k}"
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class PND(Measure):
+    """Precision at rank n, the number of relevant documents: R-precision, where precision and recall are equal."""
+
+    name: ClassVar[str] = "PND"
+    also: ClassVar[tuple[str, ...]] = ("Rprec",)
+    summary: ClassVar[str] = "Precision at n documents, n being the size of the truth (R-precision)."
+    reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
+
+    def _values(self, hits: Hits) -> Floats:
+        relevant = hits.relevant
+        return share(hits.per_query(keep=hits.rank <= relevant[hits.query]), relevant.astype(np.float64))
+
+
+def precision(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+    """The relevant share of the list, or of its first k ranks.
+
+    >>> precision([["a", "b"]], ["a", "x", "y", "b"], k=2)
+    0.5
+    """
+    return Precision(k=k)(groups, ranking)
+
+
+def recall(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+    """The share of the relevant documents that is among the first k (all by default)."""
+    return Recall(k=k)(groups, ranking)
+
+
+def sensitivity(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+    """Another name of recall."""
+    return Sensitivity(k=k)(groups, ranking)
+
+
+def f_measure(groups: Groups, ranking: Ranking, k: int | None = None, *, beta: float = 1.0) -> float:
+    """The harmonic mean of precision and recall; a beta above 1 gives recall more weight."""
+    return FMeasure(k=k, beta=beta)(groups, ranking)
+
+
+def success(groups: Groups, ranking: Ranking, k: int = 1) -> float:
+    """1 if a relevant document is among the first k, else 0."""
+    return Success(k=k)(groups, ranking)
+
+
+def precision_at_n(groups: Groups, ranking: Ranking) -> float:
+    """Precision at rank n, the number of relevant documents (PND of MIREX; R-precision)."""
+    return PND()(groups, ranking)

@@ -1,0 +1,121 @@
+"""Binary preference: how many documents judged not relevant stand before each relevant one (paper 003, equation 1).
+
+Documents that nobody judged do not change the value. R relevant documents, N judged not relevant, n of these before
+a hit:
+
+  bpref       1/R sum (1 - min(n, R) / min(R, N))         trec: trec_eval 8 and later
+              1/R sum (1 - min(n, R) / R)                 2004: the text of Buckley and Voorhees
+              1/R sum (1 - n / R)                         serra: not capped, so it can be negative
+              1/R sum (1 - min(n, m) / m), m = min(R, N in the list)   old: trec_eval before 8
+  bpref_10    the same with 10 + R in place of R
+  bpref_star  1/R sum (1 - n / (A + R))                   A: length of the list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from roslin.evaluate.hits import Floats, Hits
+from roslin.evaluate.measures.base import Measure, register
+from roslin.evaluate.parameters import choice, whole
+from roslin.evaluate.rankings import Groups, Ranking
+
+__all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]
+
+_VARIANTS = ("trec", "2004", "serra", "old")
+
+
+@dataclass(frozen=True, repr=False)
+class _Capped(Measure):
+    """The forms that differ in what they divide by; `added` is 0 or 10."""
+
+    added: ClassVar[int] = 0
+
+    variant: str = choice("trec", *_VARIANTS)
+
+    def _values(self, hits: Hits) -> Floats:
+        scale = hits.relevant + self.added
+        others = {
+            "trec": np.where(hits.nonrelevant < 0, scale, hits.nonrelevant),
+            "old": hits.nonrelevant_found,
+        }.get(self.variant, scale)
+        divisor = np.maximum(np.minimum(scale, others), 1)[hits.query]
+        before = hits.nonrelevant_before
+        if self.variant != "serra":
+            before = np.minimum(before, divisor if self.variant == "old" else scale[hits.query])
+        return hits.per_query(1.0 - before / divisor) / np.maximum(hits.relevant, 1)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Bpref(_Capped):
+    """Binary preference, by default as trec_eval computes it."""
+
+    name: ClassVar[str] = "bpref"
+    summary: ClassVar[str] = "Binary preference: relevant documents before those judged not relevant."
+    reference: ClassVar[str] = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Bpref10(_Capped):
+    """For queries with very few relevant documents: the scale is at least ten."""
+
+    name: ClassVar[str] = "bpref_10"
+    also: ClassVar[tuple[str, ...]] = ("bpref-10",)
+    summary: ClassVar[str] = "bpref-10: binary preference with 10 + R in place of R."
+    reference: ClassVar[str] = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
+    added: ClassVar[int] = 10
+
+    variant: str = choice("2004", *_VARIANTS)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class BprefStar(Measure):
+    """bpref* of paper 003. `length` is the A of the paper where lists may be shorter than asked for."""
+
+    name: ClassVar[str] = "bpref_star"
+    also: ClassVar[tuple[str, ...]] = ("bpref*",)
+    summary: ClassVar[str] = "bpref*: binary preference with the length of the list added to R."
+    reference: ClassVar[str] = "Serrà 2007, equation 1"
+
+    length: int | None = whole(None)
+
+    def _values(self, hits: Hits) -> Floats:
+        length = hits.depth if self.length is None else np.full(len(hits), self.length)
+        scale = (length + hits.relevant)[hits.query]
+        return hits.per_query(1.0 - hits.nonrelevant_before / scale) / np.maximum(hits.relevant, 1)
+
+
+def bpref(
+    groups: Groups, ranking: Ranking, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "trec"
+) -> float:
+    """Binary preference. `nonrelevant`: what was judged not relevant (None: every document in no group).
+
+    >>> bpref([["r1", "r2"]], ["r1", "n", "r2", "unknown"], nonrelevant=["n", "m"])
+    0.75
+    """
+    return Bpref(variant=variant)(groups, ranking, nonrelevant=nonrelevant)
+
+
+def bpref_10(
+    groups: Groups, ranking: Ranking, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "2004"
+) -> float:
+    """bpref-10: binary preference with 10 + R in place of R."""
+    return Bpref10(variant=variant)(groups, ranking, nonrelevant=nonrelevant)
+
+
+def bpref_star(
+    groups: Groups, ranking: Ranking, *, nonrelevant: Iterable[Hashable] | None = None, length: int | None = None
+) -> float:
+    """bpref* of paper 003, equation 1.
+
+    >>> bpref_star([["r1", "r2"]], ["r1", "n", "r2", "m"])
+    0.9166666666666667
+    """
+    return BprefStar(length=length)(groups, ranking, nonrelevant=nonrelevant)

@@ -1,0 +1,77 @@
+"""`dp`: edit distance between melodies as sequences of intervals, the string side of the Helsinki entry to MIREX 2005.
+
+Reference: K. Lemstrom and E. Ukkonen's transposition-invariant edit distance, entered as L(DP). The recurrence is
+from the literature; weights and normalisation of the entry are not known, and the ones here are ours:
+
+    D(i, j) = min { D(i-1, j) + 1, D(i, j-1) + 1, D(i-1, j-1) + [a_i - a_{i-1} != b_j - b_{j-1}] }
+
+over the pitches a of the query and b of the candidate, both reduced to one line (represent/line.py: no grace notes,
+the highest of simultaneous notes). The first note of either has no interval and matches any note. Only pitch counts:
+the distance does not change under transposition, tempo, or any other rhythm.
+
+    place = "whole"    the query against the whole candidate: D(m, n) / max(m, n)
+    place = "inside"   the query anywhere inside the candidate, what lies before and after is free: min_j D(m, j) / m
+
+Both lie between 0 and 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, both_lines, edits, side_by_side, successive
+from roslin.matchers.base import Distances, Matcher, register
+from roslin.melody import Melody
+from roslin.represent.line import melodic_line
+from roslin.represent.packed import Packed
+
+__all__ = ["DP"]
+
+_PLACES = ("whole", "inside")
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class DP(Matcher):
+    """Edit distance over intervals."""
+
+    name = "dp"
+    summary = "Counts the notes to insert, delete or change; ignores key and rhythm."
+    reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
+
+    kind = "alignment"
+
+    place: str = "whole"
+
+    def __post_init__(self) -> None:
+        if self.place not in _PLACES:
+            raise UnknownNameError("place", str(self.place), sorted(_PLACES))
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        from roslin.matchers.edit._dp_kernels import (
+            interval_edit_distances,  # Numba loads only when something is searched
+        )
+
+        notes = candidates.notes
+        return interval_edit_distances(
+            melodic_line(query)["pitch_midi"].astype(np.int64),
+            notes["onset_ticks"],
+            notes["pitch_midi"],
+            notes["is_grace"],
+            candidates.offsets,
+            self.place == "inside",
+        )
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = both_lines(query, candidates, number)
+        same = np.ones((len(asked.rows), len(stored.rows)), dtype=bool)  # the first note of either agrees with any
+        same[1:, 1:] = np.equal.outer(asked.intervals()[:-1], stored.intervals()[:-1])
+        m, n = same.shape
+        ways = side_by_side(1.0 - same, np.ones(m), np.ones(n))
+        things = successive(asked), successive(stored)
+        if self.place == "inside":
+            return edits(*things, ways, same, "top", "bottom").account(by=m)
+        return edits(*things, ways, same).account(by=max(m, n))

@@ -1,0 +1,76 @@
+"""`lcts`: the longest sequence of notes that the query, transposed, has in common with the candidate.
+
+Reference: K. Lemstrom and E. Ukkonen, the companion of `dp` in the same project (C-BRAHMS): the longest common
+transposition-invariant subsequence,
+
+    LCTS(a, b) = max over transpositions c of LCS(a + c, b)
+
+over the pitches a of the query and b of the candidate, both reduced to one line (represent/line.py). All shared notes
+are moved by the same interval, in the same order, with any others in between: unlike `dp`, which looks at one interval
+after the other, it lets a wrong note cost one note, and a change of key the whole rest. Only pitch counts: the same
+under transposition and under any change of rhythm. The definition is complete; how it is made a distance is our choice:
+
+    place = "whole"    1 - LCTS / max(m, n)     m and n being the numbers of notes
+    place = "inside"   1 - LCTS / m             the query anywhere in the candidate; a long one has nearly everything
+
+By hand: 60 62 64 65 and 67 69 70 72 share 60 62 . 65 moved up by 7, three notes of four: 1/4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.errors import UnknownNameError
+from roslin.matchers.account import Account, Edits, both_lines, edits, side_by_side, successive
+from roslin.matchers.base import Distances, Matcher, register
+from roslin.melody import Melody
+from roslin.represent.line import melodic_lines
+from roslin.represent.packed import Packed
+
+__all__ = ["LCTS"]
+
+_PLACES = ("whole", "inside")
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class LCTS(Matcher):
+    """Longest common transposed subsequence."""
+
+    name = "lcts"
+    summary = "Counts the notes that both melodies have in the same order, in the best transposition; ignores rhythm."
+    reference = "Lemstrom & Ukkonen, C-BRAHMS"
+
+    kind = "alignment"
+
+    place: str = "whole"
+
+    def __post_init__(self) -> None:
+        if self.place not in _PLACES:
+            raise UnknownNameError("place", str(self.place), sorted(_PLACES))
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        from roslin.matchers.edit._string_kernels import lcts_lengths  # Numba loads only when something is searched
+
+        asked, lines = melodic_lines([query]), melodic_lines(candidates)
+        shared = lcts_lengths(asked.pitch_midi, lines.pitch_midi, lines.offsets)
+        m = len(asked.pitch_midi)
+        possible = m if self.place == "inside" else np.maximum(np.diff(lines.offsets), m)
+        distances: Distances = (possible - shared) / possible
+        return distances
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = both_lines(query, candidates, number)
+        m, n = len(asked.rows), len(stored.rows)
+        things = successive(asked), successive(stored)
+        steps = np.subtract.outer(-asked.pitch_midi.astype(np.int64), -stored.pitch_midi.astype(np.int64))
+
+        def moved(up: int) -> Edits:
+            # Notes in common are all that counts, so two others never stand side by side.
+            same = steps == up
+            return edits(*things, side_by_side(np.where(same, -1.0, np.inf), np.zeros(m), np.zeros(n)), same)
+
+        found = min((moved(up) for up in np.unique(steps).tolist()), key=lambda way: way.cost)
+        return found.account(1.0, m if self.place == "inside" else max(m, n))

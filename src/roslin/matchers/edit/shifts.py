@@ -1,0 +1,40 @@
+"""Into one key, and into one tempo: by how much a melody must be moved to share most with another.
+
+Reference: P. van Kranenburg (2010) for pitch: each melody has a histogram of its pitches, weighted by duration, in
+shares of the whole; the query is moved by the interval under which the two histograms have most in common. Tempo is
+our use of the same idea: the histogram of the lengths of notes, on a logarithmic axis, is moved instead.
+
+Of equally good shifts the one nearest to the difference of the first notes is taken, then the lowest: our choice, under
+which the shift of a melody that is moved itself moves along with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["tempos", "transpositions"]
+
+_TIME_STEPS = 12  # of a doubling: fine enough to tell the values of notes apart
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+
+def transpositions(
+    query: Numbers, query_durations: Numbers, pitches: Numbers, durations: Numbers, offsets: Numbers
+) -> Numbers:
+    """How much higher each melody is than the query, in the unit of the pitches, which must be from 0 to 1023."""
+    from roslin.matchers.edit._alignment_kernels import best_shifts  # Numba loads only when something is searched
+
+    return best_shifts(query, query_durations, pitches, durations, offsets)
+
+
+def tempos(query: Array, logs: Array, offsets: Numbers) -> Array:
+    """How much slower each melody is than the query, as log2; `query` and `logs` are log2 of lengths in ticks."""
+    from roslin.matchers.edit._alignment_kernels import best_shifts
+
+    asked, there = (np.rint(_TIME_STEPS * values).astype(np.int64) for values in (query, logs))
+    ones = np.ones(max(len(asked), len(there)), dtype=np.int64)
+    shifts: Array = best_shifts(asked, ones[: len(asked)], there, ones[: len(there)], offsets) / _TIME_STEPS
+    return shifts

@@ -1,0 +1,1 @@
+"""Matchers that count short runs of notes which both melodies have."""

@@ -1,0 +1,308 @@
+"""The measures that `fm` is made of, each a matcher of its own.
+
+Reference: D. Mullensiefen and K. Frieler, SIMILE (2004) and its successor melsim, with the definitions of melsim. All
+are similarities from 0 to 1 there; the distance is 1 less that. Input is one line (represent/line.py).
+
+    ngrukkon   1 - sum over grams of |f_q - f_t| / (N_q + N_t)          grams of n = 3 successive intervals; f how
+    ngrsumco   sum over the grams of both of (f_q + f_t) / (N_q + N_t)   often one occurs, N how many there are
+    diffed     1 - L / max(length) of the intervals                      L is the edit distance, every operation 1
+    rawed      1 - L / max(length) of the pitches, in the best transposition: both are moved so that their lowest notes
+               are the same, then the query by -5 to 6 semitones, or by the difference of the medians
+    rhytfuzz   1 - L / max(length) of the times between onsets, in five classes: up to 0.45 of a beat, 0.9, 1.8, 3.3,
+               and above
+    harmcore   1 - L / max(length) of the keys of the bars, in the best of twelve transpositions. The key of a bar is
+               the one of 24 whose profile (Krumhansl and Kessler's ratings, as melsim has them) has the largest inner
+               product with the number of times that each pitch class is heard, both standardised
+
+By hand: 60 62 64 65 67 and 60 62 64 65 69 have the intervals 2 2 1 2 and 2 2 1 4, the grams (2 2 1), (2 1 2) and
+(2 2 1), (2 1 4): ngrukkon = 1 - 2/4, ngrsumco = 2/4, diffed = 1 - 1/4, rawed = 1 - 1/5.
+
+All are the same under transposition. Those without rhythm do not change with any rhythm; rhytfuzz changes with the
+tempo unless `beat` is None; harmcore changes only with what lies in which bar.
+
+Our choices: n is a parameter. `beat` is the quarter note (melsim: half a second, or the beat), in quarters; None takes
+the median time between onsets of each melody as its beat, so that tempo does not count. The last note has no time
+between onsets. A difference of medians that is not whole is rounded down. A bar is what lies between two bar lines, a
+pick-up is one, and bars in which no note starts are left out; without bar lines four quarters are a bar. Of two keys
+that agree equally well, major comes before minor, then the tonic next above the first note of the bar. Two melodies
+that are both too short to have a gram, an interval or a time between onsets are alike in that respect.
+
+How faithful: complete, after the program's definitions. melsim 0.12.1 itself takes a melody with only minor bars for
+one in major in harmcore; that is not copied.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError
+from roslin.matchers.account import (
+    Account,
+    Edits,
+    Rows,
+    Step,
+    both_lines,
+    edits,
+    in_words,
+    runs,
+    side_by_side,
+    successive,
+)
+from roslin.matchers.base import Distances, Matcher, register
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.represent.line import Lines, melodic_lines
+from roslin.represent.packed import Packed
+
+__all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
+
+Numbers = npt.NDArray[np.int64]
+
+_LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
+# melsim's order of the first numbers; the published ratings have 6.35 in major and 6.33 in minor.
+_MAJOR = (6.33, 2.23, 3.48, 2.33, 4.38, 4.09, 2.52, 5.19, 2.39, 3.66, 2.29, 2.88)
+_MINOR = (6.35, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17)
+_TRANSPOSITIONS = (-5, 6)
+
+
+@dataclass(frozen=True, repr=False)
+class Part(Matcher):
+    """A measure of two sets of lines."""
+
+    reference = "Mullensiefen & Frieler 2004 (SIMILE), as in melsim"
+
+    @abstractmethod
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """The distance of the one line of `asked` to each of the others."""
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return self.compare(melodic_lines([query]), melodic_lines(candidates))
+
+
+@dataclass(frozen=True, repr=False)
+class _Grams(Part):
+    kind = "grams"
+
+    n: int = 3
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n, int) or isinstance(self.n, bool) or not 1 <= self.n <= _LONGEST_GRAM:
+            raise ArgumentError(f"n must be a whole number from 1 to {_LONGEST_GRAM}; got {self.n!r}")
+
+    @abstractmethod
+    def _counted(self, asked: int, found: int) -> int:
+        """How many grams a gram counts for that occurs so often in the two melodies."""
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        asked, stored = (
+            runs(line.intervals()[:-1].tolist(), line.rows.tolist(), self.n)
+            for line in both_lines(query, candidates, number)
+        )
+        total = sum(len(places) for places in (*asked.values(), *stored.values()))
+        steps = [
+            Step(
+                "shared",
+                tuple(places),
+                tuple(stored[gram]),
+                -self._counted(len(places), len(stored[gram])) / total,
+                in_words(gram),
+            )
+            for gram, places in asked.items()
+            if gram in stored
+        ]
+        return Account(1.0 if total else 0.0, tuple(steps))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class NgrUkkon(_Grams):
+    """Ukkonen's distance of grams."""
+
+    name = "ngrukkon"
+    summary = "Counts how many groups of three successive intervals the melodies share, and how many they do not."
+
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """1 - ngrukkon."""
+        from roslin.matchers.opti3._kernels import shared_grams  # Numba loads only when something is searched
+
+        common, _, grams, own = shared_grams(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n)
+        return _shares(own + grams - 2 * common, own + grams)
+
+    def _counted(self, asked: int, found: int) -> int:
+        return 2 * min(asked, found)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class NGrSumCo(_Grams):
+    """Sum common."""
+
+    name = "ngrsumco"
+    summary = "The share of groups of three successive intervals that occur in both melodies, however often."
+
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """1 - nGrSumCo."""
+        from roslin.matchers.opti3._kernels import shared_grams
+
+        _, both, grams, own = shared_grams(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n)
+        return _shares(own + grams - both, own + grams)
+
+    def _counted(self, asked: int, found: int) -> int:
+        return asked + found
+
+
+@dataclass(frozen=True, repr=False)
+class _Edits(Part):
+    """An edit distance of symbols, every operation 1, by the longer of the two; the query may be moved."""
+
+    kind = "alignment"
+
+    @abstractmethod
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        """The things that are compared, each as the notes that make it, and the symbol of each."""
+
+    def _moved(self, asked: Numbers, _stored: Numbers) -> Iterable[Numbers]:
+        """The symbols of the query in every transposition that is tried."""
+        return (asked,)
+
+    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+        (mine, own), (theirs, other) = map(self._symbols, both_lines(query, candidates, number))
+        m, n = len(own), len(other)
+
+        def compared(symbols: Numbers) -> Edits:
+            same = np.equal.outer(symbols, other)
+            return edits(mine, theirs, side_by_side(1.0 - same, np.ones(m), np.ones(n)), same)
+
+        found = min(map(compared, self._moved(own, other)), key=lambda way: way.cost)
+        return found.account(by=max(m, n, 1))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class DiffEd(_Edits):
+    """Edit distance of intervals."""
+
+    name = "diffed"
+    summary = "Counts the intervals to insert, delete or change; ignores key and rhythm."
+    things = "intervals"
+
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """1 - diffed."""
+        from roslin.matchers.opti3._kernels import interval_distances
+
+        return interval_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets)
+
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        return successive(lines, 2), lines.intervals()[:-1]
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RawEd(_Edits):
+    """Edit distance of pitches."""
+
+    name = "rawed"
+    summary = "Counts the notes to insert, delete or change in the best transposition; ignores rhythm."
+
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """1 - rawed."""
+        from roslin.matchers.opti3._kernels import pitch_distances
+
+        return pitch_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, *_TRANSPOSITIONS)
+
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        return successive(lines), lines.pitch_midi.astype(np.int64)
+
+    def _moved(self, asked: Numbers, stored: Numbers) -> Iterable[Numbers]:
+        lowest, highest = _TRANSPOSITIONS
+        bottom = int(stored.min() - asked.min())
+        between = int((np.median(stored) - np.median(asked) - bottom) // 1)
+        return (asked + bottom + up for up in sorted({*range(lowest, highest + 1), between}))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RhytFuzz(_Edits):
+    """Edit distance of rhythm."""
+
+    name = "rhytfuzz"
+    summary = "Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch."
+    things = "times between notes"
+
+    beat: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        is_number = isinstance(self.beat, (int, float)) and not isinstance(self.beat, bool)
+        if self.beat is not None and not (is_number and np.isfinite(self.beat) and self.beat > 0):
+            raise ArgumentError(f"beat must be a number of quarters above 0, or None for the median; got {self.beat!r}")
+
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """1 - rhytfuzz."""
+        from roslin.matchers.opti3._kernels import rhythm_distances
+
+        return rhythm_distances(asked.onset_ticks, lines.onset_ticks, lines.offsets, self._beat_ticks)
+
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        from roslin.matchers.opti3._kernels import rhythm_classes
+
+        classes, room = np.empty((2, len(lines.rows)), np.int64)
+        count = rhythm_classes(lines.onset_ticks, self._beat_ticks, room, classes)
+        return successive(lines, 2), classes[:count]
+
+    @property
+    def _beat_ticks(self) -> float:
+        return 0.0 if self.beat is None else self.beat * TICKS_PER_QUARTER
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class HarmCore(_Edits):
+    """Edit distance of implied keys."""
+
+    name = "harmcore"
+    summary = "Compares the keys that the notes of each bar suggest; ignores everything else."
+    things = "keys of the bars"
+
+    def compare(self, asked: Lines, lines: Lines) -> Distances:
+        """1 - harmcore."""
+        from roslin.matchers.opti3._kernels import harmony_distances
+
+        return harmony_distances(
+            asked.onset_ticks, asked.pitch_midi, asked.barlines, lines.onset_ticks, lines.pitch_midi, lines.offsets,
+            lines.barlines, lines.bar_offsets, _profiles(),
+        )  # fmt: skip
+
+    def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
+        from roslin.matchers.opti3._kernels import BAR_WITHOUT_LINES, bar_keys
+
+        onsets, keys = lines.onset_ticks, np.empty(len(lines.rows), np.int64)
+        count = bar_keys(onsets, lines.pitch_midi, lines.barlines, _profiles(), keys)
+        has_bars = len(lines.barlines) > 0
+        bars = np.searchsorted(lines.barlines, onsets, side="right") if has_bars else onsets // BAR_WITHOUT_LINES
+        starts = np.flatnonzero(np.diff(bars)) + 1
+        return [tuple(rows.tolist()) for rows in np.split(lines.rows, starts)], keys[:count]
+
+    def _moved(self, asked: Numbers, _stored: Numbers) -> Iterable[Numbers]:
+        return (asked // 12 * 12 + (asked + up) % 12 for up in range(12))
+
+
+def _shares(parts: npt.NDArray[np.int64], wholes: npt.NDArray[np.int64]) -> Distances:
+    shares: Distances = parts / np.maximum(wholes, 1)
+    return shares
+
+
+@cache
+def _profiles() -> npt.NDArray[np.int64]:
+    """(12, 24): what a note of each pitch class adds to each key, major ones first.
+
+    Standardised ratings in millionths, as whole numbers: so keys that agree equally well are equal.
+    """
+    ratings = np.array([_MAJOR, _MINOR])
+    scaled = (ratings - ratings.mean(axis=1, keepdims=True)) / ratings.std(axis=1, keepdims=True)
+    keys = [np.roll(profile, tonic) for profile in np.rint(1e6 * scaled).astype(np.int64) for tonic in range(12)]
+    return np.ascontiguousarray(np.array(keys).T)

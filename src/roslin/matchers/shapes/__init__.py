@@ -1,0 +1,1 @@
+"""Matchers that align the shapes of short groups of notes, after MelodyShape."""

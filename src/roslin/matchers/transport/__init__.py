@@ -1,0 +1,1 @@
+"""Matchers by transportation distance: `emd` moves the whole query, `twv` its segments."""

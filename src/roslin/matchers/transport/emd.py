@@ -1,0 +1,58 @@
+"""`emd`: the Earth Mover's Distance from the whole query to the part of the candidate that is nearest to it.
+
+Reference: Typke, Wiering and Veltkamp, paper 002, sections 2.1 to 2.4, without the segments. The query is one weighted
+point set. It is moved in time, transposed and, with `tempos`, stretched to where the distance is least, and matched
+with whatever lies there; the rest of the candidate costs nothing. The parameters are those of `transport.align`.
+
+Distances are in units of the query's frame: with the defaults, 1 is a semitone, or the mean length of a query note.
+A candidate without notes is at `NOWHERE`, further than any melody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.transport.base import Transport
+from roslin.melody import Melody
+from roslin.represent.packed import Packed
+from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, ground_code, missing_cost
+
+__all__ = ["EMD", "NOWHERE"]
+
+NOWHERE = 1e6
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class EMD(Transport):
+    """Whole query, best place."""
+
+    name = "emd"
+    summary = "Moves the notes of the whole query to the most similar place; the Earth Mover's Distance."
+    reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4, without segments"
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        setting = self.setting
+        moving = Query.of(self.query_points([query]), setting)
+        points = self.points(candidates)
+        if setting.alignment == "coincidence" and setting.ground != "tonal":
+            from roslin.transport._align_kernels import align_documents  # Numba loads only when something is searched
+
+            distances = align_documents(
+                moving.x, moving.y, moving.weight, moving.order, points.time, points.pitch, points.weight,
+                points.offsets, moving.time_unit, moving.pitch_unit, np.array(setting.tempos), setting.scales_weights,
+                missing_cost(setting), ground_code(setting), np.zeros(len(points)), np.empty(0),
+            )[:, 0]  # fmt: skip
+        else:
+            documents = (Document.of(points, number, setting) for number in range(len(points)))
+            distances = np.array([_one(moving, document, setting) for document in documents], dtype=np.float64)
+        return np.where(np.isfinite(distances), rounded(distances), NOWHERE)
+
+
+def _one(query: Query, document: Document, setting: Setting) -> float:
+    if not document.weight.sum() > 0:
+        return np.inf
+    return ALIGNMENTS[setting.alignment](query, document, setting)[0]

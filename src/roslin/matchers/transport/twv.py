@@ -1,0 +1,278 @@
+"""`twv`: the Earth Mover's Distance of segments, put together: the search of paper 002, section 2.4.
+
+Reference: Typke, Wiering and Veltkamp. The query is cut into overlapping segments of `segment` onsets, `step` apart
+(represent/segments.py). Every place in the document where a segment, moved and transposed, is within `radius` is a
+match; with the `alignment` "coincidence" all such places are found, with the others only the best. Section 2.4.1 makes
+one distance of the matches:
+
+- The expected number of segments is that of the query, or of the document when it is shorter: both are counted in
+  onsets, and a shorter document expects as many segments as it would be cut into itself.
+- A legal combination has no segment twice, and segments with a higher number lie later. For consecutive numbers the
+  overlap of the matched areas differs from that in the query by at most `tolerance`, and there is a gap of at most
+  `apart` more than in the query between them; both in mean note lengths of the query (quarters with
+  unit="quarter"). A matched area reaches from the first onset of the segment to its last.
+- The distance is the least sum of distances over all legal combinations, plus a penalty for each segment that is
+  expected and not matched: the largest distance of any match with any of the candidates (`penalty="largest"`, the
+  paper's), or the radius (`penalty="radius"`, so that a document's distance does not depend on the others).
+- What the paper does not list at all, a document without any match, pays the penalty for every segment of the query.
+  Where there is no match above 0 anywhere, the penalty is the radius.
+
+All segments are measured in one unit of time, that of the whole query. The minimum over combinations is exact (dynamic
+programming over matches and lengths of chains). Three options go beyond the paper:
+
+    score = "mean" the sum divided by the expected number of segments: a short document, of which few are expected, is
+                   no longer near to everything
+    agree = True   all matches of a combination have the same transposition and the same tempo
+    both = True    both directions, query in document and document in query: the mean over all segments of the two. All
+                   are expected, however short the other melody is; and it is a mean over segments, not over directions,
+                   because a melody of a few notes, one segment, is found in nearly everything. In the second direction
+                   the document is cut, in its own unit of time
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.transport.base import Transport
+from roslin.melody import Melody
+from roslin.represent.packed import Packed
+from roslin.represent.points import PointSets
+from roslin.represent.segments import Segments, segment_count, segments
+from roslin.transport.align import (
+    ALIGNMENTS,
+    Document,
+    Query,
+    Setting,
+    ground_code,
+    in_quarters,
+    missing_cost,
+    unit_of,
+)
+from roslin.transport.ground import Key, find_key, tonal_table
+
+__all__ = ["TWV", "Chain"]
+
+_PENALTIES = ("largest", "radius")
+_SCORES = ("mean", "sum")
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The best combination in one document: rows of `_match_kernels.matches`, and how many segments were expected."""
+
+    matches: Array
+    expected: int
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class TWV(Transport):
+    """Segments of the query, put together."""
+
+    name = "twv"
+    summary = "Finds segments of the query by the Earth Mover's Distance and puts them together."
+    reference = "Typke, Wiering & Veltkamp 2007, section 2"
+
+    pairs_at_once = 1_000_000  # segments are short, and seldom near
+
+    segment: int = 6
+    step: int = 3
+    radius: float = 0.3
+    tolerance: float = 1.0
+    apart: float = 6.0
+    penalty: str = "largest"
+    score: str = "sum"
+    agree: bool = False
+    both: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("segment", "step"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ArgumentError(f"{name} must be a whole number, at least 1; got {value!r}")
+        for name in ("radius", "tolerance", "apart"):
+            value = getattr(self, name)
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
+            if not is_number or value < 0 or (name == "radius" and value == 0):
+                raise ArgumentError(
+                    f"{name} must be a number, {'above' if name == 'radius' else 'at least'} 0; got {value!r}"
+                )
+        for name in ("agree", "both"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentError(f"{name} must be True or False; got {getattr(self, name)!r}")
+        for name, known in (("penalty", _PENALTIES), ("score", _SCORES)):
+            if getattr(self, name) not in known:
+                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether a candidate's distance is the same whatever the others are."""
+        return self.penalty == "radius"
+
+    def segments(self, query: Melody) -> list[Query]:
+        """The segments of a query, as `transport` takes them, in order."""
+        points = self.query_points([query])
+        cut = segments(points, self.segment, self.step)
+        unit = unit_of(points, self.setting)
+        return [
+            Query.of(points, self.setting, slice(first, end), unit=unit)
+            for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)
+        ]
+
+    def distances_where(self, query: Melody, packed: Packed, possible: Flags | None) -> Distances:
+        """The distances, when `possible` (segments x candidates) says where a match within the radius may be.
+
+        None: everywhere. Where there is none it may be true, where there is one it must be. It is about the query in
+        the documents; the other direction, with `both`, is looked for everywhere.
+        """
+        asked, stored = self.query_points([query]), self.points(packed)
+        if possible is not None:
+            shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)
+            if possible.shape != shape:
+                raise ArgumentError(f"possible must be (segments, candidates), {shape}; got {possible.shape}")
+        there, expected = self._one_way(asked, stored, possible)
+        if not self.both:
+            return rounded(there if self.score == "sum" else there / expected)
+        back, expected_back = self._one_way(stored, asked, None)
+        return rounded((there + back) / (expected + expected_back))
+
+    def best_chain(self, query: Melody, candidate: Melody, penalty: float) -> Chain:
+        """The combination that makes the distance from a query to one candidate, with this penalty."""
+        asked, stored = self.query_points([query]), self.points([candidate])
+        cut, held = segments(asked, self.segment, self.step), segments(stored, self.segment, self.step)
+        expected = int(self._expected(cut, held)[0])
+        found = self._matches(asked, stored)
+        if not len(found):
+            return Chain(found, expected)
+        sums, previous = self._chains(asked, cut, found, expected)
+        totals = rounded(sums + penalty * (expected - 1 - np.arange(expected)))
+        last, length = (int(k) for k in np.unravel_index(np.argmin(totals), totals.shape))
+        order = [last]
+        for k in range(length, 0, -1):
+            order.append(int(previous[order[-1], k]))
+        return Chain(found[order[::-1]], expected)
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return self.distances_where(query, candidates, None)
+
+    def _expected(self, cut: Segments, held: Segments) -> Numbers:
+        """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
+        covered = np.broadcast_to(cut.onsets, np.broadcast_shapes(cut.onsets.shape, held.onsets.shape))
+        return segment_count(covered if self.both else np.minimum(cut.onsets, held.onsets), self.segment, self.step)
+
+    def _one_way(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> tuple[Distances, Numbers]:
+        """(distances, what to divide them by) of one query in many documents, or of many queries in one document."""
+        cut, held = segments(queries, self.segment, self.step), segments(documents, self.segment, self.step)
+        expected = self._expected(cut, held)
+        if self.alignment == "coincidence":
+            sums, largest = self._sums(queries, cut, documents, expected, possible)
+        else:
+            sums, largest = self._sums_of_best(queries, documents, expected, possible)
+        penalty = largest if self.penalty == "largest" and largest > 0 else self.radius
+        unmatched = np.maximum(expected[:, None] - 1 - np.arange(sums.shape[1]), 0)
+        distances = (sums + penalty * unmatched).min(axis=1, initial=np.inf)
+        is_candidate = np.isfinite(distances)
+        all_segments = np.maximum(np.broadcast_to(np.diff(cut.offsets), distances.shape), 1)
+        return np.where(is_candidate, distances, penalty * all_segments), np.where(is_candidate, expected, all_segments)
+
+    def _sums(
+        self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
+    ) -> tuple[Array, float]:
+        from roslin.matchers.transport._chain_kernels import chain_sums  # Numba loads only when something is searched
+
+        setting = self.setting
+        units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
+        tables, keys = _tonal(documents, setting)
+        return chain_sums(
+            queries.time, queries.pitch, queries.weight, queries.offsets, units, cut.first, cut.end, cut.offsets,
+            documents.time, documents.pitch, documents.weight, documents.offsets, expected,
+            np.empty((0, 0), np.bool_) if possible is None else possible, setting.pitch_scale, np.array(setting.tempos),
+            setting.scales_weights, missing_cost(setting), ground_code(setting), tables, keys,
+            self.radius, self.tolerance, self.apart, self.agree,
+        )  # fmt: skip
+
+    def _sums_of_best(
+        self, queries: PointSets, documents: PointSets, expected: Numbers, possible: Flags | None
+    ) -> tuple[Array, float]:
+        """The same as `_sums`, with only the best alignment of each segment, one pair after the other."""
+        sums, largest = np.full((len(expected), max(expected.max(initial=1), 1)), np.inf), 0.0
+        for k, most in enumerate(expected.tolist()):
+            query = _one_of(queries, k if len(queries) > 1 else 0)
+            found = self._matches(query, _one_of(documents, k if len(documents) > 1 else 0))
+            if possible is not None:
+                found = found[possible[found[:, 0].astype(np.int64), k]]
+            if most and len(found):
+                ending, _ = self._chains(query, segments(query, self.segment, self.step), found, most)
+                sums[k, :most] = ending.min(axis=0)
+                largest = max(largest, float(found[:, 1].max()))
+        return sums, largest
+
+    def _unit(self, query: PointSets) -> float:
+        """The unit of time of a query, which in the other direction may be a document without notes."""
+        return unit_of(query, self.setting) if len(query.time) else 1.0
+
+    def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
+        from roslin.matchers.transport._chain_kernels import chains
+
+        starts, ends = query.time[cut.first], query.time[cut.end - 1]
+        unit = self._unit(query)
+        return chains(found, len(found), most, starts, ends, unit, self.tolerance, self.apart, self.agree)
+
+    def _matches(self, query: PointSets, document: PointSets) -> Array:
+        """All matches of one query with one document, in order of segments."""
+        setting, cut, unit = self.setting, segments(query, self.segment, self.step), self._unit(query)
+        whole = Document.of(document, 0, setting)
+        if not whole.weight.sum() > 0:
+            return np.empty((0, 6))
+        if setting.alignment == "coincidence":
+            from roslin.matchers.transport._match_kernels import matches
+
+            found, count = matches(
+                query.time, query.pitch, query.weight, cut.first, cut.end, np.ones(len(cut.first), np.bool_), unit,
+                whole.time, whole.pitch, whole.weight, setting.pitch_scale, np.array(setting.tempos),
+                setting.scales_weights, missing_cost(setting), ground_code(setting), whole.table,
+                self.radius, np.empty((16, 6)),
+            )  # fmt: skip
+            return found[:count]
+        rows = []
+        for number, (first, end) in enumerate(zip(cut.first.tolist(), cut.end.tolist(), strict=True)):
+            part = Query.of(query, setting, slice(first, end), unit=unit)
+            best = in_quarters(part, *ALIGNMENTS[setting.alignment](part, whole, setting))
+            places = [best.tempo * query.time[row] + best.shift for row in (first, end - 1)]
+            if best.distance <= self.radius:
+                rows.append([number, best.distance, *places, best.transposition, best.tempo])
+        return np.array(rows, dtype=np.float64).reshape(-1, 6)
+
+
+def _one_of(points: PointSets, k: int) -> PointSets:
+    """Point set k alone."""
+    span = slice(points.offsets[k], points.offsets[k + 1])
+    return PointSets(
+        points.time[span],
+        points.duration[span],
+        points.pitch[span],
+        points.weight[span],
+        np.array([0, span.stop - span.start]),
+        points.rows[span],
+    )
+
+
+def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:
+    """(tables, keys): the tables of the tonal ground distance in all keys, and which of them each document needs."""
+    if setting.ground != "tonal":
+        return np.empty((1, 0, 0)), np.zeros(len(documents), dtype=np.int64)
+    parts = (_one_of(documents, k) for k in range(len(documents)))
+    keys = [find_key(part.pitch, part.weight) if len(part.pitch) else Key(0, False) for part in parts]
+    different = sorted(set(keys), key=lambda key: (key.is_minor, key.tonic))
+    tables = np.array([tonal_table(key) * setting.semitone for key in different]).reshape(-1, 128, 128)
+    return tables, np.array([different.index(key) for key in keys], dtype=np.int64)
