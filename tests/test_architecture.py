@@ -17,11 +17,12 @@ SOURCE = Path(roslin.__file__).parent
 ROOMS = [
     "errors",
     "values",
+    "display",
     "data",
     "sandbox",
     "kernels",
     "melody",
-    "tables",
+    "rows",
     "run",
     "notation",
     "represent",

@@ -53,10 +53,10 @@ def demo(
 def _compare_systems(collection: Collection, folder: Path) -> None:
     """A campaign of all matchers over the tunes that have variants."""
     from roslin.campaign.campaign import run_campaign
+    from roslin.display.text import table_lines
     from roslin.matchers.base import matchers
     from roslin.report.campaign import write_report
     from roslin.report.campaign_tables import standings
-    from roslin.report.text import table_lines
     from roslin.starter import truth_path
 
     remark("How well each system finds the variants of a tune (the first time, systems are compiled):")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from roslin.report.text import table_lines
+from roslin.display.text import table_lines
 
 __all__ = ["Format", "FormatOption", "print_rows", "progress_bar", "remark"]
 

@@ -208,7 +208,7 @@ def _melodies(path: Path, said: Rankings) -> dict[str, Melody]:
 
 def _years(path: Path) -> list[float]:
     """Years of experience, one number an expert."""
-    from roslin.tables import number, refuse, table_rows
+    from roslin.rows import number, refuse, table_rows
 
     years: dict[str, float] = {}
     for cells, line in table_rows(path, ("expert", "years")):

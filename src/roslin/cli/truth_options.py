@@ -65,7 +65,7 @@ def spare(source: Path, output: Path | None) -> None:
 
 def rankings_from(path: Path, only: list[str] | None, *, ties: bool, known: Path | None) -> Rankings:
     """The rankings of a file, of some queries where asked."""
-    from roslin.tables import read_text
+    from roslin.rows import read_text
     from roslin.truth import read_rankings
 
     queries = None

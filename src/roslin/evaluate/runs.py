@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.tables import column_rows, frame_rows, number, read_json, refuse, table_rows, whole_number
+from roslin.rows import column_rows, frame_rows, number, read_json, refuse, table_rows, whole_number
 
 if TYPE_CHECKING:
     from roslin.search.run import Run

@@ -12,6 +12,7 @@ import numpy as np
 
 from roslin.campaign.campaign import Campaign
 from roslin.collection.store import Store
+from roslin.display.text import table_lines
 from roslin.evaluate import Comparison, bootstrap_intervals, compare
 from roslin.evaluate.disagreement import Disagreement, disagreements
 from roslin.melody import Melody
@@ -21,7 +22,6 @@ from roslin.report.evaluation_tables import Section, groupings, means, per_query
 from roslin.report.frame import framed
 from roslin.report.html_tables import TABLE_STYLE, bullets, figure, html_table, sorting_script
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
-from roslin.report.text import table_lines
 
 __all__ = ["all_remarks", "campaign_page", "campaign_text", "write_report"]
 

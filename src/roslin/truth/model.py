@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.tables import number
+from roslin.rows import number
 
 __all__ = ["Groups", "Truth", "check_groups"]
 

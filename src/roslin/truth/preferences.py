@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.tables import refuse, table_rows
+from roslin.rows import refuse, table_rows
 from roslin.truth.model import Groups, Truth
 
 __all__ = ["ANSWERS", "QueryVotes", "Vote", "count_votes", "read_votes", "segment_votes", "segments"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from roslin.errors import ArgumentError, Problem, UnknownNameError
-from roslin.tables import (
+from roslin.rows import (
     Row,
     column_rows,
     frame_rows,

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.tables import frame_rows, number, read_json, refuse, table_rows
+from roslin.rows import frame_rows, number, read_json, refuse, table_rows
 
 __all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
 

@@ -1,0 +1,35 @@
+"""The one Jinja2 environment: every page and every piece of HTML is made from a template, and escaped by it.
+
+Templates lie in the folder `templates` of the room that uses them and are named by room: `display/table.html`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["environment", "render"]
+
+_ROOMS = ("display", "report", "web")
+
+
+@cache
+def environment() -> Environment:
+    """The environment. Jinja2 loads only when something is shown."""
+    from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+
+    return Environment(
+        loader=PrefixLoader({room: PackageLoader(f"roslin.{room}") for room in _ROOMS}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(template: str, **values: Any) -> str:
+    """The text that a template makes of these values."""
+    return environment().get_template(template).render(**values)
