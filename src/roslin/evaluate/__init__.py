@@ -43,15 +43,14 @@ from roslin.evaluate.measures.ranks import average_precision, break_even_point, 
 from roslin.evaluate.runs import Results, read_run
 from roslin.evaluate.significance import (
     Comparison,
-    benjamini_hochberg,
     bootstrap_intervals,
     compare,
     effect_size,
-    holm,
     minimum_detectable_difference,
     permutation_test,
 )
 from roslin.evaluate.ties import TieRange, tie_sensitivity
+from roslin.truth.correction import benjamini_hochberg, holm
 
 __all__ = [
     "DEFAULT_MEASURES",

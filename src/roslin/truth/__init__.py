@@ -8,6 +8,7 @@ grouping        groups from ranks
 consistency     how well groups and tests agree
 null            how many groups noise would give
 agreement       how far the experts agree, and who does not
+study           all of this at once, as tables and frames; `tables` has the others
 power           how many more experts are needed
 plackett_luce   strengths, and groups, from rankings
 preferences     groups from votes by segments; `bradley_terry` from strengths
@@ -20,17 +21,20 @@ from roslin.truth.grouping import Method, group_rankings
 from roslin.truth.qrel import Truth, read_truth, write_truth
 from roslin.truth.rankings import Rankings, read_rankings, write_rankings
 from roslin.truth.simulate import simulate_rankings
+from roslin.truth.study import Study, study_rankings
 
 __all__ = [
     "Consistency",
     "Method",
     "Rankings",
+    "Study",
     "Truth",
     "group_rankings",
     "list_consistency",
     "read_rankings",
     "read_truth",
     "simulate_rankings",
+    "study_rankings",
     "write_rankings",
     "write_truth",
 ]
