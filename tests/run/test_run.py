@@ -10,9 +10,7 @@ import pytest
 from roslin.errors import ArgumentError, FormatError, UnknownNameError
 from roslin.run import Hit, Kind, Ranking, Run, read_run
 
-DISTANCES = Run(
-    {"q 1": {"a b": 0.0, "c": 0.25, "d": 0.25}, "q2": {"c": 1.5}}, name="dp(place='inside')", kind="distance"
-)
+DISTANCES = Run({"q 1": {"a b": 0.0, "c": 0.25, "d": 0.25}, "q2": {"c": 1.5}}, name="dp(place=inside)", kind="distance")
 SCORES = Run({"q1": {"a": 1.0, "b": 2.5}, "q2": {"c": -3.0}}, name="mine")
 ORDER = Run({"q1": ["b", "a"], "q2": []}, name="theirs")
 
@@ -86,7 +84,7 @@ def test_ties_are_counted() -> None:
 
 def test_trec_form() -> None:
     assert DISTANCES["q 1"][:2].to_trec() == (
-        "q%201 Q0 a%20b 1 0.0 dp(place='inside')\nq%201 Q0 c 2 -0.25 dp(place='inside')\n"
+        "q%201 Q0 a%20b 1 0.0 dp(place=inside)\nq%201 Q0 c 2 -0.25 dp(place=inside)\n"
     )
     assert SCORES["q1"].to_trec() == "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.0 mine\n"
     assert ORDER["q1"].to_trec() == "q1 Q0 b 1 -1.0 theirs\nq1 Q0 a 2 -2.0 theirs\n"
@@ -126,9 +124,7 @@ def test_broken_json_of_our_own(tmp_path: Path, text: str) -> None:
 
 
 def test_an_unknown_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        FormatError, match=r"a run is written as \.run, \.trec, \.txt, \.csv, \.json or \.parquet; got '.xls'"
-    ):
+    with pytest.raises(FormatError, match=r"written as \.run, \.trec, \.txt, \.csv, \.json or \.parquet; got '.xls'"):
         DISTANCES.write(tmp_path / "x.xls")
 
 
@@ -166,7 +162,7 @@ def test_nan_and_text_are_refused(kind: Kind) -> None:
     with pytest.raises(ArgumentError, match=f"query 'q': the {kind} of 'a' is NaN; expected a number"):
         Run({"q": {"a": float("nan")}}, kind=kind)
     with pytest.raises(ArgumentError, match=f"the {kind} of 'a' must be a number; got 'near'"):
-        Run({"q": {"a": "near"}}, kind=kind)  # type: ignore[dict-item]
+        Run({"q": {"a": "near"}}, kind=kind)  # type: ignore[arg-type]
 
 
 def test_a_run_can_be_compared_but_not_hashed() -> None:

@@ -6,6 +6,7 @@ Ties are broken by id, so that the same collection and query give the same list 
 from __future__ import annotations
 
 from collections.abc import Collection as Container
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ def nearest_first(
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
     ranking = Ranking(query.id or "query", tuple(id for _, id in kept), tuple(distance for distance, _ in kept))
 
-    def titles(ids: Container[str]) -> list[str | None]:
+    def titles(ids: Sequence[str]) -> list[str | None]:
         return [melody.title for melody in collection.melodies(collection.numbers(ids))]
 
     return Run([ranking], name=repr(matcher), kind="distance", titles=titles)
