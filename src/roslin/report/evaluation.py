@@ -80,7 +80,7 @@ def _recall_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
     """Dynamic recall along the truth: x is the share i / n of the ranks that ADR looks at."""
 
     def curve(system: int, query: str) -> Curve:
-        recall = dynamic_recall(evaluation.truth[query], evaluation.runs[system].get(query, ()), query=query)
+        recall = dynamic_recall(evaluation.truth[query], evaluation.runs[system].ranking(query), query=query)
         return np.arange(1, len(recall) + 1) / len(recall), recall
 
     curves = _mean_curves(evaluation, queries, curve)
@@ -91,7 +91,7 @@ def _lift_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
     """Normalised lift curves: share of the list against share of the relevant documents."""
 
     def curve(system: int, query: str) -> Curve:
-        ranking = evaluation.runs[system].get(query, ())
+        ranking = evaluation.runs[system].ranking(query)
         if not ranking:
             return np.array([0.0, 1.0]), np.zeros(2)
         return normalised_lift_curve(evaluation.truth[query], ranking, query=query)

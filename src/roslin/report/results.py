@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from roslin.melody import Melody
 from roslin.report.document import document
-from roslin.search.run import Run
+from roslin.run import Run
 
 __all__ = ["results_page"]
 
