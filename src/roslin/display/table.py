@@ -24,8 +24,8 @@ __all__ = ["Table", "tables_to_json"]
 class Table:
     """Rows in order, the columns to show, and what to say about them.
 
-    `title` is for people and `key` for programs; `note` is what a reader must know. `marks` names a column: a page marks
-    the rows that have something in it.
+    `title` is for people and `key` for programs; `note` is what a reader must know. `marks` names a column: a page
+    marks the rows that have something in it. `words` names a column of sentences: text has them below the table.
 
     >>> print(Table(("rank", "title"), ({"rank": 1, "title": "Roslin Castle"},)))
     rank  title
@@ -38,9 +38,11 @@ class Table:
     note: str = ""
     key: str = ""
     marks: str = ""
+    words: str = ""
 
     def __str__(self) -> str:
-        return "\n".join(table_lines(self.rows, self.columns))
+        said = ["", *(str(row[self.words]) for row in self.rows)] if self.words in self.columns else []
+        return "\n".join([*table_lines(self.rows, self.without(self.words).columns), *said])
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -77,7 +79,7 @@ class Table:
         return latex_table(self)
 
     def to_tsv(self) -> str:
-        """Tab-separated values under a header. What is not known is an empty cell; white space in a cell is one space."""
+        """Tab-separated values under a header. What is not known is empty; white space in a cell becomes one space."""
         lines = [self.columns, *self._written()]
         return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in lines)
 

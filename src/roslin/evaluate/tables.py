@@ -95,7 +95,7 @@ def comparisons(evaluation: Evaluation, level: float = 0.95) -> Table:
     found = [each for measure in evaluation.measures for each in compare(evaluation, measure, level)]
     rows = [{name: getattr(each, name) for name in columns} | {"sentence": each.sentence} for each in found]
     title = "Pairs of systems (paired permutation test)"
-    return Table((*columns, "sentence"), tuple(rows), title, key="comparisons")
+    return Table((*columns, "sentence"), tuple(rows), title, key="comparisons", words="sentence")
 
 
 def tie_ranges(evaluation: Evaluation) -> Table:

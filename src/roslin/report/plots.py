@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def heat_map(names: Sequence[str], queries: Sequence[str], values: Floats, title
             value = float(values[row, members].mean())
             of = f"{len(members)} queries" if len(members) > 1 else queries[int(members[0])]
             field = (left + place * width, y + 1, max(width - 0.6, 0.6), _ROW - 2)
-            shade = {"fill-opacity": f"{0.06 + 0.94 * value / top:.3f}"}
+            shade: dict[str, Any] = {"fill-opacity": f"{0.06 + 0.94 * value / top:.3f}"}
             parts.append(rect("plot-shade", *field, said=f"{name}, {of}: {value:.3f}", **shade))
     parts.append(text("plot-soft", left, height - 6, "hard queries"))
     parts.append(text("plot-soft", left + _PLOT, height - 6, "easy queries", "end"))

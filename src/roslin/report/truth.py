@@ -46,9 +46,7 @@ def truth_page(
         summary=found.summary,
         experience_plot=experience_plot(experience) if len(experience) else "",
         experts_asked=len(experience),
-        queries=[
-            _query(found, query, known, f"q{number}-") for number, query in enumerate(found.queries)
-        ],
+        queries=[_query(found, query, known, f"q{number}-") for number, query in enumerate(found.queries)],
         people=found.experts,
         sources=sources,
     )

@@ -8,16 +8,18 @@ grouping        groups from ranks
 consistency     how well groups and tests agree
 null            how many groups noise would give
 agreement       how far the experts agree, and who does not
-study           all of this at once, as tables and frames; `tables` has the others
 power           how many more experts are needed
 plackett_luce   strengths, and groups, from rankings
 preferences     groups from votes by segments; `bradley_terry` from strengths
+study           groups and what they are worth, in one value that shows itself; `model_study` for the models
+tables          the other tables
 """
 
 from __future__ import annotations
 
 from roslin.truth.consistency import Consistency, list_consistency
 from roslin.truth.grouping import Method, group_rankings
+from roslin.truth.model_study import ModelStudy, study_strengths, study_votes
 from roslin.truth.qrel import Truth, read_truth, write_truth
 from roslin.truth.rankings import Rankings, read_rankings, write_rankings
 from roslin.truth.simulate import simulate_rankings
@@ -26,6 +28,7 @@ from roslin.truth.study import Study, study_rankings
 __all__ = [
     "Consistency",
     "Method",
+    "ModelStudy",
     "Rankings",
     "Study",
     "Truth",
@@ -35,6 +38,8 @@ __all__ = [
     "read_truth",
     "simulate_rankings",
     "study_rankings",
+    "study_strengths",
+    "study_votes",
     "write_rankings",
     "write_truth",
 ]

@@ -22,7 +22,7 @@ def holm(p: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    return _corrected(np.array(p, dtype=np.float64), _holm).tolist()
+    return list(map(float, _corrected(np.array(p, dtype=np.float64), _holm)))
 
 
 def benjamini_hochberg(p: Sequence[float]) -> list[float]:
@@ -31,7 +31,7 @@ def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     [0.03, 0.04, 0.04]
     """
-    return _corrected(np.array(p, dtype=np.float64), _benjamini_hochberg).tolist()
+    return list(map(float, _corrected(np.array(p, dtype=np.float64), _benjamini_hochberg)))
 
 
 def _holm(p: Floats, count: Floats) -> Floats:

@@ -4,8 +4,8 @@
     print(found)
     found.truth
 
-For every query: its groups, how many groups noise would give, how consistent the list is, how far the experts agree, and
-how many more of them neighbours would need. `roslin truth group` and the report show the same study.
+For every query: its groups, how many groups noise would give, how consistent the list is, how far the experts agree,
+and how many more of them neighbours would need. `roslin truth group` and the report show the same study.
 """
 
 from __future__ import annotations
