@@ -22,7 +22,7 @@ __all__ = ["document", "page", "said_of_file", "versions"]
 
 def document(template: str, **values: Any) -> str:
     """The page that a template makes of these values; `heading` is one of them."""
-    return render(
+    made = render(
         f"report/{template}",
         melody_figure=melody_figure,
         player_style=PLAYER_STYLE,
@@ -30,6 +30,7 @@ def document(template: str, **values: Any) -> str:
         sorting_script=_sorting_script,
         **values,
     )
+    return made + "\n"
 
 
 def page(heading: str, body: str) -> str:
