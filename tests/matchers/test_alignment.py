@@ -221,13 +221,13 @@ def test_a_candidate_without_notes_is_one_gap() -> None:
     [
         ("alignment(band=40)", "band must be a whole number from 0 to 39; got 40"),
         ("alignment(metric=1)", "metric must be True or False; got 1"),
-        ("alignment(rhythm=1.5)", "rhythm must be a number, from 0 to 1; got 1.5"),
+        ("alignment(rhythm=1.5)", "alignment: rhythm must be a number from 0 to 1; got 1.5"),
         ("alignment(opening=-1)", "opening must be a number, at least 0; got -1"),
         ("alignment(extending='x')", "extending must be a number, at least 0; got 'x'"),
-        ("alignment(tempo='slow')", "unknown tempo 'slow'; known: histogram, written"),
-        ("alignment(aligner='hybrid')", "unknown aligner 'hybrid'; known: global, local"),
-        ("alignment(divide='none')", "unknown divide 'none'; known: longer, mean, shorter"),
-        ("alignment(aligner='local')", "aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'"),
+        ("alignment(tempo='slow')", "unknown tempo of alignment 'slow'; known: histogram, written"),
+        ("alignment(aligner='hybrid')", "unknown aligner of alignment 'hybrid'; known: global, local"),
+        ("alignment(divide='none')", "unknown divide of alignment 'none'; known: longer, mean, shorter"),
+        ("alignment(aligner='local')", "alignment: aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'"),
     ],
 )
 def test_bad_parameters(text: str, message: str) -> None:

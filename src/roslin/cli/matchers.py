@@ -14,8 +14,14 @@ def matchers_command(format: FormatOption = Format.table) -> None:
     """
     from roslin.matchers.base import COMPOUND, MATCHERS
 
-    named = MATCHERS | {f"{name}(...)": kind for name, kind in COMPOUND.items()}
+    named = {**MATCHERS, **{f"{name}(...)": kind for name, kind in COMPOUND.items()}}
     rows = [
-        {"name": name, "summary": named[name].summary, "reference": named[name].reference} for name in sorted(named)
+        {
+            "name": name,
+            "summary": named[name].summary,
+            "reference": named[name].reference,
+            "from": MATCHERS.origin(named[name].name),
+        }
+        for name in sorted(named)
     ]
-    print_rows(rows, ("name", "summary", "reference"), format)
+    print_rows(rows, ("name", "summary", "reference", "from"), format)

@@ -164,7 +164,9 @@ def _code_of(kind: Any) -> Any:
     return function if callable(function) else kind
 
 
-MATCHERS = NamedRegistry[Matcher]("matcher", Matcher, "roslin.matchers", adapt=_adapted, code_of=_code_of)
+MATCHERS: NamedRegistry[Matcher] = NamedRegistry(
+    "matcher", Matcher, "roslin.matchers", example="dp", adapt=_adapted, code_of=_code_of
+)
 # Those that are made of other matchers, which must be named.
 COMPOUND = MATCHERS.compound
 

@@ -44,7 +44,7 @@ class FunctionMatcher(Matcher):
     @property
     def is_independent(self) -> bool:
         """Only if the function says so."""
-        return bool(getattr(self.function, "is_independent", False))
+        return bool(getattr(type(self).function, "is_independent", False))
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         found: Distances = type(self).function(query, candidates.melodies())  # whatever it is; checked by the caller

@@ -25,7 +25,7 @@ from roslin.evaluate import (
     steps,
     tie_sensitivity,
 )
-from roslin.evaluate.measures.adr import Step
+from roslin.evaluate.measures.adr import RecallStep
 
 __all__ = [
     "Section",
@@ -184,7 +184,7 @@ def _steps(evaluation: Evaluation, run: Results, query: str) -> Section:
     return Section(f"steps of {run.name}", f"{run.name}: average dynamic recall of {query}", columns, rows)
 
 
-def _note(step: Step, size: int) -> str:
+def _note(step: RecallStep, size: int) -> str:
     said = ["the list has ended"] if step.document is None else []
     if step.rank == size:
         said.append(f"the truth ends here (n = {size}): the ADR of the query")

@@ -154,14 +154,18 @@ class Registry(Mapping[str, Thing]):
 
 
 class NamedRegistry(Registry[type[Value]], Generic[Value]):
-    """A registry of classes whose values are written as `grammar` says."""
+    """A registry of classes whose values are written as `grammar` says; `example` is a name that errors show."""
+
+    def __init__(self, kind: str, base: type, entry_points: str = "", *, example: str = "", **options: Any):
+        super().__init__(kind, base, entry_points, **options)
+        self.example = example
 
     def parse(self, text: str | Value) -> Value:
         """A value from its name, with parameters where they are not the defaults. A value is given back as it is."""
         if isinstance(text, self.base):
             return cast(Value, text)
         if not isinstance(text, str):
-            raise ArgumentError(f"a {self.kind} must be a name, such as {self._example!r}; got {shown(text)}")
+            raise ArgumentError(f"a {self.kind} must be a name, such as {self.example!r}; got {shown(text)}")
         return self._made(read(text, self.kind))
 
     def _made(self, written: Written) -> Value:
@@ -188,30 +192,28 @@ class NamedRegistry(Registry[type[Value]], Generic[Value]):
             )
         return kind(**parameters)
 
-    @property
-    def _example(self) -> str:
-        return next(iter(self._things), "name")
-
     def _check(self, thing: Any) -> None:
         if not isinstance(thing, type) or not issubclass(thing, self.base):
             raise ArgumentError(f"a {self.kind} must be a class made from {self.base.__name__}; got {shown(thing)}")
         self._check_name(thing)
+        kind = cast(type[Named], thing)
         for word in ("summary", "reference"):
-            if not isinstance(getattr(thing, word, None), str) or not getattr(thing, word).strip():
-                raise ArgumentError(f"the {self.kind} {thing.name} has no {word}; expected a sentence")
-        if inspect.isabstract(thing):
-            missing = ", ".join(sorted(thing.__abstractmethods__))
-            raise ArgumentError(f"the {self.kind} {thing.name} is not complete; it lacks {missing}")
-        if "__dataclass_params__" not in thing.__dict__:
-            dataclass(frozen=True, repr=False)(thing)
-        elif thing.__dataclass_params__.repr:  # type: ignore[attr-defined]
+            said = getattr(kind, word, "")
+            if not isinstance(said, str) or not said.strip():
+                raise ArgumentError(f"the {self.kind} {kind.name} has no {word}; expected a sentence")
+        if inspect.isabstract(kind):
+            missing = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
+            raise ArgumentError(f"the {self.kind} {kind.name} is not complete; it lacks {missing}")
+        if "__dataclass_params__" not in kind.__dict__:
+            dataclass(frozen=True, repr=False)(kind)
+        elif kind.__dict__["__dataclass_params__"].repr:
             raise ArgumentError(
-                f"the {self.kind} {thing.name} must be a @dataclass(frozen=True, repr=False): its repr is its name"
+                f"the {self.kind} {kind.name} must be a @dataclass(frozen=True, repr=False): its repr is its name"
             )
-        for field in fields(thing):
+        for field in fields(kind):
             if rule_of(field) is None:
                 raise ArgumentError(
-                    f"the parameter {field.name} of {thing.name} has no rule; declare it with one of roslin.values, "
+                    f"the parameter {field.name} of {kind.name} has no rule; declare it with one of roslin.values, "
                     "such as whole(3) or choice('a', 'a', 'b')"
                 )
 

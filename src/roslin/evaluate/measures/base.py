@@ -125,7 +125,7 @@ def count(value: float) -> float:
     return int(value) if value == value else value
 
 
-MEASURES = NamedRegistry[Measure]("measure", Measure, "roslin.measures", ignore_case=True)
+MEASURES = NamedRegistry[Measure]("measure", Measure, "roslin.measures", example="ADR", ignore_case=True)
 
 register = register_measure = MEASURES.register
 
