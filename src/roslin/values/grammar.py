@@ -73,13 +73,13 @@ def read(text: str, kind: str) -> Written:
     >>> read("nDCG(base=3)@10", "measure")
     Written(name='nDCG', made_of=(), parameters={'base': 3}, cutoff=10)
     """
-    reader = _Reader(text, kind)
+    reader = _NameReader(text, kind)
     found = reader.value(_DEEPEST)
     reader.expect("end", "", "the end")
     return found
 
 
-class _Reader:
+class _NameReader:
     """Goes through the tokens of one text."""
 
     def __init__(self, text: str, kind: str):
