@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from roslin.cli.output import Format, FormatOption, print_rows
+from roslin.cli.plugins import PluginOption
 
 __all__ = ["matchers_command"]
 
 
-def matchers_command(format: FormatOption = Format.table) -> None:
+def matchers_command(format: FormatOption = Format.table, _plugins: PluginOption = None) -> None:
     """List the ways to compare melodies.
 
     Example: roslin matchers --format json
