@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from roslin.matchers import Matcher, matcher, matchers, register_matcher
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records, register_format
-    from roslin.search import Explanation, Run, explain
+    from roslin.run import Hit, Ranking, Run, read_run
+    from roslin.search import Explanation, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
     from roslin.truth import Truth, group_rankings, list_consistency
     from roslin.values import load_plugin
@@ -44,11 +45,13 @@ __all__ = [
     "Explanation",
     "FilterError",
     "FormatError",
+    "Hit",
     "Matcher",
     "Melody",
     "MelodyError",
     "NotationError",
     "PluginError",
+    "Ranking",
     "RoslinError",
     "Run",
     "SandboxError",
@@ -70,6 +73,7 @@ __all__ = [
     "matchers",
     "ptd",
     "ptd_flow",
+    "read_run",
     "records",
     "register_format",
     "register_matcher",
@@ -85,10 +89,11 @@ _HOME = {
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records", "register_format"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
+    **dict.fromkeys(("Hit", "Ranking", "Run", "read_run"), "roslin.run"),
     **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
     "load_plugin": "roslin.values",
     "register_measure": "roslin.evaluate",
-    **dict.fromkeys(("Explanation", "Run", "explain"), "roslin.search"),
+    **dict.fromkeys(("Explanation", "explain"), "roslin.search"),
 }
 
 

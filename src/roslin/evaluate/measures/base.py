@@ -22,7 +22,7 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, collect, judged
-from roslin.evaluate.rankings import Ranking, places
+from roslin.evaluate.rankings import RankedIds, places
 from roslin.truth.qrel import check_groups
 from roslin.values.named import Named
 from roslin.values.numbers import one_number_each
@@ -81,7 +81,7 @@ class Measure(Named, ABC):
     def __call__(
         self,
         groups: Sequence[Sequence[Hashable]],
-        ranking: Ranking,
+        ranking: RankedIds,
         *,
         query: Hashable | None = None,
         gains: Sequence[float] | None = None,
@@ -97,7 +97,7 @@ class Measure(Named, ABC):
 
 def hits_of_one(
     groups: Sequence[Sequence[Hashable]],
-    ranking: Ranking,
+    ranking: RankedIds,
     *,
     query: Hashable | None = None,
     gains: Sequence[float] | None = None,
