@@ -1,4 +1,4 @@
-"""--plugin: somebody's own matchers, measures and formats, from a file. One option for all commands that can use them."""
+"""--plugin: somebody's own matchers, measures and formats from a file; one option for all commands that use them."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers.base import Compare, Distances, Matcher
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.values.plugins import place_of
 
 __all__ = ["FunctionMatcher", "function_matcher"]
 
@@ -61,10 +62,11 @@ def function_matcher(
     own = getattr(function, "__name__", type(function).__name__)
     _check_arguments(function, own)
     called = name or _NOT_IN_A_NAME.sub("", own)
-    lines = (inspect.getdoc(function) or "").strip().splitlines()
+    lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
     module = str(getattr(function, "__module__", None) or type(function).__module__)
-    described = summary or (lines[0] if lines else f"The function {own} of {module}.")
-    origin = reference or f"{module}.{own}"
+    where = place_of(module)
+    described = summary or (lines[0] if lines else f"The function {own} of {where}.")
+    origin = reference or f"the function {own} of {where}"
     key = id(function), called, described, origin
     if key not in _MADE:
         members = {

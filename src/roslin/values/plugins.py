@@ -43,10 +43,12 @@ __all__ = [
     "load_plugin",
     "loading",
     "origin_of",
+    "place_of",
     "warn",
 ]
 
 VARIABLE = "ROSLIN_PLUGINS"
+_PREFIX = "roslin_plugin_"  # of the modules that are made of files
 _OWN = "roslin"
 
 _LOADING: ContextVar[str] = ContextVar("roslin_plugin", default="")
@@ -79,7 +81,8 @@ def installed(group: str) -> Iterator[Installed]:
 def load_plugin(path: str | os.PathLike[str]) -> None:
     """Run a Python file that registers matchers, measures or formats.
 
-    A file that was loaded before, and has not changed since, is left as it is.
+    What lies beside the file can be imported from it. A file that was loaded before, and has not changed since, is
+    left as it is.
     """
     file = Path(path).resolve()
     try:
@@ -89,12 +92,14 @@ def load_plugin(path: str | os.PathLike[str]) -> None:
     checksum = hashlib.sha256(source).hexdigest()
     if _FILES.get(file) == checksum:
         return
-    name = f"roslin_plugin_{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
+    name = f"{_PREFIX}{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
     before = sys.modules.get(name)
     module = ModuleType(name)
     module.__file__ = str(file)
     module.__spec__ = importlib.util.spec_from_file_location(name, file)
     sys.modules[name] = module  # dataclasses and pickles look their module up there
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))  # last: nothing of ours, or of Python, is hidden by it
     try:
         with loading(str(path)):
             exec(compile(source, str(file), "exec"), module.__dict__)  # noqa: S102  # that is what a plug-in is
@@ -133,6 +138,13 @@ def origin_of(module: str) -> str:
     if package == _OWN:
         return _OWN
     return _LOADING.get() or ("this session" if package == "__main__" else package)
+
+
+def place_of(module: str) -> str:
+    """What people know a module by: the name of its file if it is a plug-in's, otherwise its own."""
+    if module.startswith(_PREFIX) and module in sys.modules:
+        return Path(str(sys.modules[module].__file__)).name
+    return module
 
 
 def is_own(code: Any) -> bool:

@@ -226,4 +226,4 @@ def _owner(code: Any) -> tuple[str, str]:
         place = inspect.getsourcefile(code) or module
     except (TypeError, OSError):
         place = module
-    return f"{place}:{name}", f"{module}.{name}"
+    return f"{place}:{name}", f"{name} of {plugins.place_of(module)}"
