@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ __all__ = [
     "rounded",
 ]
 
+Given = TypeVar("Given")
 Distances = npt.NDArray[np.float64]
 Tell = Callable[[float], None]
 # A plain function as a matcher: the query, melodies; one distance for each.
@@ -195,6 +196,14 @@ def matcher(text: str | Matcher | Compare, *, name: str = "") -> Matcher:
     kind: type[Matcher] = _adapted(text, name)
     MATCHERS.check_free(kind)
     return kind()
+
+
+@overload
+def register_matcher(thing: Given, *, name: str = "", summary: str = "", reference: str = "") -> Given: ...
+
+
+@overload
+def register_matcher(*, name: str = "", summary: str = "", reference: str = "") -> Callable[[Given], Given]: ...
 
 
 def register_matcher(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
