@@ -72,7 +72,8 @@ def _of_function(function: Any, within: tuple[Any, ...]) -> Iterator[str]:
         yield from _of_function(function.func, inner)
         yield from _of_values([*function.args, *sorted(function.keywords.items())], inner)
     elif isinstance(function, FunctionType):
-        if _is_settled(function.__globals__["__name__"]):
+        module = str(function.__globals__.get("__name__", ""))
+        if _is_settled(module):
             return
         if not Path(function.__code__.co_filename).is_file():
             raise _UnseenCodeError
@@ -81,7 +82,7 @@ def _of_function(function: Any, within: tuple[Any, ...]) -> Iterator[str]:
         except (OSError, ValueError):  # the file has changed beyond recognition; a value is not there yet
             raise _UnseenCodeError from None
         yield source
-        yield from _of_module(function.__globals__["__name__"])
+        yield from _of_module(module)
         yield from _of_values(held.values(), inner)
         yield from _of_values([*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())], inner)
     elif hasattr(function, "__wrapped__") and type(function).__module__.partition(".")[0] in _TRANSPARENT:
