@@ -9,6 +9,7 @@
     +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
     +-- FilterError             a filter that makes no sense
+    +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
     +-- MissingExtraError       a library that is not installed; the message has the command that installs it
@@ -31,6 +32,7 @@ __all__ = [
     "MelodyError",
     "MissingExtraError",
     "NotationError",
+    "PluginError",
     "Problem",
     "RoslinError",
     "SandboxError",
@@ -107,6 +109,10 @@ class ArgumentError(RoslinError, ValueError):
 
 class FilterError(RoslinError):
     """A filter that makes no sense."""
+
+
+class PluginError(RoslinError):
+    """Somebody's own matcher, measure or format that cannot be loaded, or does not give what it must."""
 
 
 class TimeLimitError(RoslinError):
