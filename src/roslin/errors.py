@@ -8,6 +8,7 @@
     |   +-- DamagedError        a collection folder that is not whole
     +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
+    |   +-- PlaceError          a place beyond the end of a sequence; also an IndexError
     +-- FilterError             a filter that makes no sense
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
@@ -29,6 +30,7 @@ __all__ = [
     "FormatError",
     "MelodyError",
     "NotationError",
+    "PlaceError",
     "Problem",
     "RoslinError",
     "SandboxError",
@@ -101,6 +103,10 @@ class SandboxError(RoslinError):
 
 class ArgumentError(RoslinError, ValueError):
     """An argument that makes no sense."""
+
+
+class PlaceError(ArgumentError, IndexError):
+    """A place beyond the end of a sequence."""
 
 
 class FilterError(RoslinError):

@@ -50,7 +50,7 @@ CAMPAIGN_MEASURES = ("ADR", "AP", "R@10", "RR")
 DEPTH = 100
 
 # Rooms of the program that a distance depends on.
-_COUNTED = ("melody.py", "represent", "transport", "matchers", "search")
+_COUNTED = ("melody", "represent", "transport", "matchers", "search")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._=]+")
 
 
