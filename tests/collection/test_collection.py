@@ -414,6 +414,8 @@ def test_killed_at_every_step(collection_path: Path, tmp_path: Path, work: str) 
         assert check(target) == []
         with Store(target) as store:
             outcomes.append(store.ids())
+            assert store.report is not None  # that of the state that is there
+            assert store.report.taken == (3 if outcomes[-1] == old or work == "remove" else 5)
         assert outcomes[-1] in (old, after)
         if (target / "rejects.tsv").exists():  # of the state that is there, or none
             assert ("of before" in (target / "rejects.tsv").read_text()) == (outcomes[-1] == old or work == "remove")

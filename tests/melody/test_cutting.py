@@ -18,11 +18,11 @@ TUNE = load("%G-2@3/4$bB '4G/''CDE/2.F/4D8E'B4-/2.A//")[0].with_metadata(id="tun
 
 
 def quarters(melody: Melody, column: str = "onset_ticks") -> list[float]:
-    return (melody.notes[column] / TICKS_PER_QUARTER).tolist()
+    return [ticks / TICKS_PER_QUARTER for ticks in melody.notes[column].tolist()]
 
 
 def lines(melody: Melody) -> list[float]:
-    return (melody.barlines_ticks / TICKS_PER_QUARTER).tolist()
+    return [ticks / TICKS_PER_QUARTER for ticks in melody.barlines_ticks.tolist()]
 
 
 # -- notes ------------------------------------------------------------------------------------------------------------
@@ -108,7 +108,11 @@ def test_signatures_that_changed_before_a_part_hold_in_it() -> None:
 
 def test_chords_voices_and_ornaments_stay() -> None:
     melody = Melody.from_notes(
-        [0, 1, 1, 1, 2], [1, 0.25, 2, 1, 1], [60, 71, 72, 48, 74], graces=[0, 1, 0, 0, 0], voices=[0, 0, 0, 1, 0]
+        [0, 1, 1, 1, 2],
+        [1, 0.25, 2, 1, 1],
+        [60, 71, 72, 48, 74],
+        graces=[False, True, False, False, False],
+        voices=[0, 0, 0, 1, 0],
     )
     part = melody[1:4]
     assert quarters(part) == [0, 0, 0]

@@ -30,7 +30,7 @@ def test_every_time_is_multiplied() -> None:
 
 def test_ornaments_and_changes_are_stretched_too() -> None:
     melody = Melody.from_notes(
-        [0, 0], [0.5, 1], [62, 60], graces=[1, 0], changes=(SignatureChange(40320, metre="2/4", clef="C-1"),)
+        [0, 0], [0.5, 1], [62, 60], graces=[True, False], changes=(SignatureChange(40320, metre="2/4", clef="C-1"),)
     )
     longer = melody.stretched(Fraction(3, 2))
     assert longer.notes["duration_ticks"].tolist() == [30240, 60480]

@@ -10,7 +10,7 @@ import typer
 from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
 
 if TYPE_CHECKING:
-    from roslin.collection.write import BuildReport
+    from roslin.collection.report import BuildReport
 
 __all__ = ["app"]
 

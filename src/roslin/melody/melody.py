@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError
 from roslin.melody.bars import bar_edges, bar_numbers
 from roslin.melody.cutting import cut_notes, cut_time
@@ -199,7 +200,7 @@ class Melody:
         except TypeError:
             raise ArgumentError(f"notes are chosen by their place or by a slice; got {which!r}") from None
         if not -len(self) <= place < len(self):
-            raise PlaceError(f"the melody has {_count(len(self))}; there is none at {place}")
+            raise PlaceError(f"the melody has {counted(len(self), 'note')}; there is none at {place}")
         return self._note(self.notes[place].item())
 
     def __iter__(self) -> Iterator[MelodyNote]:
@@ -293,13 +294,13 @@ class Melody:
 
     def __repr__(self) -> str:
         named = f", {self.title!r}" if self.title else ""
-        return f"Melody({self.id!r}{named}, {_count(len(self))})"
+        return f"Melody({self.id!r}{named}, {counted(len(self), 'note')})"
 
     def __str__(self) -> str:
         names = [note_name(number) for number in self.notes["pitch_base40"][:_NOTES_PRINTED].tolist()]
         more = " ..." if len(self) > _NOTES_PRINTED else ""
         known = "".join(f"{text}: " for text in (self.id, self.title) if text)
-        return f"{known}{_count(len(self))}{': ' * bool(names)}{' '.join(names)}{more}"
+        return f"{known}{counted(len(self), 'note')}{': ' * bool(names)}{' '.join(names)}{more}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Melody):
@@ -313,10 +314,6 @@ class Melody:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["extra"] = dict(self.extra)  # a mapping proxy cannot be sent to another process
         return _rebuild, (values,)
-
-
-def _count(notes: int) -> str:
-    return "1 note" if notes == 1 else f"{notes} notes"
 
 
 def _rebuild(values: dict[str, Any]) -> Melody:
