@@ -32,6 +32,9 @@ from typing import Any
 from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
 from roslin.campaign.resume import Answer, Finished
 from roslin.collection.store import Store
+from roslin.display.frames import FrameLibrary, frame
+from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, MelodyError
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
@@ -75,7 +78,18 @@ class System:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What came out: one evaluation for each truth (the first has all measures), and all lists."""
+    """What came out: one evaluation for each truth (the first has all measures), and all lists.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from roslin import Collection, load
+    >>> folder = TemporaryDirectory()
+    >>> three = Collection.build(load("'4CDEC\\n'4CDEF\\n''4GFED"), f"{folder.name}/three.roslin")
+    >>> print(run_campaign(three, {"melody-1": [["melody-2"]]}, ["dp", "p3"], folder.name, measures=["RR"]))
+    system      RR
+    dp      1.0000
+    p3      1.0000
+    >>> three.close(); folder.cleanup()
+    """
 
     evaluations: tuple[Evaluation, ...]
     systems: tuple[System, ...]
@@ -87,6 +101,44 @@ class Campaign:
     def evaluation(self) -> Evaluation:
         """All measures under the first truth."""
         return self.evaluations[0]
+
+    def to_table(self) -> Table:
+        """The means: a row for each system, a column for each measure under the first truth, then under the others."""
+        table = self.evaluation.to_table()
+        columns, rows = list(table.columns), [dict(row) for row in table.rows]
+        for name, other in zip(self._truth_names[1:], self.evaluations[1:], strict=True):
+            means = other.to_table()
+            for measure_name in means.columns[1:]:
+                column = f"{measure_name} ({name})"
+                columns.append(column)
+                for row, found in zip(rows, means.rows, strict=True):
+                    row[column] = found[measure_name]
+        return Table(tuple(columns), tuple(rows), table.title)
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """Every value as a data frame: truth, system, measure, query, value. The means: `to_table().to_frame()`."""
+        columns: dict[str, list[Any]] = {"truth": []}
+        for name, evaluation in zip(self._truth_names, self.evaluations, strict=True):
+            values = evaluation.long_columns()
+            columns["truth"] += [name] * len(values["value"])
+            for column, cells in values.items():
+                columns.setdefault(column, []).extend(cells)
+        return frame(columns, library)
+
+    @property
+    def _truth_names(self) -> list[str]:
+        """A name for each truth that no other has: its own, or its number where it has none."""
+        return [each.truth.name or f"truth {number}" for number, each in enumerate(self.evaluations, start=1)]
+
+    def __repr__(self) -> str:
+        systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query", "queries")
+        return f"Campaign({systems}, {queries}, {counted(len(self.evaluations), 'truth')})"
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
 
 
 def run_campaign(
