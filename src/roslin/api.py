@@ -26,7 +26,8 @@ from roslin.errors import ArgumentError, CollectionError, NotationError, Unknown
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.notation import Source, records
-from roslin.search import Explanation, Run, explain, search
+from roslin.run import Run
+from roslin.search import Explanation, explain, search
 from roslin.search.engine import DEFAULT_MATCHER
 from roslin.search.work import Progress
 
