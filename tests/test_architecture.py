@@ -6,6 +6,9 @@ import ast
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -123,5 +126,18 @@ def test_public_names() -> None:
     for name in roslin.__all__:
         assert getattr(roslin, name) is not None
     assert set(roslin.__all__) <= set(dir(roslin))
+    assert roslin.filters.pitch_range(1, 2).name == "pitch_range(1, 2)"
+    assert roslin.__version__ == version("roslin")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         roslin.nothing  # noqa: B018
+
+
+def test_the_first_import_is_light() -> None:
+    heavy = ("numba", "scipy", "pandas", "polars", "matplotlib", "jinja2", "IPython")
+    program = (
+        "import sys, roslin\n"
+        "roslin.Melody, roslin.Truth, roslin.Collection, roslin.load\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
     from roslin.campaign import Campaign, make_queries, run_campaign
+    from roslin.collection.report import BuildReport
     from roslin.errors import (
         ArgumentError,
         CollectionError,
@@ -19,26 +20,30 @@ if TYPE_CHECKING:
         FormatError,
         MelodyError,
         NotationError,
+        PlaceError,
         RoslinError,
         SandboxError,
         TimeLimitError,
         UnknownNameError,
     )
+    from roslin.evaluate import Evaluation
     from roslin.matchers import Matcher, matcher, matchers
-    from roslin.melody import TICKS_PER_QUARTER, Melody
+    from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote
     from roslin.notation import load, records
     from roslin.run import Hit, Ranking, Run, read_run
     from roslin.search import Explanation, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
-    from roslin.truth import Truth, group_rankings, list_consistency
+    from roslin.truth import Truth, group_rankings, list_consistency, read_truth
 
 __all__ = [
     "TICKS_PER_QUARTER",
     "ArgumentError",
+    "BuildReport",
     "Campaign",
     "Collection",
     "CollectionError",
     "DamagedError",
+    "Evaluation",
     "Explanation",
     "FilterError",
     "FormatError",
@@ -46,7 +51,9 @@ __all__ = [
     "Matcher",
     "Melody",
     "MelodyError",
+    "MelodyNote",
     "NotationError",
+    "PlaceError",
     "Ranking",
     "RoslinError",
     "Run",
@@ -69,6 +76,7 @@ __all__ = [
     "ptd",
     "ptd_flow",
     "read_run",
+    "read_truth",
     "records",
     "run_campaign",
 ]
@@ -78,22 +86,29 @@ _HOME = {
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
     **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
     **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
-    **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
+    **dict.fromkeys(("TICKS_PER_QUARTER", "Melody", "MelodyNote"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
     **dict.fromkeys(("Hit", "Ranking", "Run", "read_run"), "roslin.run"),
-    **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
+    **dict.fromkeys(("Truth", "group_rankings", "list_consistency", "read_truth"), "roslin.truth"),
+    "BuildReport": "roslin.collection.report",
+    "Evaluation": "roslin.evaluate",
     **dict.fromkeys(("Explanation", "explain"), "roslin.search"),
 }
 
+# Rooms of their own, with many names.
+_ROOMS = {"evaluate": "roslin.evaluate", "filters": "roslin.collection.filters"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "evaluate":  # a room of its own, with many names
-        return import_module("roslin.evaluate")
+    if name in _ROOMS:
+        return import_module(_ROOMS[name])
+    if name == "__version__":
+        return import_module("importlib.metadata").version("roslin")
     if name not in _HOME:
         raise AttributeError(f"module 'roslin' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_ROOMS, "__version__"]
