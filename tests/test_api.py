@@ -152,6 +152,8 @@ def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
     assert starter.explain(demo_query(), tune, "emd").distance != starter.explain(demo_query(), tune, "twv").distance
     with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
         starter.explain(demo_query(), "nobody")
+    with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):
+        starter.explain(demo_query(), slice(3))  # type: ignore[arg-type]
 
 
 # -- selections -------------------------------------------------------------------------------------------------------

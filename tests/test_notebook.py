@@ -55,7 +55,8 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Any]]
         patch.setenv("JUPYTER_PATH", str(home))
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
             patch.setenv(name, str(home / name.lower()))
-        notebook = new_notebook(cells=[new_code_cell(source.strip()) for source in CELLS.values()])
+        cells = [new_code_cell(source.strip()) for source in CELLS.values()]  # type: ignore[no-untyped-call]
+        notebook = new_notebook(cells=cells)  # type: ignore[no-untyped-call]
         client = NotebookClient(
             notebook, timeout=300, kernel_name="roslin", resources={"metadata": {"path": str(home)}}
         )

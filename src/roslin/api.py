@@ -146,7 +146,10 @@ class Collection(Store):
         self, query: Query, candidate: str | int | Melody, matcher: str | Matcher = DEFAULT_MATCHER
     ) -> Explanation:
         """Why a melody of the collection (its id or its place), or any other, is as near to the query as it is."""
-        return explain(self._query(query), candidate if isinstance(candidate, Melody) else self[candidate], matcher)
+        chosen = candidate if isinstance(candidate, Melody) else self[candidate]
+        if not isinstance(chosen, Melody):
+            raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
+        return explain(self._query(query), chosen, matcher)
 
     def _query(self, query: Query) -> Melody:
         try:

@@ -110,3 +110,4 @@ def test_tables(sources: Path, tmp_path: Path) -> None:
     assert many._repr_html_().count("<tr>") == 1 + 20
     assert "the first 20 of 30 files" in many._repr_html_()
     assert many._repr_html_().count("<table") == 1
+    assert repr(many) == "BuildReport('x', 30 taken, 0 refused)"

@@ -91,6 +91,9 @@ class BuildReport:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DamagedError(f"{path}: damaged: the report of its making cannot be read ({error})") from error
 
+    def __repr__(self) -> str:
+        return f"BuildReport({self.path.name!r}, {self.taken} taken, {self.refused} refused)"
+
     def __str__(self) -> str:
         warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
         listed = f"; see {self.rejects}" if self.refused else ""

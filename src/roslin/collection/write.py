@@ -38,7 +38,7 @@ from roslin.collection.files import (
 )
 from roslin.collection.report import BuildReport, FileCount
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
-from roslin.errors import CollectionError, Problem, RoslinError
+from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
 from roslin.melody import Melody
 from roslin.notation import Record, records
 from roslin.represent.features import describe
@@ -56,11 +56,13 @@ _HIDDEN_FOLDER_SUFFIX = ".roslin"
 
 def build(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
     """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready."""
+    _check_sources(sources)
     return _publish_new(Path(path), lambda _: None, lambda: _records(sources, strict), progress)
 
 
 def add(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
     """Add melodies to a collection. An id that is there already is refused."""
+    _check_sources(sources)
     Store(path).close()  # refuse what is no collection before anything is prepared
     return _publish_new(Path(path), Store, lambda: _records(sources, strict), progress)
 
@@ -350,6 +352,18 @@ class _RawArray:
                 out.write(block)
         sync(target)
         self.path.unlink()
+
+
+def _check_sources(sources: Sources) -> None:
+    """Refuse a file that is not there before anything is made or replaced."""
+    named = [sources] if isinstance(sources, (str, Path)) else sources if isinstance(sources, (list, tuple)) else ()
+    for source in named:
+        if not isinstance(source, (str, Path, Melody)):
+            raise ArgumentError(f"a source must be a file, a folder or a melody; got {source!r}")
+        if not isinstance(source, Melody) and not Path(source).exists():
+            raise CollectionError(
+                f"{source}: there is no such file or folder (notation as text: roslin.load gives melodies)"
+            )
 
 
 def _records(sources: Sources, strict: bool) -> Iterator[tuple[str, Record]]:
