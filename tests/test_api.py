@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roslin import ArgumentError, Collection, CollectionError, Melody, NotationError, UnknownNameError, load
+from roslin import ArgumentError, Collection, CollectionError, Melody, NotationError, UnknownNameError, explain, load
 from roslin.collection.check import check
 from roslin.collection.filters import contains, pitch_range
 from roslin.errors import FormatError, PlaceError
@@ -146,10 +146,13 @@ def test_what_is_no_query(starter: Collection, query: Any, error: type[Exception
 
 def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
     tune = starter["roslin-castle"]
-    words = starter.explain(demo_query(), "roslin-castle").words
-    assert starter.explain(demo_query(), starter.ids().index("roslin-castle")).words == words
-    assert starter.explain(demo_query().to_pae(), tune).words == words
-    assert starter.explain(demo_query(), tune, "emd").distance != starter.explain(demo_query(), tune, "twv").distance
+    expected = explain(demo_query(), tune, "twv")
+    assert starter.explain(demo_query(), "roslin-castle") == expected  # by the matcher of search
+    assert starter.explain(demo_query(), starter.ids().index("roslin-castle")) == expected
+    assert starter.explain(demo_query(), tune) == expected
+    assert starter.explain(demo_query(), tune, "emd") == explain(demo_query(), tune, "emd") != expected
+    text = demo_query().to_pae()
+    assert starter.explain(text, tune) == explain(load(text)[0], tune, "twv")
     with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
         starter.explain(demo_query(), "nobody")
     with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):

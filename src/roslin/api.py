@@ -60,6 +60,8 @@ class Collection(Store):
     (Melody('melody-1', 4 notes), Melody('melody-2', 4 notes), 2)
     >>> collection.search("'4DEFxD", "dp", k=2).ids
     ['melody-1', 'melody-2']
+    >>> collection.explain("'4DEFxD", "melody-1", "emd").query
+    Melody(None, 4 notes)
     >>> print(collection.report)
     3 melodies taken; 0 refused
     >>> collection.close(); folder.cleanup()
@@ -113,7 +115,7 @@ class Collection(Store):
         self.__dict__.pop("id_ranks", None)  # kept from the state before
 
     def filter(self, *filters: Filter) -> Selection:
-        """What passes all filters, one after the other (roslin.collection.filters has them)."""
+        """What passes all filters, one after the other; `roslin.filters` has them."""
         return Selection(self, apply_filters(self.connection, filters, len(self)), self.about["token"])
 
     def search(
@@ -293,7 +295,7 @@ class Selection:
         return list(self.collection.melodies(numbers[places]))
 
     def to_table(self) -> Table:
-        """What each step removed and left."""
+        """What each step removed, of what was there before it, and left."""
         rows: list[dict[str, Any]] = [
             {"removed": 0, "percent": 0.0, "left": self.report.total, "step": "All melodies."},
             *(
