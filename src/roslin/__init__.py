@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         TimeLimitError,
         UnknownNameError,
     )
-    from roslin.matchers import Matcher, matcher, matchers
+    from roslin.matchers import Explanation, Matcher, explain, matcher, matchers
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
-    from roslin.search import Explanation, Run, explain
+    from roslin.search import Run
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
     from roslin.truth import Truth, group_rankings, list_consistency
 
@@ -72,13 +72,13 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
-    **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
+    **dict.fromkeys(("Explanation", "Matcher", "explain", "matcher", "matchers"), "roslin.matchers"),
     **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
     **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
-    **dict.fromkeys(("Explanation", "Run", "explain"), "roslin.search"),
+    "Run": "roslin.search",
 }
 
 
