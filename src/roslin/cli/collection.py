@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 
 if TYPE_CHECKING:
     from roslin.collection.write import BuildReport
@@ -79,7 +79,7 @@ def remove_command(
 
 
 @app.command("info")
-def info_command(collection: CollectionArgument, format: FormatOption = Format.table) -> None:
+def info_command(collection: CollectionArgument, format: FormatOption = OutputFormat.table) -> None:
     """What a collection holds.
 
     Example: roslin collection info mine.roslin

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, remark
+from roslin.cli.output import FormatOption, print_rows, remark
+from roslin.cli.output import OutputFormat as Format
 from roslin.cli.reading import with_reading_options
 from roslin.cli.search import chosen_query
 from roslin.errors import MelodyError

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from roslin.cli.output import Format, FormatOption, print_rows
+from roslin.cli.output import FormatOption, OutputFormat, print_rows
 
 __all__ = ["matchers_command"]
 
 
-def matchers_command(format: FormatOption = Format.table) -> None:
+def matchers_command(format: FormatOption = OutputFormat.table) -> None:
     """List the ways to compare melodies.
 
     Example: roslin matchers --format json
