@@ -77,17 +77,17 @@ class Step:
         return bool(self.candidate_places) and (self.kind in _AGREE or (self.kind in _FREE and not self.cost))
 
     @property
+    def facing(self) -> Pairs:
+        """Each note of the query with the note of the candidate beside it, alike or not; of runs, place by place."""
+        places = zip(self.query_places, self.candidate_places, strict=False)
+        return tuple(pair for mine, theirs in places for pair in _beside(mine, theirs))
+
+    @property
     def pairs(self) -> Pairs:
-        """Each note of the query with the note of the candidate that it belongs to; of runs, place by place."""
+        """Each note of the query with the note of the candidate that it belongs to."""
         if self.kind in _INSIDE:
             return () if self.within is None else self.within.pairs
-        if not self.agrees:
-            return ()
-        return tuple(
-            pair
-            for mine, theirs in zip(self.query_places, self.candidate_places, strict=False)
-            for pair in _beside(mine, theirs)
-        )
+        return self.facing if self.agrees else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The step in the form of JSON."""
@@ -184,9 +184,17 @@ class Explanation:
         is_moving = self.kind == "transport"
         rows = [row for step in self.steps for row in (self._moves(step) if is_moving else [self._row(step)])]
         if self.start:
-            rows.insert(0, {"step": "start", "cost": self.start})
+            rows.insert(0, {"step": "start", "query": "", "candidate": "", "words": "", "cost": self.start})
         columns = _MOVES if is_moving else _STEPS
         return Table(columns if any(row["step"] for row in rows) else columns[1:], tuple(rows))
+
+    @property
+    def short_table(self) -> Table:
+        """The same without the columns in which nothing stands; there is always a cost."""
+        table = self.table
+        return table.only(
+            *(name for name in table.columns if name == "cost" or any(row[name] not in ("", None) for row in table.rows))
+        )
 
     def about(self, query: Melody, candidate: Melody) -> Explanation:
         """The same with these melodies in place of its own; the notes must be the same, as far as they are named."""
@@ -219,17 +227,17 @@ class Explanation:
     def __str__(self) -> str:
         alone = ", measured for this melody alone" if self.is_alone else ""
         lines = [self.sentence, *self._segment_lines(), f"Distance {self.distance:z.4f} ({self.matcher!r}){alone}", ""]
-        lines += [str(_filled(self.table)), self._sum_line()]
+        lines += [str(self.short_table), self._sum_line()]
         if self.leading is not None:
             counts = "What counts most" if self.kind == "sum" else "An aid to the eye"
             lines += ["", f"{counts}: distance {self.leading.distance:z.4f} ({self.leading.matcher!r})", ""]
-            lines.append(str(_filled(self.leading.table)))
+            lines.append(str(self.leading.short_table))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from roslin.display.templates import render
 
-        return render("display/explanation.html", explanation=self, table=_filled(self.table))
+        return render("display/explanation.html", explanation=self)
 
     def _agreeing(self, notes: str) -> list[Rows]:
         found: list[Rows] = []
@@ -313,11 +321,3 @@ def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:
 
 def _only(rows: Rows) -> int | None:
     return rows[0] if rows else None
-
-
-def _filled(table: Table) -> Table:
-    """Without the columns in which nothing stands; there is always a cost."""
-    used = tuple(
-        name for name in table.columns if name == "cost" or any(row.get(name) not in ("", None) for row in table.rows)
-    )
-    return replace(table, columns=used)

@@ -32,9 +32,9 @@ class Element:
     inside: tuple[Element, ...] = field(default=())
 
 
-def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Element:
+def line(kind: str, x1: float, y1: float, x2: float, y2: float, said: str = "", **attributes: Any) -> Element:
     """A straight line."""
-    return Element("line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2)})
+    return Element("line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2), **attributes}, said=said)
 
 
 def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) -> Element:
@@ -57,10 +57,10 @@ def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **att
     return Element("text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **attributes}, words)
 
 
-def group(elements: Iterable[Element], x: float = 0, y: float = 0, said: str = "") -> Element:
+def group(elements: Iterable[Element], x: float = 0, y: float = 0, said: str = "", **attributes: Any) -> Element:
     """Several elements together, moved to the right and down."""
     moved = {"transform": f"translate({x:g} {y:g})"} if x or y else {}
-    return Element("g", moved, said=said, inside=tuple(elements))
+    return Element("g", {**moved, **attributes}, said=said, inside=tuple(elements))
 
 
 def placed(drawing: str, x: float, y: float, width: float, height: float) -> Element:
@@ -73,9 +73,14 @@ def placed(drawing: str, x: float, y: float, width: float, height: float) -> Ele
     return Element("svg", {**at, **seen}, Markup(drawing))  # noqa: S704
 
 
-def svg(elements: Iterable[Element], width: float, height: float, name: str, *, style: str = "") -> str:
-    """A whole drawing. `name` says what it shows to those who cannot see it; a drawing alone needs `plot_style`."""
-    return render("report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style)
+def svg(
+    elements: Iterable[Element], width: float, height: float, name: str, *, style: str = "", kind: str = "plot"
+) -> str:
+    """A whole drawing, of the class `kind`.
+
+    `name` says what it shows to those who cannot see it; a plot alone needs `plot_style`.
+    """
+    return render("report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style, kind=kind)
 
 
 @cache
