@@ -97,7 +97,7 @@ def test_the_default_is_that_of_search(starter: Path) -> None:
 def test_any_other_matcher(starter: Path, tmp_path: Path) -> None:
     asked = ("explain", starter, "frere-jacques-2", "--pae", "'4CDEF", "--matcher")
     lines = roslin(*asked, "dp(place='inside')").stdout.splitlines()
-    assert lines[0].startswith("Notes side by side: 3 agree, 1 changed; transposed up a perfect fifth")
+    assert lines[0].startswith("Notes side by side: 3 agree, 1 left out; transposed up a perfect fifth")
     assert lines[1] == "Distance 0.2500 (dp(place='inside'))"
     assert lines[3].split() == ["step", "query", "candidate", "cost"]
     assert lines[4].split() == ["same", "C4", "G4", "0.0000"]

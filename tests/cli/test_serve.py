@@ -16,7 +16,7 @@ from roslin.web.settings import Settings
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("roslin.web.serve.serve", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr("roslin.web.server.serve", lambda *arguments: calls.append(arguments))
     return calls
 
 
@@ -66,7 +66,7 @@ def test_refusals(
 
 def test_a_missing_extra_prints_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "roslin.web.serve", raising=False)
+    monkeypatch.delitem(sys.modules, "roslin.web.server", raising=False)
     result = CliRunner().invoke(app, ["serve", "mine.roslin"])
     assert result.exit_code == 2
     assert 'pip install "roslin[web]"' in result.output

@@ -11,7 +11,7 @@ import pytest
 from roslin import Melody
 from roslin.notation import pae
 from roslin.report.pianoroll import pianoroll_svg
-from roslin.report.player import drawing, melody_figure, player_script
+from roslin.report.player import drawing, marked, melody_figure, player_script
 from roslin.report.results import results_page
 from roslin.run import Ranking, Run
 
@@ -88,6 +88,15 @@ def test_nothing_to_play() -> None:
     figure = melody_figure(Melody.from_notes([], [], []), "nothing", "x-")
     assert "there are no notes" in figure
     assert "<button" not in figure
+
+
+def test_matched_notes_are_marked() -> None:
+    drawn = melody_figure(pae.read("'4CDEC"), "a tune", "x-", [2, 3])
+    assert drawn.count("matched note") == 2
+    assert 'data-from="1.2"' in drawn
+    assert "Play a tune from the match" in drawn
+    assert melody_figure(pae.read("'4CDEC"), "a tune", "x-", [0]).count("<button") == 1
+    assert marked("<svg></svg>", []) == "<svg></svg>"
 
 
 class _Balance(HTMLParser):

@@ -37,7 +37,7 @@ def serve_command(
     Example: roslin serve mine.roslin --port 8000
     """
     try:
-        from roslin.web.serve import serve
+        from roslin.web.server import serve
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
         raise typer.BadParameter(
