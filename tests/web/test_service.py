@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def library(settings: Settings) -> Iterator[Library]:
     opened.close()
 
 
-def matches(library: Library, name: str, **asked: str) -> dict[str, MatchAnswer]:
+def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]:
     found = service.find(library, SearchParams(q=FRERE, matcher=name, **asked), Wait())
     return {str(result.melody.id): result.match for result in found.results}
 
@@ -102,7 +103,7 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
         ("emd", ("As an aid to the eye, notes side by side: 240 agree;", "The two are too long to be laid side by")),
         ("dp", ("Notes side by side: 240 agree;", "The two are too long to be laid side by side.")),
     ):
-        asked = {"id": "60", "matcher": name}
+        asked: dict[str, Any] = {"id": "60", "matcher": name}
         explained = [
             service.explain(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")
         ]

@@ -29,7 +29,7 @@ import numpy as np
 
 from roslin.display.table import Table
 from roslin.matchers.sentences import Told, told
-from roslin.represent.words import places_named, spelled
+from roslin.matchers.step_tables import as_text, steps_table
 
 if TYPE_CHECKING:
     from roslin.matchers.base import Matcher
@@ -44,8 +44,6 @@ _AGREE = ("same", "shared", "moved")
 _FREE = ("joined", "split")  # agree if that costs nothing: a half note and two quarters of its pitch
 _INSIDE = ("segment", "measure", "whole")  # what agrees is what agrees within
 _PATIENCE = 1e-12  # a limit that rounding alone crosses is not crossed
-_STEPS = ("step", "query", "candidate", "words", "cost")
-_MOVES = ("step", "query", "candidate", "weight", "distance", "cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +179,18 @@ class Explanation:
     @property
     def table(self) -> Table:
         """The steps as rows; weight that moves, move by move."""
-        is_moving = self.kind == "transport"
-        rows = [row for step in self.steps for row in (self._moves(step) if is_moving else [self._row(step)])]
-        if self.start:
-            rows.insert(0, {"step": "start", "query": "", "candidate": "", "words": "", "cost": self.start})
-        columns = _MOVES if is_moving else _STEPS
-        return Table(columns if any(row["step"] for row in rows) else columns[1:], tuple(rows))
+        return steps_table(self)
 
     @property
     def short_table(self) -> Table:
         """The same without the columns in which nothing stands; there is always a cost."""
         table = self.table
         return table.only(
-            *(name for name in table.columns if name == "cost" or any(row[name] not in ("", None) for row in table.rows))
+            *(
+                name
+                for name in table.columns
+                if name == "cost" or any(row[name] not in ("", None) for row in table.rows)
+            )
         )
 
     def about(self, query: Melody, candidate: Melody) -> Explanation:
@@ -225,14 +222,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        alone = ", measured for this melody alone" if self.is_alone else ""
-        lines = [self.sentence, *self._segment_lines(), f"Distance {self.distance:z.4f} ({self.matcher!r}){alone}", ""]
-        lines += [str(self.short_table), self._sum_line()]
-        if self.leading is not None:
-            counts = "What counts most" if self.kind == "sum" else "An aid to the eye"
-            lines += ["", f"{counts}: distance {self.leading.distance:z.4f} ({self.leading.matcher!r})", ""]
-            lines.append(str(self.leading.short_table))
-        return "\n".join(lines)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
         from roslin.display.templates import render
@@ -247,48 +237,6 @@ class Explanation:
             elif step.agrees:
                 found.append(getattr(step, notes))
         return found
-
-    def _row(self, step: Step) -> dict[str, Any]:
-        return {
-            "step": step.kind,
-            "query": places_named(self.query, step.query_places),
-            "candidate": places_named(self.candidate, step.candidate_places),
-            "words": step.words,
-            "cost": step.cost,
-        }
-
-    def _moves(self, step: Step) -> list[dict[str, Any]]:
-        """The rows of one step: of a segment, each move with its share of the whole distance."""
-        moves: tuple[Step, ...] = (step,)
-        if step.within is not None:
-            moves = scaled(step.within.steps, step.cost / step.within.distance if step.within.distance else 1.0)
-        rows = []
-        for move in moves:
-            mine, theirs = move.query_notes, move.candidate_notes
-            if step.kind == "back":
-                mine, theirs = theirs, mine
-            rows.append(
-                {
-                    "step": step.words,
-                    "query": "" if step.kind == "unmatched" else spelled(self.query, _only(mine)),
-                    "candidate": "" if step.kind == "unmatched" else spelled(self.candidate, _only(theirs)),
-                    "weight": move.weight,
-                    "distance": move.apart,
-                    "cost": move.cost,
-                }
-            )
-        return rows
-
-    def _segment_lines(self) -> list[str]:
-        return [
-            f"{step.words.capitalize()}: {step.within.transformation}; distance {step.within.distance:.4f}"
-            for step in self.steps
-            if step.kind in ("segment", "back") and step.within is not None
-        ]
-
-    def _sum_line(self) -> str:
-        weights = [row["weight"] for row in self.table.rows if row.get("weight") is not None]
-        return f"Sum of costs {self.distance:z.4f}" + (f", weight {sum(weights):.4g}" if weights else "")
 
 
 def scaled(steps: Iterable[Step], factor: float) -> tuple[Step, ...]:
@@ -317,7 +265,3 @@ def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:
     if len(mine) == 1 or len(theirs) == 1:
         return [(i, j) for i in mine for j in theirs]
     return list(zip(mine, theirs, strict=False))
-
-
-def _only(rows: Rows) -> int | None:
-    return rows[0] if rows else None

@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from roslin.matchers import Explanation, Step
+from roslin.matchers import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.report.svg import Element, circle, group, line, rect, svg, text
+from roslin.report.ties import FARTHEST, Tie, colour_of, ties_of
 from roslin.represent.words import bar_number, note_name
 
 __all__ = ["flow_svg", "name_of"]
@@ -35,10 +36,7 @@ _BETWEEN = 34.0  # between the lowest note of the query and the highest of the c
 _UNDER = 34.0
 _SMALLEST, _LARGEST = 3.0, 9.0  # radius of a disk
 _QUERY, _CANDIDATE = "#2f7fb5", "#b0702a"
-_NEAR, _FAR = (47, 127, 181), (214, 48, 39)
-_FARTHEST = 3.0  # the distance at which a line is red
-_THICKEST, _THINNEST, _PLAIN = 7.0, 1.2, 2.0  # width of a line; plain: of one that carries no weight
-_FAINT, _FAINTEST = 0.4, 0.12  # notes of the candidate that take no part; runs that hardly count
+_FAINT = 0.4  # notes of the candidate that take no part
 _LEGEND, _NARROWEST = 22.0, 460.0
 
 _Place = tuple[float, float]
@@ -81,18 +79,6 @@ class _Staff:
         return {note.row: (across(note.time), self.y + (self.top - note.pitch) * _SEMITONE) for note in self.notes}
 
 
-@dataclass(frozen=True, slots=True)
-class _Tie:
-    """A line from a note of the query to one of the candidate, or to nowhere."""
-
-    query_note: int
-    candidate_note: int | None
-    width: float
-    colour: str
-    words: str
-    ink: float = 0.75
-
-
 def flow_svg(explanation: Explanation) -> str:
     """One SVG element with all parts, under each other, and a legend."""
     drawings = [_drawn(*part) for part in _parts(explanation)]
@@ -106,8 +92,8 @@ def flow_svg(explanation: Explanation) -> str:
         y = _TOP
     body.append(_LEGENDS.get((explanation.leading or explanation).kind, _colours)(y))
     title = f"Flow from {name_of(explanation.query, 'the query')} to {name_of(explanation.candidate, 'the candidate')}"
-    ink = {"fill": "currentColor", "font-family": "Georgia, serif", "font-size": 12}
-    return svg([group(body, **ink)], round(width), round(y + _LEGEND), title, kind="flow")
+    inked = group(body, fill="currentColor", font_family="Georgia, serif", font_size=12)
+    return svg([inked], round(width), round(y + _LEGEND), title, kind="flow")
 
 
 def name_of(melody: Melody, otherwise: str) -> str:
@@ -143,13 +129,13 @@ def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[Element], f
 
     heaviest = max(note.weight for note in notes)
     above, below = query.places(across), candidate.places(across)
-    ties = _ties(part, heaviest, _shift(part, rows))
+    ties = ties_of(part, heaviest, _shift(part, rows))
     taken = {tie.candidate_note for tie in ties}
     caption = "; ".join(filter(None, [part.transformation, f"distance {part.distance:.3f}"]))
     elements = [
         _captioned(f"{label}:", caption),
-        _text(8, (query.y + query.bottom) / 2 + 4, "Query", fill=_QUERY, **{"font-weight": "bold"}),
-        _text(8, (candidate.y + candidate.bottom) / 2 + 4, "Candidate", fill=_CANDIDATE, **{"font-weight": "bold"}),
+        _text(8, (query.y + query.bottom) / 2 + 4, "Query", fill=_QUERY, font_weight="bold"),
+        _text(8, (candidate.y + candidate.bottom) / 2 + 4, "Candidate", fill=_CANDIDATE, font_weight="bold"),
         *_bar_lines(part.candidate, across, query.y - 12, candidate.bottom + 14),
         *(_tied(tie, above, below) for tie in ties),
         *(_disk(note, above[note.row], quarter, _QUERY, heaviest, 1.0) for note in query.notes),
@@ -208,65 +194,25 @@ def _notes(
     return drawn
 
 
-def _ties(part: Explanation, heaviest: float, shift: float) -> list[_Tie]:
-    """Moves of weight; runs; or a line for each pair of notes that stand beside each other."""
-    if part.kind == "transport":
-        return [_move(step, heaviest) for step in part.steps]
-    return _run_ties(part, shift) if part.kind == "grams" else _pair_ties(part)
-
-
-def _pair_ties(part: Explanation) -> list[_Tie]:
-    found: dict[tuple[int, int | None], _Tie] = {}
-    # A note may belong to several things that overlap: if it agrees in one of them, it agrees.
-    for step in sorted(part.steps, key=lambda step: not step.agrees):
-        colour = _colour(0.0 if step.agrees else _FARTHEST)
-        for i, j in step.facing:
-            found.setdefault((i, j), _Tie(i, j, _PLAIN, colour, f"{step.kind}, cost {step.cost:.4f}"))
-    partnered = {i for i, _ in found}
-    for step in part.steps:
-        if step.kind == "missing":
-            for row in sorted(set(step.query_notes) - partnered):
-                words = f"without a partner, cost {step.cost:.4f}"
-                found.setdefault((row, None), _Tie(row, None, _PLAIN, _colour(_FARTHEST), words))
-    return list(found.values())
-
-
-def _run_ties(part: Explanation, shift: float) -> list[_Tie]:
-    mine, theirs = (melody.notes["onset_ticks"] / TICKS_PER_QUARTER for melody in (part.query, part.candidate))
-    moved = (part.tempo or 1.0) * mine + shift
-    worth = Counter[tuple[int, int]]()
-    for step in part.steps:
-        for place in step.query_places if step.candidate_places else ():
-            nearest = min(step.candidate_places, key=lambda other: abs(theirs[other[0]] - moved[place[0]]))  # noqa: B023
-            for pair in zip(place, nearest, strict=False):
-                worth[pair] += -step.cost / len(step.query_places)
-    most = max(worth.values(), default=1.0)
-    ties = []
-    for (i, j), taken in worth.items():
-        share = taken / most
-        words = f"in runs that take off {taken:.4f}"
-        ties.append(_Tie(i, j, max(_THICKEST * share, _THINNEST), _colour(0.0), words, max(share, _FAINTEST)))
-    return ties
-
-
-def _move(step: Step, heaviest: float) -> _Tie:
-    weight, apart = step.weight or 0.0, step.apart or 0.0
-    width = max(_THICKEST * weight / heaviest, _THINNEST)
-    if not step.candidate_places:
-        words = f"{weight:.3g} without a partner, cost {step.cost:.4f}"
-        return _Tie(step.query_notes[0], None, width, _colour(apart), words)
-    words = f"weight {weight:.3g} over {apart:.3g}, cost {step.cost:.4f}"
-    return _Tie(step.query_notes[0], step.candidate_notes[0], width, _colour(apart), words)
-
-
-def _tied(tie: _Tie, above: dict[int, _Place], below: dict[int, _Place]) -> Element:
+def _tied(tie: Tie, above: dict[int, _Place], below: dict[int, _Place]) -> Element:
     x, y = above[tie.query_note]
-    wide = {"stroke-width": round(tie.width, 1)}
+    width = round(tie.width, 1)
     if tie.candidate_note is None:
-        dashed = line("move", x, y, x, y + 17, **wide, **{"stroke-dasharray": "2 2"})
+        dashed = line("move", x, y, x, y + 17, stroke_width=width, stroke_dasharray="2 2")
         return group([dashed, circle("lost", x, y + 20, 3)], said=tie.words, stroke=tie.colour, fill="none")
-    drawn = {"stroke": tie.colour, "stroke-opacity": round(tie.ink, 2), "stroke-linecap": "round"}
-    return line("move", x, y, *below[tie.candidate_note], tie.words, **wide, **drawn)
+    to_x, to_y = below[tie.candidate_note]
+    return line(
+        "move",
+        x,
+        y,
+        to_x,
+        to_y,
+        tie.words,
+        stroke=tie.colour,
+        stroke_opacity=round(tie.ink, 2),
+        stroke_width=width,
+        stroke_linecap="round",
+    )
 
 
 def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, bottom: float) -> Iterator[Element]:
@@ -276,37 +222,29 @@ def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, 
         x, number = across(quarters) - _LARGEST - 2, bar_number(quarters, candidate)
         if tick >= end or number is None or x < _LEFT - _LARGEST - 3:
             continue
-        yield line("bar-line", x, top, x, bottom, stroke="currentColor", **{"stroke-opacity": 0.22})
-        yield _text(x + 3, bottom, str(number), **{"font-size": 10, "fill-opacity": 0.6})
+        yield line("bar-line", x, top, x, bottom, stroke="currentColor", stroke_opacity=0.22)
+        yield _text(x + 3, bottom, str(number), font_size=10, fill_opacity=0.6)
 
 
 def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: float, ink: float) -> Element:
     radius = max(_LARGEST * (note.weight / heaviest) ** 0.5, _SMALLEST)
     x, y = place
-    bar = rect("length", x, y - 1, max(note.length * quarter - 2, 1), 2, **{"fill-opacity": 0.45})
+    bar = rect("length", x, y - 1, max(note.length * quarter - 2, 1), 2, fill_opacity=0.45)
     said = f"{note.name}, weight {note.weight:.3g}"
     return group([bar, circle("note", x, y, radius)], said=said, fill=colour, opacity=ink)
 
 
-def _colour(distance: float) -> str:
-    share = min(distance / _FARTHEST, 1.0) ** 0.5  # small distances must not look like none
-    red, green, blue = (round(near + (far - near) * share) for near, far in zip(_NEAR, _FAR, strict=True))
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
 def _distances(y: float) -> Element:
     """The legend of moves."""
-    shades = [
-        rect("shade", _LEFT + 16 * k, y + 4, 16, 8, fill=_colour(k * _FARTHEST / 6)) for k in range(7)
-    ]  # fmt: skip
-    words = f"0 to {_FARTHEST:g} and more. Disk: weight of a note. Width of a line: weight moved."
+    shades = [rect("shade", _LEFT + 16 * k, y + 4, 16, 8, fill=colour_of(k * FARTHEST / 6)) for k in range(7)]
+    words = f"0 to {FARTHEST:g} and more. Disk: weight of a note. Width of a line: weight moved."
     return _legend([_text(8, y + 12, "Distance"), *shades, _text(_LEFT + 7 * 16 + 8, y + 12, words)])
 
 
 def _colours(y: float) -> Element:
     """The legend of pairs."""
     elements, x = list[Element](), 8.0
-    for colour, words in ((_colour(0.0), "the same"), (_colour(_FARTHEST), "changed")):
+    for colour, words in ((colour_of(0.0), "the same"), (colour_of(FARTHEST), "changed")):
         elements += [rect("shade", x, y + 4, 16, 8, fill=colour), _text(x + 21, y + 12, words)]
         x += 84
     words = "Open circle: only in the query. Faint: not paired. Disk: length of a note."
@@ -315,17 +253,19 @@ def _colours(y: float) -> Element:
 
 def _runs(y: float) -> Element:
     """The legend of runs."""
-    words = "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
+    words = (
+        "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
+    )
     return _legend([_text(8, y + 12, words)])
 
 
 def _captioned(label: str, caption: str) -> Element:
     parts = Element("tspan", {"font-weight": "bold"}, label), Element("tspan", {"dx": 4}, caption)
-    return replace(_text(8, 18, "", **{"font-size": 13}), inside=parts)
+    return replace(_text(8, 18, "", font_size=13), inside=parts)
 
 
 def _legend(elements: list[Element]) -> Element:
-    return group(elements, **{"font-size": 11, "fill-opacity": 0.8})
+    return group(elements, font_size=11, fill_opacity=0.8)
 
 
 def _text(x: float, y: float, words: str, **attributes: Any) -> Element:

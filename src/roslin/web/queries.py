@@ -73,9 +73,7 @@ def chosen_matcher(text: str, settings: Settings) -> Matcher:
 
 def filters_of(asked: SearchParams) -> list[Filter]:
     """The chain of filters, cheap ones first."""
-    chain = [
-        known.FILTERS[name](*parse_range(getattr(asked, name))) for name in RANGES if getattr(asked, name).strip()
-    ]
+    chain = [known.FILTERS[name](*parse_range(getattr(asked, name))) for name in RANGES if getattr(asked, name).strip()]
     if asked.intervals.strip():
         chain.append(known.contains(asked.intervals))
     for field in ("title", "composer"):

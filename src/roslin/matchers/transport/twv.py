@@ -165,13 +165,11 @@ class TWV(Transport):
         asked, stored = self.query_points([query]), self.points([candidate])
         chain = self._best_chain(asked, stored)
         steps = self._segment_steps(chain, (query, candidate), (asked, stored))
-        segments_counted = len(steps)
         if self.both:
             back = self._segment_steps(self._best_chain(stored, asked), (candidate, query), (stored, asked))
             steps += [_turned(step) for step in back]
-            segments_counted = len(steps)
         if self.both or self.score == "mean":
-            steps = list(scaled(steps, 1.0 / segments_counted))
+            steps = list(scaled(steps, 1.0 / len(steps)))
         said = f"{len(chain.matches)} of {chain.expected} expected segments found"
         first = next((step.within for step in steps if step.kind == "segment" and step.within is not None), None)
         if first is None:
@@ -207,21 +205,20 @@ class TWV(Transport):
         cut, unit = segments(asked, self.segment, self.step), self._unit(asked)
         spans = [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
         steps, left = list[Step](), dict(enumerate(spans))
-        for match in chain.matches.tolist():
-            segment, _, start, _, transposition, tempo = match
+        for segment, _, start, _, transposition, tempo in chain.matches.tolist():
             span = left.pop(int(segment))
             moving = Query.of(asked, self.setting, span, unit=unit)
             place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
             within = laid(self, melodies, points, moving, span, place)
-            places = (tuple(asked.rows[span].tolist()),), (within.candidate_notes,)
-            steps.append(Step("segment", *places, within.distance, f"segment {int(segment) + 1}", within=within))
+            rows, name = tuple(asked.rows[span].tolist()), f"segment {int(segment) + 1}"
+            steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
         missing = chain.expected - len(steps) if steps else len(spans)
-        known = list(left) if len(left) == missing else [None] * missing
-        for number in known:
-            places = () if number is None else (tuple(asked.rows[left[number]].tolist()),)
-            name = "a segment" if number is None else f"segment {number + 1}"
-            steps.append(Step("unmatched", places, (), self.radius, f"{name}, not found"))
-        return steps
+        if len(left) > missing:
+            return steps + [Step("unmatched", cost=self.radius, words="a segment, not found")] * missing
+        for number, span in left.items():
+            rows = tuple(asked.rows[span].tolist())
+            steps.append(Step("unmatched", (rows,), (), self.radius, f"segment {number + 1}, not found"))
+        return sorted(steps, key=lambda step: step.query_places)
 
     def _expected(self, cut: Segments, held: Segments) -> Numbers:
         """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
@@ -316,9 +313,7 @@ def _turned(step: Step) -> Step:
     """A step of the other direction, the document in the query, as a step of this one."""
     kind = "back" if step.kind == "segment" else step.kind
     words = f"{step.words} (of the melody, in the query)"
-    return replace(
-        step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words
-    )
+    return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)
 
 
 def _one_of(points: PointSets, k: int) -> PointSets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -146,10 +147,8 @@ def _shown_matchers(asked: str) -> list[tuple[str, Matcher]]:
     """The matchers to choose from, and the one that was asked for, if there is such a one."""
     shown = {text: matcher(text) for text in offered()}
     if asked not in shown:
-        try:
+        with suppress(RoslinError):  # whoever asked is told so elsewhere on the page
             shown[asked] = matcher(asked)
-        except RoslinError:
-            pass  # whoever asked is told so elsewhere on the page
     return list(shown.items())
 
 
