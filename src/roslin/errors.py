@@ -11,6 +11,7 @@
     +-- FilterError             a filter that makes no sense
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
+    +-- MissingExtraError       a library that is not installed; the message has the command that installs it
 
 A `Problem` is the same information as a value: readers collect problems when they are asked to recover what they
 can, and raise the first one as a `NotationError` when they are not.
@@ -28,6 +29,7 @@ __all__ = [
     "FilterError",
     "FormatError",
     "MelodyError",
+    "MissingExtraError",
     "NotationError",
     "Problem",
     "RoslinError",
@@ -120,3 +122,15 @@ class UnknownNameError(RoslinError):
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
         return type(self), (self.kind, self.name, self.known)
+
+
+class MissingExtraError(RoslinError):
+    """A library that only an extra of the package installs."""
+
+    def __init__(self, what: str, library: str, extra: str):
+        self.what, self.library, self.extra = what, library, extra
+        command = f'pip install "roslin[{extra}]" (in a clone: tools/environment.sh {extra})'
+        super().__init__(f"{what} needs {library}, which is not installed; install it with: {command}")
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        return type(self), (self.what, self.library, self.extra)

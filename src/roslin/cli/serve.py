@@ -36,13 +36,13 @@ def serve_command(
 
     Example: roslin serve mine.roslin --port 8000
     """
+    from roslin.errors import MissingExtraError
+
     try:
         from roslin.web.server import serve
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
-        raise typer.BadParameter(
-            f'roslin serve needs {error.name}; install it with: pip install "roslin[web]"'
-        ) from None
+        raise MissingExtraError("roslin serve", str(error.name), "web") from None
     is_open = not is_loopback(host)
     settings = Settings(
         collection=str(collection.resolve()),

@@ -17,12 +17,12 @@ from typing import Any
 from roslin.display.templates import render
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
 
-__all__ = ["document", "page", "said_of_file", "versions"]
+__all__ = ["document", "said_of_file", "versions"]
 
 
 def document(template: str, **values: Any) -> str:
     """The page that a template makes of these values; `heading` is one of them."""
-    return render(
+    made = render(
         f"report/{template}",
         melody_figure=melody_figure,
         player_style=PLAYER_STYLE,
@@ -30,11 +30,7 @@ def document(template: str, **values: Any) -> str:
         sorting_script=_sorting_script,
         **values,
     )
-
-
-def page(heading: str, body: str) -> str:
-    """A page with figures of melodies, from a body that is HTML already."""
-    return document("melodies.html", heading=heading, body=body)
+    return made + "\n"
 
 
 @cache

@@ -42,10 +42,10 @@ def curve_plot(curves: Mapping[str, Curve], x: str, y: str, title: str) -> str:
 
     parts = [line("plot-grid", right(tick), _TOP, right(tick), bottom) for tick in _TICKS]
     parts += [line("plot-grid", _LEFT, up(tick), right(1), up(tick)) for tick in _TICKS]
-    parts += [text("plot-soft", right(tick), bottom + 16, f"{tick:.1f}", "middle") for tick in _TICKS]
-    parts += [text("plot-soft", _LEFT - 6, up(tick) + 4, f"{tick:.1f}", "end") for tick in _TICKS]
     parts += [line("plot-line", _LEFT, _TOP, _LEFT, bottom), line("plot-line", _LEFT, bottom, right(1), bottom)]
+    parts += [text("plot-soft", right(tick), bottom + 16, f"{tick:.1f}", "middle") for tick in _TICKS]
     parts.append(text("plot-text", right(0.5), bottom + 36, x, "middle"))
+    parts += [text("plot-soft", _LEFT - 6, up(tick) + 4, f"{tick:.1f}", "end") for tick in _TICKS]
     turned = f"rotate(-90 14 {up(0.5):.1f})"
     parts.append(text("plot-text", 14, up(0.5), y, "middle", transform=turned))
     for number, (name, (at, values)) in enumerate(curves.items()):

@@ -28,7 +28,7 @@ from roslin.report.svg import svg
 from roslin.truth.power import MOST_EXPERTS
 from roslin.truth.study import QueryStudy, Study
 
-__all__ = ["Melodies", "common_scale", "rankings_provenance", "title_of", "truth_csv", "truth_page"]
+__all__ = ["Melodies", "common_scale", "heading_of", "rankings_provenance", "title_of", "truth_csv", "truth_page"]
 
 Melodies = Mapping[str, Melody]
 
@@ -38,10 +38,9 @@ def truth_page(
 ) -> str:
     """The whole page. `melodies` by id; `experience` of the experts in years; `sources`: where it comes from."""
     known = melodies or {}
-    count = len(found.queries)
     return document(
         "truth.html",
-        heading=f"Ground truth of {count} quer{'y' if count == 1 else 'ies'}",
+        heading=heading_of(found),
         method=_method(found),
         summary=found.summary,
         experience_plot=experience_plot(experience) if len(experience) else "",
@@ -70,6 +69,12 @@ def rankings_provenance(path: Path, seed: int) -> list[str]:
         said_of_file("rankings", path),
         f"what was drawn at random has the seed {seed}",
     ]
+
+
+def heading_of(found: Study) -> str:
+    """What a report is called."""
+    count = len(found.queries)
+    return f"Ground truth of {count} quer{'y' if count == 1 else 'ies'}"
 
 
 def _method(found: Study) -> str:
@@ -142,4 +147,4 @@ def common_scale(each: QueryStudy, width: float = 380.0) -> Scale:
 
 def title_of(melody: Melody | None) -> str:
     """What a list calls a melody beside its id: composer and title."""
-    return "" if melody is None else ", ".join(part for part in (melody.composer, melody.title) if part)
+    return "" if melody is None else ": ".join(part for part in (melody.composer, melody.title) if part)

@@ -16,7 +16,7 @@ from roslin.report.rank_plots import (
     scale_axis,
 )
 from roslin.report.svg import Element, group, line, placed, plot_style, svg, text
-from roslin.report.truth import Melodies, common_scale, title_of
+from roslin.report.truth import Melodies, common_scale, heading_of, title_of
 from roslin.truth.study import QueryStudy, Study
 
 __all__ = ["truth_svg"]
@@ -46,7 +46,7 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
             y += max(_ROW, PLOT_HEIGHT + 8 + bar_height(k))
         parts.append(group(scale_axis(scale), _PLOT_AT, y))
         y += 40
-    return svg(parts, _WIDTH, y, f"Ground truth of {len(found.queries)} queries", style=plot_style()) + "\n"
+    return svg(parts, _WIDTH, y, heading_of(found), style=plot_style()) + "\n"
 
 
 def _row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[Element]:

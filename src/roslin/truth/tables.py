@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -108,7 +109,8 @@ def strengths(fitted: Mapping[str, FittedStrengths], truth: Truth) -> Table:
             for id in group:
                 value, (low, high) = bounds[id]
                 row = {"query": query, "group": number, "document": id, "strength": float(value)}
-                rows.append({**row, "low": float(low), "high": float(high)})
+                is_known = math.isfinite(low) and math.isfinite(high)
+                rows.append({**row, "low": float(low) if is_known else None, "high": float(high) if is_known else None})
     columns = ("query", "group", "document", "strength", "low", "high")
     return Table(columns, tuple(rows), "Strengths", key="strengths")
 

@@ -70,7 +70,7 @@ def _record(
     if found and strict:
         return Record(None, found[:1])
     layers = staff.layers()
-    notes = staff.notes if selection.tied_apart else merge_ties(staff.notes)
+    notes = merge_ties(staff.notes)
     if selection.voice is not None:
         notes = [note for note in notes if note.layer == layers[selection.voice]]
     if not notes:
