@@ -92,5 +92,5 @@ def marked(svg: str, rows: Sequence[int]) -> str:
 
 @lru_cache(maxsize=1)
 def player_script() -> str:
-    """The script element that makes the buttons work."""
-    return f"<script>\n{files('roslin.report').joinpath('player.js').read_text('utf-8')}</script>"
+    """What makes the buttons work."""
+    return files("roslin.report").joinpath("player.js").read_text("utf-8")
