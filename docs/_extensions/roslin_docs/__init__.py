@@ -1,0 +1,39 @@
+"""What Sphinx adds to the pages of Roslin.
+
+marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`)
+docstrings     are written for people who read the source; `docstrings` turns them into what Sphinx reads
+papers         every "paper 002", on a page or in a docstring, becomes a link to the page of that paper
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from roslin_docs.docstrings import as_rst
+from roslin_docs.generated import PARTS
+from roslin_docs.papers import LinkPapers
+
+_MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register everything."""
+    app.connect("source-read", _generate)
+    app.connect("autodoc-process-docstring", _docstring)
+    app.add_transform(LinkPapers)
+    return {"parallel_read_safe": True}
+
+
+def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
+    def part(mark: re.Match[str]) -> str:
+        name, *arguments = mark[1].split()
+        return PARTS[name](*arguments)
+
+    source[0] = _MARK.sub(part, source[0])
+
+
+def _docstring(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:
+    lines[:] = as_rst("\n".join(lines)).splitlines()

@@ -1,0 +1,114 @@
+"""The public names of a module, for autodoc: every name in its `__all__`, under the part of Roslin that it belongs to.
+
+Where a docstring has no example, one comes from docs/_examples, where the tests run it: a file for each module, a
+heading for each name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import roslin
+
+EXAMPLES = Path(__file__).parents[2] / "_examples"
+
+# What a part is called; those that are not here are called by their own name.
+TITLES = {
+    "roslin.api": "Collections",
+    "roslin.campaign": "Campaigns",
+    "roslin.errors": "Errors",
+    "roslin.evaluate.evaluation": "Whole runs",
+    "roslin.evaluate.measures.adr": "Average Dynamic Recall",
+    "roslin.evaluate.measures.base": "Measures as values",
+    "roslin.evaluate.measures.counts": "Counting",
+    "roslin.evaluate.measures.gain": "Graded gain",
+    "roslin.evaluate.measures.overlap": "Overlap",
+    "roslin.evaluate.measures.precision": "Precision and recall",
+    "roslin.evaluate.measures.preference": "Binary preference",
+    "roslin.evaluate.measures.ranks": "Precision along the list",
+    "roslin.evaluate.correlation": "Correlation of systems",
+    "roslin.evaluate.curves": "Curves",
+    "roslin.evaluate.ties": "Ties",
+    "roslin.evaluate.runs": "Files",
+    "roslin.evaluate.significance": "Intervals and comparisons",
+    "roslin.matchers": "Matchers and explanations",
+    "roslin.melody": "Melodies",
+    "roslin.notation": "Reading notation",
+    "roslin.run": "Ranked lists",
+    "roslin.search": "Search",
+    "roslin.transport": "Transportation distances",
+    "roslin.truth": "Ground truths",
+}
+
+
+def names(module_name: str) -> str:
+    """A reference of the module in Markdown, in parts."""
+    module = import_module(module_name)
+    parts: dict[str, list[str]] = {}
+    for name in module.__all__:
+        parts.setdefault(title(module, name), []).append(name)
+    examples = read_examples(module_name)
+    lines = []
+    for each, members in sorted(parts.items()):
+        lines += [f"## {each}", *(entry(module, name, examples.get(name, "")) for name in members)]
+    return "\n\n".join(lines)
+
+
+def title(module: ModuleType, name: str) -> str:
+    """The part that a name belongs to: that of the module which defines it, or of the nearest above with a title."""
+    thing = getattr(module, name)
+    home = thing.__name__ if inspect.ismodule(thing) else getattr(thing, "__module__", None) or ""
+    if not home.startswith("roslin"):  # a number or a dict knows no module
+        home = _definer(module, name)
+    while home not in TITLES and home.count(".") > max(1, module.__name__.count(".") + 1):
+        home = home.rpartition(".")[0]
+    return TITLES.get(home, home.rpartition(".")[2].replace("_", " ").capitalize())
+
+
+def entry(module: ModuleType, name: str, example: str) -> str:
+    """What autodoc shows of one name, and the example that its docstring lacks."""
+    thing = getattr(module, name)
+    path = f"{module.__name__}.{name}"
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        directive = f".. autoexception:: {path}\n   :show-inheritance:"
+    elif inspect.isclass(thing):
+        directive = f".. autoclass:: {path}\n   :members:"
+    elif inspect.isroutine(thing):
+        directive = f".. autofunction:: {path}"
+    elif inspect.ismodule(thing):  # a package that is also a function
+        directive = f".. autofunction:: {path}.base.{name}"
+    else:
+        directive = f".. py:data:: {path}\n   :type: {type(thing).__name__}"
+    if getattr(roslin, name, None) is thing and module is not roslin:  # links lead to the entry of `roslin`
+        directive += "\n   :no-index:"
+    return f"```{{eval-rst}}\n{directive}\n```\n\n{example}".rstrip()
+
+
+def read_examples(module_name: str) -> dict[str, str]:
+    """The examples kept for a module: heading to text."""
+    path = EXAMPLES / f"{module_name}.md"
+    if not path.exists():
+        return {}
+    parts = re.split(r"^## `(\w+)`\n", path.read_text("utf-8"), flags=re.MULTILINE)
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def has_example(thing: Any) -> bool:
+    """Whether the docstring shows the thing at work."""
+    return ">>>" in (inspect.getdoc(thing) or "")
+
+
+def _definer(module: ModuleType, name: str) -> str:
+    """The module deepest down that lists the name, for a thing that knows no module itself."""
+    listing = (
+        other
+        for other, each in sys.modules.items()
+        if other.startswith(f"{module.__name__}.") and name in getattr(each, "__all__", ())
+    )
+    return max(listing, key=lambda other: other.count("."), default=module.__name__)
