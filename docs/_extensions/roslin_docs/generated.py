@@ -10,6 +10,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "matchers": registries.matchers,
     "measures": registries.measures,
     "formats": registries.formats,
+    "rooms": registries.rooms,
     "commands": commands.commands,
     "names": names.names,
 }

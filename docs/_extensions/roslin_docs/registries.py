@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import Any
 
 from roslin_docs.docstrings import as_markdown
@@ -84,3 +86,18 @@ def _plain(text: str) -> str:
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [columns, tuple("---" for _ in columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def rooms() -> str:
+    """The rooms from top to bottom, each with the first sentence of its docstring."""
+    tools = Path(__file__).parents[3] / "tools"
+    sys.path.insert(0, str(tools))
+    from room_graph import ROOMS, SOURCE
+
+    rows = []
+    for name in ROOMS:
+        files = [path for path in (SOURCE / f"{name}.py", SOURCE / name / "__init__.py") if path.exists()]
+        if files:
+            text = ast.get_docstring(ast.parse(files[0].read_text("utf-8"))) or ""
+            rows.append((f"`{name}`", as_markdown(text.split("\n\n")[0]).strip().replace("\n", " ")))
+    return _table(("room", "what it is for"), rows)
