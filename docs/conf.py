@@ -14,6 +14,8 @@ templates_path = ["_templates"]
 suppress_warnings = ["myst.header"]  # a page may begin its second level with a generated heading
 
 # Pages
+smartquotes = False  # options begin with two hyphens
+highlight_language = "none"
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "tasklist"]
 myst_heading_anchors = 4
 

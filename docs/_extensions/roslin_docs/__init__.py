@@ -3,6 +3,7 @@
 marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`)
 docstrings     are written for people who read the source; `docstrings` turns them into what Sphinx reads
 papers         every "paper 002", on a page or in a docstring, becomes a link to the page of that paper
+types          signatures call a type by its name in the source, such as `Ranking`, not by all that it stands for
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sphinx.application import Sphinx
 
 from roslin_docs.docstrings import as_rst
 from roslin_docs.generated import PARTS
+from roslin_docs.names import type_aliases
 from roslin_docs.papers import LinkPapers
 
 _MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
@@ -21,10 +23,15 @@ _MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything."""
+    app.connect("config-inited", _name_types)
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _docstring)
     app.add_transform(LinkPapers)
     return {"parallel_read_safe": True}
+
+
+def _name_types(_app: Sphinx, config: Any) -> None:
+    config.autodoc_type_aliases = {name: name for name in type_aliases()}
 
 
 def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:

@@ -6,6 +6,7 @@ heading for each name.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -97,6 +98,16 @@ def read_examples(module_name: str) -> dict[str, str]:
         return {}
     parts = re.split(r"^## `(\w+)`\n", path.read_text("utf-8"), flags=re.MULTILINE)
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def type_aliases() -> set[str]:
+    """The names that the source gives to types: `Ranking = Sequence[Hashable] | ...` at the top of a module."""
+    found = set()
+    for path in Path(roslin.__file__).parent.rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Subscript, ast.BinOp)):
+                found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return {name for name in found if name[0].isupper() and not name.isupper()}
 
 
 def has_example(thing: Any) -> bool:
