@@ -6,9 +6,8 @@ Each runs in a fresh process of its own on the same data, which lie in files. Ti
 alone, the best of some rounds. Memory (Linux) is the most that the process ever held, its peak resident set; beside it
 stands what it held when all was ready: Python, the library, and the data in the form that it takes. The others have no
 ADR: they compute three measures, Roslin four. pytrec_eval and ir_measures take dicts; ranx is timed warm: compiled, its
-own structures built. Roslin is timed twice: from dicts {query: {document: score}}, and from integer codes with scores,
-both in no order.
-Targets: at most 1.0 times pytrec_eval's time from dicts, at most 0.25 times from codes; less memory than any other.
+own structures built. Roslin is timed from dicts {query: {document: score}} in no order.
+Targets: at most 1.0 times pytrec_eval's time; less memory than any other.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-TARGETS = {"roslin from dicts": 1.0, "roslin from codes": 0.25}
+TARGETS = {"roslin": 1.0}
 MEASURES = ("nDCG", "AP", "bpref", "ADR")
 _TYPES = {"documents": np.int64, "judged": np.int64, "grades": np.int64, "scores": np.float64}
 # What is to be timed, its data ready.
@@ -95,23 +94,6 @@ def roslin_from_dicts(data: Data) -> Work:
     return work
 
 
-def roslin_from_codes(data: Data) -> Work:
-    """From integer codes and scores to means, the truth included."""
-    from roslin.evaluate import measure
-    from roslin.evaluate.rankings import CodedTruth, hits_of_codes
-
-    queries = data.queries
-    document, gain = data.array("judged").ravel(), data.array("grades").ravel().astype(np.float64)
-    query = np.repeat(np.arange(queries), len(document) // queries)
-    documents, scores = data.array("documents"), data.array("scores")
-
-    def work() -> dict[str, float]:
-        hits = hits_of_codes(CodedTruth(query, document, gain, queries), documents, scores)
-        return {name: float(measure(name).values(hits).mean()) for name in MEASURES}
-
-    return work
-
-
 def pytrec(data: Data) -> Work:
     """pytrec_eval from dicts."""
     import pytrec_eval
@@ -156,8 +138,7 @@ CONTENDERS: dict[str, Callable[[Data], Work]] = {
     "pytrec_eval": pytrec,
     "ir_measures": ir_measures_from_dicts,
     "ranx (warm)": ranx_warm,
-    "roslin from dicts": roslin_from_dicts,
-    "roslin from codes": roslin_from_codes,
+    "roslin": roslin_from_dicts,
 }
 
 

@@ -51,10 +51,10 @@ from roslin.campaign.fitting import (
     member_scores,
 )
 from roslin.evaluate import bootstrap_intervals
-from roslin.evaluate.runs import Results, read_run
 from roslin.evaluate.significance import effect_size, holm, permutation_test
 from roslin.matchers.roslin import MEMBERS
 from roslin.represent.line import melodic_line
+from roslin.run import Run, read_run
 from roslin.truth import Truth
 from roslin.truth.qrel import read_truth
 
@@ -88,13 +88,13 @@ class Check:
     truth: Truth
     copies: Mapping[str, Sequence[str]]
 
-    def of_run(self, run: Results) -> Floats:
+    def of_run(self, run: Run) -> Floats:
         """The average precision of each query in a run, without copies; ties count against it, as in ours."""
         values = []
         for query in self.ours:
             relevant = {id for group in self.truth[query] for id in group}
             unwanted = set(self.copies.get(query, ()))
-            scored = zip(run[query], run.scores(query) or (), strict=True)
+            scored = zip(run.ranking(query), run.values(query) or (), strict=True)
             found = [(id, score) for id, score in scored if id not in unwanted]
             is_relevant = np.array([id in relevant for id, _ in found], dtype=bool)
             if not is_relevant.any():

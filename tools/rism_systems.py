@@ -24,7 +24,6 @@ from real_data import DATA
 from roslin import Collection, matchers
 from roslin.campaign.campaign import System, run_campaign
 from roslin.evaluate import bootstrap_intervals, evaluate, tie_sensitivity
-from roslin.evaluate.runs import Results
 from roslin.truth import Truth
 from roslin.truth.qrel import read_truth
 
@@ -69,15 +68,11 @@ def main() -> None:
 
 
 def _line(truth: Truth, system: System) -> str:
-    lists = {
-        query: {id: 0.0 - distance for id, distance in zip(answer.ids, answer.distances, strict=True)}
-        for query, answer in system.answers.items()
-        if query in truth
-    }
-    result = evaluate(truth, Results(lists, name=system.name, scored_by="distance"), MEASURES)
+    run = system.run.only(truth)
+    result = evaluate(truth, run, MEASURES)
     ties = tie_sensitivity(result)[0]
     (precision, recall), (around_precision, around_recall) = result.means[0], bootstrap_intervals(result.counted)[0]
-    seconds = np.median([system.answers[query].seconds for query in lists])
+    seconds = np.median([ranking.seconds or 0.0 for ranking in run.rankings.values()])
     return (
         f"{precision:.3f} {_range(*around_precision)}   {_range(ties.worst, ties.best)}   "
         f"{recall:.3f} {_range(*around_recall)}  {seconds:8.3f}  {system.name}"

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from roslin.matchers import Matcher, matcher, matchers
     from roslin.melody import TICKS_PER_QUARTER, Melody
     from roslin.notation import load, records
-    from roslin.search import Explanation, Run, explain
+    from roslin.run import Hit, Ranking, Run, read_run
+    from roslin.search import Explanation, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
     from roslin.truth import Truth, group_rankings, list_consistency
 
@@ -41,10 +42,12 @@ __all__ = [
     "Explanation",
     "FilterError",
     "FormatError",
+    "Hit",
     "Matcher",
     "Melody",
     "MelodyError",
     "NotationError",
+    "Ranking",
     "RoslinError",
     "Run",
     "SandboxError",
@@ -65,6 +68,7 @@ __all__ = [
     "matchers",
     "ptd",
     "ptd_flow",
+    "read_run",
     "records",
     "run_campaign",
 ]
@@ -77,8 +81,9 @@ _HOME = {
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
     **dict.fromkeys(("load", "records"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
+    **dict.fromkeys(("Hit", "Ranking", "Run", "read_run"), "roslin.run"),
     **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
-    **dict.fromkeys(("Explanation", "Run", "explain"), "roslin.search"),
+    **dict.fromkeys(("Explanation", "explain"), "roslin.search"),
 }
 
 

@@ -17,7 +17,8 @@ from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply
 from roslin.collection.store import Store
 from roslin.matchers import Matcher
 from roslin.melody import Melody
-from roslin.search import Run, search
+from roslin.run import Run
+from roslin.search import search
 from roslin.search.engine import DEFAULT_MATCHER
 from roslin.search.work import Progress
 

@@ -149,11 +149,11 @@ def table_rows(
 def frame_rows(
     frame: Any, needed: Sequence[str], optional: Sequence[str] = (), *, file: str = ""
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    """Rows of a data frame (pandas, or an Arrow table), as (column -> value, row number from 1)."""
+    """Rows of a data frame (pandas or polars, or an Arrow table), as (column -> value, row number from 1)."""
     if hasattr(frame, "column_names"):  # an Arrow table
         columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
     else:
-        columns = {str(name): frame[name].tolist() for name in frame.columns}
+        columns = {str(name): frame[name].to_list() for name in frame.columns}
     header = list(columns)
     chosen = {name: columns[header[k]] for name, k in _columns(header, needed, optional, file).items()}
     for line, cells in enumerate(zip(*chosen.values(), strict=True), start=1):

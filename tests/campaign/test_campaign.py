@@ -132,7 +132,7 @@ def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) 
 def test_a_query_that_the_truth_names_stays_in_its_list(starter: Collection, tmp_path: Path) -> None:
     truth = {"la-folia": [["la-folia"], ["la-folia-2"]]}
     campaign = run_campaign(starter, truth, ["dp"], tmp_path, k=5)
-    assert campaign.systems[0].answers["la-folia"].ids[0] == "la-folia"
+    assert campaign.systems[0].run.ranking("la-folia")[0] == "la-folia"
     assert campaign.evaluation.of("dp", "RR") == {"la-folia": 1.0}
 
 
@@ -189,7 +189,7 @@ def test_stopped_and_started_again(starter: Collection, tmp_path: Path, stop_at:
     assert contents(tmp_path / "stopped") == contents(tmp_path / "at once")
     again = run_campaign(starter, SMALL, systems, tmp_path / "stopped")
     assert Counting.asked == len(QUERIES) - done + 1  # nothing is left to ask
-    assert [system.answers for system in again.systems] == [system.answers for system in first.systems]  # and its time
+    assert [system.run for system in again.systems] == [system.run for system in first.systems]  # and its time
     assert contents(tmp_path / "stopped") == contents(tmp_path / "at once")
 
 
@@ -259,7 +259,7 @@ def test_progress_goes_up_to_the_end(starter: Collection, tmp_path: Path) -> Non
 def test_ties_are_broken_by_id_and_counted(starter: Collection, tmp_path: Path) -> None:
     truth = {"roslin-castle": [["roslin-castle-2"]]}
     campaign = run_campaign(starter, truth, [Same(), DP()], tmp_path, k=10, measures=["RR"])
-    answer = campaign.systems[0].answers["roslin-castle"]
+    answer = campaign.systems[0].run.rankings["roslin-castle"]
     assert list(answer.ids) == sorted(set(starter.ids()) - {"roslin-castle"})[:10]
     assert (answer.tied, answer.is_cut_in_a_tie) == (10, True)
     rows = {row["system"]: row for row in tie_table(campaign).rows}
@@ -270,7 +270,7 @@ def test_ties_are_broken_by_id_and_counted(starter: Collection, tmp_path: Path) 
 
 def test_a_list_that_holds_everything_is_not_cut(starter: Collection, tmp_path: Path) -> None:
     campaign = run_campaign(starter, {"bingo": [["taps"]]}, [Same()], tmp_path, k=1000)
-    answer = campaign.systems[0].answers["bingo"]
+    answer = campaign.systems[0].run.rankings["bingo"]
     assert (len(answer.ids), answer.is_cut_in_a_tie) == (len(starter) - 1, False)
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure, tie_sensitivity
-from roslin.evaluate.runs import Results
 from roslin.evaluate.significance import (
     Comparison,
     benjamini_hochberg,
@@ -24,6 +23,7 @@ from roslin.evaluate.significance import (
     minimum_detectable_difference,
     permutation_test,
 )
+from roslin.run import Run
 from roslin.truth import Truth
 
 TRUTH = {"q1": [["a", "b"], ["c"]], "q2": [["d"]]}
@@ -55,8 +55,8 @@ def test_an_empty_truth_is_counted_and_left_out() -> None:
 
 @pytest.mark.parametrize(
     "runs",
-    [GOOD, {"good": GOOD}, [Results(GOOD, name="good")], Results(GOOD), [("q1", "a", 3.0), ("q1", "b", 2.0)]],
-    ids=["rankings", "named", "list of results", "results", "rows"],
+    [GOOD, {"good": GOOD}, [Run(GOOD, name="good")], Run(GOOD), [("q1", "a", 3.0), ("q1", "b", 2.0)]],
+    ids=["rankings", "named", "list of runs", "run", "rows"],
 )
 def test_runs_in_every_form(runs: Any) -> None:
     assert evaluate(TRUTH, runs, "P@1").of(evaluate(TRUTH, runs, "P@1").systems[0], "P@1")["q1"] == 1.0
@@ -68,7 +68,7 @@ def test_lists_of_runs(tmp_path: Path) -> None:
     paths = [tmp_path / "one.run", str(tmp_path / "two.run")]
     assert evaluate(TRUTH, paths, "P@1").systems == ("one", "two")
     assert evaluate(TRUTH, {"mine": paths[0]}, "P@1").systems == ("mine",)
-    assert evaluate(TRUTH, [paths[0], Results(GOOD, name="good")], "P@1").systems == ("one", "good")
+    assert evaluate(TRUTH, [paths[0], Run(GOOD, name="good")], "P@1").systems == ("one", "good")
 
 
 def test_numbers_and_arrays_of_numpy() -> None:
@@ -90,7 +90,7 @@ def test_one_scored_run() -> None:
         (lambda: evaluate({}, GOOD), "the truth has no queries"),
         (lambda: evaluate(TRUTH, GOOD, []), "at least one measure"),
         (lambda: evaluate(TRUTH, {}), "at least one run"),
-        (lambda: evaluate(TRUTH, [Results(GOOD), Results(GOOD)]), "two runs are called 'run'"),
+        (lambda: evaluate(TRUTH, [Run(GOOD), Run(GOOD)]), "two runs are called 'run'"),
         (lambda: evaluate(TRUTH, [GOOD, GOOD]), "two runs are called 'run'"),
         (lambda: compare(evaluate(TRUTH, GOOD)), "at least two runs"),
         (lambda: tie_sensitivity(evaluate(TRUTH, GOOD, "RBO")), "not known for RBO"),
@@ -147,7 +147,7 @@ def test_ties_in_a_run_that_repeats_ids(name: str) -> None:
     for _ in range(150):
         rows = [("q", chance.choice("abcnx"), float(chance.randint(0, 2))) for _ in range(6)]
         truth = Truth({"q": [["a"], ["b", "c"]]}, nonrelevant={"q": ["n"]})
-        evaluation = evaluate(truth, Results.from_rows(rows, name="mine"), name)
+        evaluation = evaluate(truth, Run.from_rows(rows, name="mine"), name)
         blocks = [[id for _, id, score in rows if score == each] for each in (2.0, 1.0, 0.0)]
         orders = product(*(set(permutations(block)) for block in blocks))
         values = [measure(name)(truth["q"], [*a, *b, *c], nonrelevant=["n"]) for a, b, c in orders]
@@ -171,7 +171,7 @@ def has_copies_among_others(ties: list[list[str]], relevant: str) -> bool:
 
 
 def test_copies_in_one_tie_with_other_relevant_documents_are_refused() -> None:
-    run = Results.from_rows([("q", "a", 1.0), ("q", "a", 1.0), ("q", "b", 1.0)], name="mine")
+    run = Run.from_rows([("q", "a", 1.0), ("q", "a", 1.0), ("q", "b", 1.0)], name="mine")
     message = "mine has 'a' twice with the same score for query 'q', tied with other relevant documents: the worst"
     with pytest.raises(ArgumentError, match=message):
         tie_sensitivity(evaluate({"q": [["a"], ["b"]]}, run, "ADR"))

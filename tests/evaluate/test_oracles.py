@@ -29,7 +29,7 @@ from roslin.evaluate import (
     roc_curve,
     tau_ap,
 )
-from roslin.evaluate.rankings import CodedTruth, hits_of, hits_of_codes, judge
+from roslin.evaluate.rankings import hits_of, judge
 from roslin.truth import Truth
 
 PYTREC = {
@@ -348,73 +348,22 @@ def test_bad_curves(call: Any, message: str) -> None:
 # -- one answer from every form of input ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("with_scores", [False, True])
-def test_codes_and_names_give_the_same(with_scores: bool) -> None:
+def test_scores_and_lists_give_the_same() -> None:
     qrels, run = random_case(21)
-    queries = list(qrels)
-    rows = [(q, int(id[1:]), value) for q, query in enumerate(queries) for id, value in qrels[query].items()]
-    query, document, gain = (np.array(column) for column in zip(*rows, strict=True))
-    truth = CodedTruth(query, document, gain.astype(float), len(queries))
-    depth = max(map(len, run.values())) + 2
-    documents = np.full((len(queries), depth), -1)
-    scores = np.zeros((len(queries), depth))
-    chance = np.random.default_rng(0)
-    for number, name in enumerate(queries):
-        pairs = list(run[name].items())
-        if with_scores:
-            chance.shuffle(pairs)
-        documents[number, : len(pairs)] = [int(id[1:]) for id, _ in pairs]
-        scores[number, : len(pairs)] = [float(score) for _, score in pairs]
-    coded = hits_of_codes(truth, documents, scores if with_scores else None)
     named = hits_of(judge(Truth.from_relevance(qrels)), run)
     listed = hits_of(judge(Truth.from_relevance(qrels)), {query: list(ranking) for query, ranking in run.items()})
     for name, cls in MEASURES.items():
         chosen = cls(size=200) if "size" in cls.__dataclass_fields__ else cls()  # type: ignore[call-arg]
-        expected = chosen.values(named).tolist()
-        assert chosen.values(coded).tolist() == expected, name
-        assert chosen.values(listed).tolist() == expected, name
+        assert chosen.values(listed).tolist() == chosen.values(named).tolist(), name
 
 
 def test_a_gain_below_0_is_not_judged() -> None:
     """As in TREC qrels: it is neither relevant nor judged not relevant."""
-    coded = CodedTruth(np.zeros(3, int), np.array([0, 1, 2]), np.array([1.0, -1.0, 0.0]), 1)
-    hits = hits_of_codes(coded, np.array([[1, 2, 0]]))
-    named = hits_of(judge(Truth.from_relevance({"q": {"0": 1, "1": -1, "2": 0}})), {"q": ["1", "2", "0"]})
-    for each in (hits, named):
-        assert (each.nonrelevant.tolist(), each.nonrelevant_before.tolist()) == ([1], [1])
-
-
-def test_codes_with_copies_and_ties() -> None:
-    truth = CodedTruth(np.array([0, 0]), np.array([3, 5]), np.array([2.0, 1.0]), 1)
-    hits = hits_of_codes(truth, np.array([[3, 3, 5]]))
-    assert (hits.rank.tolist(), hits.depth.tolist()) == ([1, 3], [3])
-    tied = hits_of_codes(truth, np.array([[1, 5, 3, 2]]), np.array([[0.5, 0.5, 0.5, 0.9]]))
-    assert tied.rank.tolist() == [3, 4]
-    assert tied.group.tolist() == [1, 0]
+    hits = hits_of(judge(Truth.from_relevance({"q": {"0": 1, "1": -1, "2": 0}})), {"q": ["1", "2", "0"]})
+    assert (hits.nonrelevant.tolist(), hits.nonrelevant_before.tolist()) == ([1], [1])
 
 
 def test_ties_keep_the_order_of_the_run() -> None:
     groups = [["b"]]
     assert measure("RR")(groups, {"a": 1.0, "b": 1.0, "c": 1.0}) == 0.5
     assert measure("RR")(groups, {"b": 1.0, "a": 1.0, "c": 2.0}) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda t: hits_of_codes(t, np.zeros((2, 3), int)), r"documents must have shape \(1, depth\)"),
-        (lambda t: hits_of_codes(t, np.zeros((1, 3), int), np.zeros((1, 2))), "scores must have the shape"),
-        (lambda t: hits_of_codes(t, np.zeros((1, 1), int), np.array([[math.nan]])), "a score is NaN"),
-        (lambda t: CodedTruth(t.query, t.document, np.array([math.nan]), 1), "a gain is NaN or infinite"),
-        (
-            lambda t: CodedTruth(np.array([2, 0, 2]), np.array([7, 7, 7]), np.array([1.0, 1.0, 2.0]), 3),
-            "document 7 is judged twice for query 2; expected one judgement",
-        ),
-        (lambda t: CodedTruth(t.query, t.document, np.array([1.0, 2.0]), 1), "must have the same length"),
-        (lambda t: CodedTruth(np.array([4]), t.document, t.gain, 1), "codes must lie between 0 and 0"),
-    ],
-)
-def test_bad_codes(call: Any, message: str) -> None:
-    truth = CodedTruth(np.array([0]), np.array([0]), np.array([1.0]), 1)
-    with pytest.raises(ArgumentError, match=message):
-        call(truth)

@@ -13,7 +13,7 @@ from roslin.notation import pae
 from roslin.report.html import results_page
 from roslin.report.pianoroll import pianoroll_svg
 from roslin.report.player import drawing, melody_figure, player_script
-from roslin.search import Hit, Run
+from roslin.run import Ranking, Run
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def test_drawings_of_almost_nothing() -> None:
 
 
 def page_of(melody: Melody) -> str:
-    return results_page(melody, Run("q", NASTY, (Hit(1, NASTY, 0.25),)), [melody], NASTY)
+    return results_page(melody, Run([Ranking("q", (NASTY,), (0.25,))], name=NASTY, kind="distance"), [melody], NASTY)
 
 
 def test_the_page_needs_nothing_and_escapes_everything() -> None:

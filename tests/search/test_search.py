@@ -10,7 +10,7 @@ import pytest
 from roslin import Collection, Melody, load, matcher
 from roslin.collection.filters import contains, pitch_range
 from roslin.errors import ArgumentError
-from roslin.search import Hit, Run, engine
+from roslin.search import ranking
 from roslin.starter import demo_query, truth_path, tunes_path
 
 
@@ -50,7 +50,7 @@ def test_ties_are_broken_by_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 10**9])
 def test_many_ties_are_broken_by_id_too(starter: Collection, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_TIES", most)
+    monkeypatch.setattr(ranking, "_TIES", most)
     query = starter["la-folia"]
     distances = matcher("us").distances(query, starter).tolist()
     expected = sorted(zip(distances, starter.ids(), strict=True))
@@ -86,12 +86,6 @@ def test_k_must_be_positive(starter: Collection) -> None:
         starter.search("'4C")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="k must be a whole number, at least 1; got 0"):
         starter.search(demo_query(), k=0)
-
-
-def test_trec_form() -> None:
-    run = Run("my query", "dp(place='inside')", (Hit(1, "a b", 0.0), Hit(2, "c", 0.25)))
-    assert run.to_trec() == "my%20query Q0 a%20b 1 0.0 dp(place='inside')\nmy%20query Q0 c 2 -0.25 dp(place='inside')\n"
-    assert run.ids == ["a b", "c"]
 
 
 def test_the_starter_collection_is_what_it_says(starter: Collection) -> None:

@@ -14,9 +14,9 @@ from fastapi.testclient import TestClient
 
 from roslin import Collection, Melody, load
 from roslin.errors import ArgumentError
-from roslin.evaluate.runs import read_run
 from roslin.matchers import MATCHERS
 from roslin.playback import midi_bytes
+from roslin.run import read_run
 from roslin.web.app import create_app
 from roslin.web.asking import Asked, where_to
 from roslin.web.matching import offered
@@ -215,7 +215,7 @@ def test_exports(client: TestClient) -> None:
 def test_an_exported_run_can_be_evaluated(client: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "results.run"
     path.write_text(client.get("/api/search", params={"q": FRERE, "format": "trec"}).text, encoding="utf-8")
-    assert len(read_run(path)["query"]) == 10
+    assert len(read_run(path).ids) == 10
 
 
 def test_matchers_collection_and_health(client: TestClient) -> None:

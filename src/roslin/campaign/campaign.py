@@ -30,16 +30,16 @@ from pathlib import Path
 from typing import Any
 
 from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
-from roslin.campaign.resume import Answer, Finished
+from roslin.campaign.resume import Finished
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError, MelodyError
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
-from roslin.evaluate.runs import Results
 from roslin.matchers import Matcher, matcher
 from roslin.melody import Melody
 from roslin.notation import jsonl
-from roslin.search import Hit, Run, search
+from roslin.run import Ranking, Run
+from roslin.search import search
 from roslin.search.work import Progress
 from roslin.truth.qrel import Truth
 
@@ -56,21 +56,21 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._=]+")
 
 @dataclass(frozen=True)
 class System:
-    """A matcher in a campaign: what it answered to each query, and the file that says so."""
+    """A matcher in a campaign: its lists, and the file that holds them."""
 
     matcher: Matcher
     file: str
-    answers: Mapping[str, Answer]
+    run: Run
 
     @property
     def name(self) -> str:
         """The matcher with the parameters that are not the defaults."""
-        return repr(self.matcher)
+        return self.run.name
 
     @property
     def refused(self) -> dict[str, str]:
         """The queries that the matcher could not take, and why."""
-        return {query: answer.refusal for query, answer in self.answers.items() if answer.refusal}
+        return {query: ranking.refusal for query, ranking in self.run.rankings.items() if ranking.refusal}
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def run_campaign(
     with Finished(output / "finished.sqlite") as finished:
         asking = _Asking(collection, known, k, threads, finished, progress)
         systems = asking.all(chosen, asked, named)
-    checksums = {system.name: _write(output / system.file, _trec(system)) for system in systems}
+    checksums = {system.name: _write(output / system.file, system.run.to_trec()) for system in systems}
     evaluations = _evaluate(known, systems, wanted)
     provenance = {
         **_versions(),
@@ -187,21 +187,21 @@ class _Asking:
         """Every matcher asked every query, one after the other."""
         systems, total = [], len(matchers) * len(queries)
         for place, each in enumerate(matchers):
-            answers: dict[str, Answer] = {}
+            rankings = []
             is_warm = False
             for number, (id, query) in enumerate(queries.items()):
                 key = self._key(each, id, query)
-                answer = self.finished.get(key)
-                if answer is None:
+                ranking = self.finished.get(key, id)
+                if ranking is None:
                     told = _Told(self.progress, place * len(queries) + number, total, f"{each!r}, {id}")
                     if not is_warm:
                         # The first search of a system may compile it, or make an index: nobody's time per query.
                         self._ask(each, id, query, told)
                         is_warm = True
-                    answer = self._ask(each, id, query, told)
-                    self.finished.put(key, repr(each), id, answer)
-                answers[id] = answer
-            systems.append(System(each, files[repr(each)], answers))
+                    ranking = self._ask(each, id, query, told)
+                    self.finished.put(key, repr(each), ranking)
+                rankings.append(ranking)
+            systems.append(System(each, files[repr(each)], Run(rankings, name=repr(each), kind="distance")))
         if self.progress:
             self.progress(1.0, "evaluating")
         return tuple(systems)
@@ -221,18 +221,18 @@ class _Asking:
     def _is_left_out(self, query: str) -> bool:
         return not any(query in group for truth in self.truths for group in truth.get(query, ()))
 
-    def _ask(self, each: Matcher, id: str, query: Melody, told: Progress | None) -> Answer:
+    def _ask(self, each: Matcher, id: str, query: Melody, told: Progress | None) -> Ranking:
         itself = (id,) if self._is_left_out(id) else ()
         began = time.perf_counter()
         try:
             # One more than is kept, which tells whether the end of the list falls into a tie.
             run = search(query, self.collection, each, self.k + 1, exclude=itself, threads=self.threads, progress=told)
         except MelodyError as error:
-            return Answer((), (), False, time.perf_counter() - began, str(error))
+            return Ranking(id, (), (), time.perf_counter() - began, str(error))
         seconds = time.perf_counter() - began
-        distances = tuple(hit.distance for hit in run)
-        is_cut = len(distances) > self.k and distances[self.k] == distances[self.k - 1]
-        return Answer(tuple(run.ids[: self.k]), distances[: self.k], is_cut, seconds)
+        ids, distances = run.ids, run.values(run.query) or ()
+        is_cut = len(ids) > self.k and distances[self.k] == distances[self.k - 1]
+        return Ranking(id, tuple(ids[: self.k]), distances[: self.k], seconds, is_cut_in_a_tie=is_cut)
 
 
 class _Told:
@@ -253,39 +253,14 @@ def _evaluate(
     truths: Sequence[Truth], systems: Sequence[System], measures: Sequence[Measure]
 ) -> tuple[Evaluation, ...]:
     """All measures under the first truth, the first of them under the others."""
-    runs = [
-        Results(
-            {
-                query: dict(zip(answer.ids, (0.0 - distance for distance in answer.distances), strict=True))
-                for query, answer in system.answers.items()
-            },
-            name=system.name,
-            scored_by="distance",
-        )
-        for system in systems
-    ]
+    runs = [system.run for system in systems]
     first, *others = truths
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # the report says it, with the names of the queries
         return (
-            evaluate(first, [_of(run, first) for run in runs], measures),
-            *(evaluate(truth, [_of(run, truth) for run in runs], measures[:1]) for truth in others),
+            evaluate(first, [run.only(first) for run in runs], measures),
+            *(evaluate(truth, [run.only(truth) for run in runs], measures[:1]) for truth in others),
         )
-
-
-def _of(run: Results, truth: Truth) -> Results:
-    """The part of a run that a truth judges: a campaign asks the queries of all truths."""
-    judged = {query: dict(zip(run[query], run.scores(query) or (), strict=True)) for query in run if query in truth}
-    return Results(judged, name=run.name, scored_by=run.scored_by)
-
-
-def _trec(system: System) -> str:
-    lines = []
-    for query, answer in system.answers.items():
-        pairs = zip(answer.ids, answer.distances, strict=True)
-        hits = tuple(Hit(rank, id, distance) for rank, (id, distance) in enumerate(pairs, start=1))
-        lines.append(Run(query, system.name, hits).to_trec())
-    return "".join(lines)
 
 
 def _origin(queries: object) -> str:
@@ -295,15 +270,15 @@ def _origin(queries: object) -> str:
 
 
 def _about(system: System, run_sha256: str) -> dict[str, Any]:
-    answers = system.answers.values()
+    rankings = system.run.rankings.values()
     return {
         "name": system.name,
         "parameters": _parameters(system.matcher),
         "reference": system.matcher.reference,
         "run": system.file,
         "sha256": run_sha256,
-        "tied_documents": sum(answer.tied for answer in answers),
-        "lists_cut_in_a_tie": sum(answer.is_cut_in_a_tie for answer in answers),
+        "tied_documents": sum(ranking.tied for ranking in rankings),
+        "lists_cut_in_a_tie": sum(ranking.is_cut_in_a_tie for ranking in rankings),
         "refused": system.refused,
     }
 

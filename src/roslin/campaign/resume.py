@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from roslin.errors import CollectionError
+from roslin.run import Ranking
 
-__all__ = ["Answer", "Finished"]
+__all__ = ["Finished"]
 
 _TABLE = """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, system TEXT NOT NULL, query TEXT NOT NULL,
@@ -25,28 +24,8 @@ _TABLE = """CREATE TABLE IF NOT EXISTS answers (
 )"""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The list of one system for one query, best first.
-
-    `is_cut_in_a_tie`: the first document that was left out is as near as the last of the list. `refusal` says why the
-    system could not take the query; its list is then empty. `seconds` is how long the search took.
-    """
-
-    ids: tuple[str, ...]
-    distances: tuple[float, ...]
-    is_cut_in_a_tie: bool
-    seconds: float
-    refusal: str = ""
-
-    @property
-    def tied(self) -> int:
-        """How many documents share their distance with another of the list."""
-        return sum(count for count in Counter(self.distances).values() if count > 1)
-
-
 class Finished:
-    """Answers by key. Use as a context manager."""
+    """Finished lists by key. Use as a context manager."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -64,29 +43,29 @@ class Finished:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def get(self, key: str) -> Answer | None:
-        """The answer under a key, if it is there."""
+    def get(self, key: str, query: str) -> Ranking | None:
+        """The list under a key, if it is there."""
         row = self._connection.execute(
             "SELECT ids, distances, is_cut_in_a_tie, seconds, refusal FROM answers WHERE key = ?", (key,)
         ).fetchone()
         if row is None:
             return None
         ids, distances, is_cut, seconds, refusal = row
-        return Answer(tuple(json.loads(ids)), tuple(json.loads(distances)), bool(is_cut), seconds, refusal)
+        return Ranking(query, tuple(json.loads(ids)), tuple(json.loads(distances)), seconds, refusal, bool(is_cut))
 
-    def put(self, key: str, system: str, query: str, answer: Answer) -> None:
-        """Keep an answer. System and query are for people who look into the file."""
+    def put(self, key: str, system: str, ranking: Ranking) -> None:
+        """Keep a list. System and query are for people who look into the file."""
         with self._connection:
             self._connection.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     key,
                     system,
-                    query,
-                    json.dumps(answer.ids, ensure_ascii=False),
-                    json.dumps(answer.distances),
-                    answer.is_cut_in_a_tie,
-                    answer.refusal,
-                    answer.seconds,
+                    ranking.query,
+                    json.dumps(ranking.ids, ensure_ascii=False),
+                    json.dumps(ranking.values),
+                    ranking.is_cut_in_a_tie,
+                    ranking.refusal,
+                    ranking.seconds,
                 ),
             )

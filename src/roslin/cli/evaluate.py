@@ -107,8 +107,9 @@ def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) 
     """All measures under the first truth, and the first of them under the others."""
     import warnings
 
-    from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure, read_run
+    from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure
     from roslin.report.evaluation_tables import remarks
+    from roslin.run import read_run
     from roslin.truth import read_truth
 
     wanted = [measure(name) for name in measures or DEFAULT_MEASURES]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roslin.api import Collection
     from roslin.melody import Melody
     from roslin.notation import Options
-    from roslin.search import Run
+    from roslin.run import Run
 
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 

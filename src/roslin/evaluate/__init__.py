@@ -40,7 +40,6 @@ from roslin.evaluate.measures.overlap import average_overlap, compatibility, ran
 from roslin.evaluate.measures.precision import f_measure, precision, precision_at_n, recall, sensitivity, success
 from roslin.evaluate.measures.preference import bpref, bpref_10, bpref_star
 from roslin.evaluate.measures.ranks import average_precision, break_even_point, reciprocal_rank
-from roslin.evaluate.runs import Results, read_run
 from roslin.evaluate.significance import (
     Comparison,
     benjamini_hochberg,
@@ -60,7 +59,6 @@ __all__ = [
     "EmptyTruthWarning",
     "Evaluation",
     "Measure",
-    "Results",
     "TieRange",
     "accuracy",
     "adr_tie_break",
@@ -103,7 +101,6 @@ __all__ = [
     "precision_recall_curve",
     "rank_biased_overlap",
     "rbp",
-    "read_run",
     "recall",
     "reciprocal_rank",
     "roc_curve",

@@ -17,7 +17,7 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, hits_of_one, register
 from roslin.evaluate.parameters import choice
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = [
     "LiftArea",
@@ -33,7 +33,7 @@ __all__ = [
 Curve = tuple[Floats, Floats]
 
 
-def _found(groups: Groups, ranking: Ranking, query: Hashable | None) -> tuple[Floats, int]:
+def _found(groups: Groups, ranking: RankedIds, query: Hashable | None) -> tuple[Floats, int]:
     """Relevant documents among the first 0, 1, ... ranks, and how many there are in all."""
     hits = hits_of_one(groups, ranking, query=query)
     relevant = int(hits.relevant[0])
@@ -42,7 +42,7 @@ def _found(groups: Groups, ranking: Ranking, query: Hashable | None) -> tuple[Fl
     return np.cumsum(np.bincount(hits.rank, minlength=int(hits.depth[0]) + 1)).astype(np.float64), relevant
 
 
-def precision_recall_curve(groups: Groups, ranking: Ranking, *, query: Hashable | None = None) -> Curve:
+def precision_recall_curve(groups: Groups, ranking: RankedIds, *, query: Hashable | None = None) -> Curve:
     """(recall, precision) after each rank.
 
     >>> [axis.tolist() for axis in precision_recall_curve([["a", "b"]], ["a", "x"])]
@@ -53,7 +53,7 @@ def precision_recall_curve(groups: Groups, ranking: Ranking, *, query: Hashable 
 
 
 def interpolated_precision(
-    groups: Groups, ranking: Ranking, levels: int = 11, *, query: Hashable | None = None
+    groups: Groups, ranking: RankedIds, levels: int = 11, *, query: Hashable | None = None
 ) -> Curve:
     """(recall, precision) at evenly spaced recalls from 0 to 1: the largest precision at that recall or beyond."""
     if levels < 2:
@@ -65,7 +65,7 @@ def interpolated_precision(
     return wanted, np.array(values)
 
 
-def roc_curve(groups: Groups, ranking: Ranking, size: int, *, query: Hashable | None = None) -> Curve:
+def roc_curve(groups: Groups, ranking: RankedIds, size: int, *, query: Hashable | None = None) -> Curve:
     """(fallout, recall) from (0, 0) after each rank, and (1, 1) last; `size` is that of the collection."""
     found, relevant = _found(groups, ranking, query)
     others = size - relevant
@@ -75,13 +75,13 @@ def roc_curve(groups: Groups, ranking: Ranking, size: int, *, query: Hashable | 
     return np.append(wrong / others, 1.0), np.append(found / relevant, 1.0)
 
 
-def lift_curve(groups: Groups, ranking: Ranking, *, query: Hashable | None = None) -> Curve:
+def lift_curve(groups: Groups, ranking: RankedIds, *, query: Hashable | None = None) -> Curve:
     """(ranks seen, relevant documents found), from (0, 0)."""
     found, _ = _found(groups, ranking, query)
     return np.arange(len(found), dtype=np.float64), found
 
 
-def normalised_lift_curve(groups: Groups, ranking: Ranking, *, query: Hashable | None = None) -> Curve:
+def normalised_lift_curve(groups: Groups, ranking: RankedIds, *, query: Hashable | None = None) -> Curve:
     """(share of the list seen, share of the relevant documents found), from (0, 0): paper 003, figure 1.
 
     >>> [axis.tolist() for axis in normalised_lift_curve([["a", "b"]], ["a", "x"])]
@@ -116,7 +116,7 @@ class LiftArea(Measure):
         return share(hits.per_query(after), (hits.depth * hits.relevant).astype(np.float64))
 
 
-def lift_area(groups: Groups, ranking: Ranking, *, rule: str = "trapezoid") -> float:
+def lift_area(groups: Groups, ranking: RankedIds, *, rule: str = "trapezoid") -> float:
     """Area under the normalised lift curve of one query.
 
     >>> lift_area([["a", "b"]], ["a", "x"])

@@ -41,7 +41,7 @@ def disagreements(evaluation: Evaluation) -> list[Disagreement]:
     found = []
     for query in evaluation.queries:
         places = [
-            {id: rank for rank, id in reversed(list(enumerate(run.get(query, ()), start=1)))} for run in evaluation.runs
+            {id: rank for rank, id in reversed(list(enumerate(run.ranking(query), start=1)))} for run in evaluation.runs
         ]
         groups = {id: number for number, group in enumerate(evaluation.truth[query], start=1) for id in group}
         documents = {id for place in places for id, rank in place.items() if rank <= _FIRST} | groups.keys()

@@ -19,7 +19,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
 from roslin.evaluate.rankings import hits_of, judge
-from roslin.evaluate.runs import Results, read_run
+from roslin.run import Run, read_run
 from roslin.truth.qrel import Truth, read_truth
 
 __all__ = ["DEFAULT_MEASURES", "Evaluation", "evaluate", "values_of"]
@@ -33,7 +33,7 @@ class Evaluation:
     """Values of shape (systems, measures, queries), and what was odd about the input."""
 
     truth: Truth
-    runs: tuple[Results, ...]
+    runs: tuple[Run, ...]
     measures: tuple[Measure, ...]
     queries: tuple[str, ...]
     values: Floats
@@ -57,7 +57,7 @@ class Evaluation:
     @property
     def unknown(self) -> dict[str, tuple[str, ...]]:
         """Queries of a run that the truth does not know."""
-        strange = {run.name: tuple(query for query in run if query not in self.truth) for run in self.runs}
+        strange = {run.name: tuple(query for query in run.queries if query not in self.truth) for run in self.runs}
         return {name: queries for name, queries in strange.items() if queries}
 
     @property
@@ -87,7 +87,7 @@ class Evaluation:
 
 
 def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES) -> Evaluation:
-    """Evaluate one run or several: {name: run}, a list of paths or `Results`, or one run as `read_run` takes it.
+    """Evaluate one run or several: {name: run}, a list of paths or `Run`s, or one run as `read_run` takes it.
 
     >>> result = evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"])
     >>> result.means.round(4).tolist()
@@ -105,7 +105,7 @@ def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Me
     if not chosen:
         raise ArgumentError("evaluation needs at least one measure")
     judged = judge(known)
-    values = np.stack([values_of(hits_of(judged, run), chosen) for run in systems])
+    values = np.stack([values_of(hits_of(judged, run.lists), chosen) for run in systems])
     result = Evaluation(known, tuple(systems), chosen, tuple(known), values)
     if result.empty:
         note = f"{len(result.empty)} of {len(known)} queries have no relevant document and are left out of the means"
@@ -113,12 +113,12 @@ def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Me
     return result
 
 
-def _systems(runs: Any) -> list[Results]:
+def _systems(runs: Any) -> list[Run]:
     """A mapping of names to runs, a list of runs, or one run."""
-    if isinstance(runs, Mapping) and not isinstance(runs, Results) and not _is_one_run(runs):
+    if isinstance(runs, Mapping) and not _is_one_run(runs):
         found = [read_run(run, name=name).named(name) for name, run in runs.items()]
     elif isinstance(runs, (list, tuple)) and runs and all(map(_is_whole_run, runs)):
-        found = [read_run(run) for run in runs]
+        found = _whole_systems([read_run(run) for run in runs])
     else:
         found = [read_run(runs)]
     if not found:
@@ -126,19 +126,31 @@ def _systems(runs: Any) -> list[Results]:
     return found
 
 
+def _whole_systems(runs: list[Run]) -> list[Run]:
+    """The lists of a system for different queries, as search gives them, are one run."""
+    named: dict[str, list[Run]] = {}
+    for run in runs:
+        named.setdefault(run.name, []).append(run)
+    for parts in named.values():
+        queries = [query for part in parts for query in part.queries]
+        if len(parts) > 1 and len(set(queries)) < len(queries):
+            return runs
+    return [Run.joined(parts) if len(parts) > 1 else parts[0] for parts in named.values()]
+
+
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """{query: [id, ...]} or {query: {id: score}}, and not {name: run}."""
     first = next(iter(runs.values()), None)
     if isinstance(first, (list, tuple, np.ndarray)):
         return not len(first) or isinstance(first[0], (str, Real))
-    if isinstance(first, Mapping) and not isinstance(first, Results):
+    if isinstance(first, Mapping):
         return all(isinstance(value, Real) for value in first.values())
     return False
 
 
 def _is_whole_run(item: Any) -> bool:
     """A path, a mapping or a frame, and not a row of a run."""
-    return isinstance(item, (str, Path, Mapping)) or hasattr(item, "columns") or hasattr(item, "column_names")
+    return isinstance(item, (str, Path, Mapping, Run)) or hasattr(item, "columns") or hasattr(item, "column_names")
 
 
 def values_of(hits: Hits, measures: Sequence[Measure]) -> Floats:

@@ -14,7 +14,7 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.evaluation import Evaluation, values_of
 from roslin.evaluate.hits import NONRELEVANT, Judged
 from roslin.evaluate.rankings import hits_of, judge
-from roslin.evaluate.runs import Results
+from roslin.run import Run
 
 __all__ = ["TieRange", "tie_sensitivity"]
 
@@ -52,15 +52,15 @@ def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
     return found
 
 
-def _reordered(run: Results, query: str, truth: Judged, is_best: bool) -> list[str]:
+def _reordered(run: Run, query: str, truth: Judged, is_best: bool) -> list[str]:
     """The ranking with each tie in its best or worst order: groups, then what does not count, then not relevant."""
-    ranking, scores = run[query], run.scores(query)
-    if scores is None:
+    ranking, values = run.ranking(query), run.values(query)
+    if values is None:
         return list(ranking)
     other, not_relevant = len(truth.sizes), len(truth.sizes) + 1
     reordered: list[str] = []
     before: set[str] = set()
-    for _, tie in groupby(zip(scores, ranking, strict=True), key=itemgetter(0)):
+    for _, tie in groupby(zip(values, ranking, strict=True), key=itemgetter(0)):
         ids = [id for _, id in tie]
         places = []
         for id in ids:

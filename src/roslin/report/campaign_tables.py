@@ -23,8 +23,8 @@ def standings(campaign: Campaign) -> Section:
     for system, means, (low, high) in zip(campaign.systems, evaluation.means.tolist(), intervals, strict=True):
         row = {"system": system.name, first: means[0], "low": float(low), "high": float(high)}
         row |= dict(zip(others, means[1:], strict=True))
-        row["ms"] = 1000.0 * statistics.median(answer.seconds for answer in system.answers.values())
-        row["tied"] = sum(answer.tied for answer in system.answers.values())
+        row["ms"] = 1000.0 * statistics.median(ranking.seconds or 0.0 for ranking in system.run.rankings.values())
+        row["tied"] = sum(ranking.tied for ranking in system.run.rankings.values())
         rows.append(row)
     sign = -1.0 if evaluation.measures[0].larger_is_better else 1.0
     rows.sort(key=lambda row: (sign * row[first] if row[first] == row[first] else float("inf"), row["system"]))
@@ -50,8 +50,8 @@ def tie_table(campaign: Campaign) -> Section:
     section = tie_ranges(campaign.evaluation) if able else Section("ties", "", ("system",), [])
     rows = []
     for row in section.rows:
-        answers = by_name[row["system"]].answers.values()
-        tied, cut = sum(answer.tied for answer in answers), sum(answer.is_cut_in_a_tie for answer in answers)
+        rankings = by_name[row["system"]].run.rankings.values()
+        tied, cut = sum(each.tied for each in rankings), sum(each.is_cut_in_a_tie for each in rankings)
         rows.append({**row, "tied": tied, "cut": cut})
     note = (
         "Ties are broken by id. worst, best: the mean if tied documents stood in another order; tied: documents that "
@@ -66,7 +66,7 @@ def times(campaign: Campaign) -> Section:
     """Seconds of searching, for each system."""
     rows = []
     for system in campaign.systems:
-        seconds = [answer.seconds for answer in system.answers.values()]
+        seconds = [ranking.seconds or 0.0 for ranking in system.run.rankings.values()]
         rows.append(
             {
                 "system": system.name,

@@ -15,7 +15,6 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate import (
     Comparison,
     Evaluation,
-    Results,
     adr_tie_break,
     average_dynamic_recall,
     bootstrap_intervals,
@@ -26,6 +25,7 @@ from roslin.evaluate import (
     tie_sensitivity,
 )
 from roslin.evaluate.measures.adr import Step
+from roslin.run import Run
 
 __all__ = [
     "Section",
@@ -127,7 +127,7 @@ def tie_breaks(evaluation: Evaluation) -> Section:
     for query in evaluation.queries:
         groups = evaluation.truth[query]
         for run in evaluation.runs if groups else ():
-            ranking = run.get(query, ())
+            ranking = run.ranking(query)
             rows.append(
                 {
                     "query": query,
@@ -151,18 +151,16 @@ def steps_of(evaluation: Evaluation, query: str) -> list[Section]:
     return [_steps(evaluation, run, query) for run in evaluation.runs]
 
 
-def _steps(evaluation: Evaluation, run: Results, query: str) -> Section:
+def _steps(evaluation: Evaluation, run: Run, query: str) -> Section:
     groups = evaluation.truth[query]
-    scores = run.scores(query)
-    shows_score = scores is not None and run.scored_by != "rank"
-    sign = -1.0 if run.scored_by == "distance" else 1.0
+    values = run.values(query)
+    shows_value = values is not None and run.kind != "rank"
     rows = []
-    for step in steps(groups, run.get(query, ()), query=query, scores=scores):
-        score = {run.scored_by: None if step.score is None else sign * step.score} if shows_score else {}
+    for step in steps(groups, run.ranking(query), query=query, scores=values):
         rows.append(
             {
                 "rank": step.rank,
-                **score,
+                **({str(run.kind): step.score} if shows_value else {}),
                 "document": step.document,
                 "group": step.group,
                 "found": step.found,
@@ -173,7 +171,7 @@ def _steps(evaluation: Evaluation, run: Results, query: str) -> Section:
         )
     columns = (
         "rank",
-        *((run.scored_by,) if shows_score else ()),
+        *((run.kind,) if shows_value else ()),
         "document",
         "group",
         "found",
@@ -241,7 +239,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
         said.append(f"{system} has {_list(queries)} that the truth does not know: ignored")
     for run in evaluation.runs:
         found = any(
-            id in group for query, ids in run.items() for group in evaluation.truth.get(query, ()) for id in ids
+            id in group for query, ids in run.lists.items() for group in evaluation.truth.get(query, ()) for id in ids
         )
         if not found and len(evaluation.empty) < len(evaluation.queries):
             said.append(f"{run.name} finds no document of the truth: are the ids the same?")

@@ -8,7 +8,7 @@ from html import escape
 from roslin.melody import Melody
 from roslin.report.frame import framed
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
-from roslin.search.run import Run
+from roslin.run import Run
 
 __all__ = ["page", "results_page"]
 
@@ -30,7 +30,7 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
     """A ranked list as a page. `melodies` are those of the run, in its order; `note` says how it was made."""
     heading = f"Melodies like {query.title or query.id or 'the query'}"
     cards = "\n".join(_card(hit.rank, hit.distance, melody) for hit, melody in zip(run.hits, melodies, strict=True))
-    about = f"{len(run)} results, most similar first. Matcher: {run.matcher}; a smaller distance is more similar."
+    about = f"{len(run)} results, most similar first. Matcher: {run.name}; a smaller distance is more similar."
     body = f"""<p>{escape(about)}</p>
 <section class="query" aria-label="Query">
 <h2>The query</h2>

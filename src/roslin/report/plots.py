@@ -29,7 +29,7 @@ def dynamic_recall_plot(evaluation: Evaluation) -> str:
     """Dynamic recall along the truth: x is the share i / n of the ranks that ADR looks at."""
 
     def curve(system: int, query: str) -> Curve:
-        recall = dynamic_recall(evaluation.truth[query], evaluation.runs[system].get(query, ()), query=query)
+        recall = dynamic_recall(evaluation.truth[query], evaluation.runs[system].ranking(query), query=query)
         return np.arange(1, len(recall) + 1) / len(recall), recall
 
     return _plot(evaluation, curve, "rank / size of the truth", "dynamic recall", "Mean dynamic recall of each system")
@@ -39,7 +39,7 @@ def lift_plot(evaluation: Evaluation) -> str:
     """Normalised lift curves: share of the list against share of the relevant documents."""
 
     def curve(system: int, query: str) -> Curve:
-        ranking = evaluation.runs[system].get(query, ())
+        ranking = evaluation.runs[system].ranking(query)
         if not ranking:
             return np.array([0.0, 1.0]), np.zeros(2)
         return normalised_lift_curve(evaluation.truth[query], ranking, query=query)

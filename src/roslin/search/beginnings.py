@@ -18,7 +18,8 @@ from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed, pieces
-from roslin.search.run import Hit, Run
+from roslin.run import Run
+from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
 
 __all__ = ["MOST_AT_ONCE", "beginnings", "onsets_compared", "search_beginnings"]
@@ -60,15 +61,7 @@ def search_beginnings(
         for done, part in enumerate(parts):
             work.report(done / len(parts), "comparing beginnings")
             found.append(chosen.distances(query, beginnings(packed.take(part), onsets)))
-    distances = np.concatenate(found)
-    wanted = k + len(exclude)
-    near = np.ones(len(distances), dtype=bool)
-    if len(distances) > wanted:
-        near = distances <= np.partition(distances, wanted - 1)[wanted - 1]
-    ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), strict=True))
-    kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
-    hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
-    return Run(query.id or "query", repr(chosen), hits)
+    return nearest_first(query, chosen, collection, (numbers, np.concatenate(found)), k, exclude=exclude)
 
 
 def onsets_compared(query: Melody) -> int:

@@ -20,8 +20,9 @@ from roslin.matchers import EMD, TWV, Matcher, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
+from roslin.run import Run
 from roslin.search.index import open_index
-from roslin.search.run import Hit, Run
+from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
 from roslin.transport.align import Query
 
@@ -32,9 +33,6 @@ DEFAULT_MATCHER = "twv"
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
 Found = tuple[Numbers, Distances]
-
-# The ids of so many melodies are fetched faster than the order of all ids is made.
-_TIES = 1000
 
 
 def search(
@@ -67,28 +65,8 @@ def search(
             query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, work
         )
         work.report(0.0, "getting ready (the first search after installation compiles for a while)")
-        found, distances = SHORTCUTS.get(chosen.name, _compare_all)(wanted)
-    near = _best(found, distances, collection, wanted.k, wanted.radius)
-    ranked = sorted(zip(distances[near].tolist(), collection.ids(found[near]), strict=True))
-    kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
-    hits = tuple(Hit(rank, id, distance) for rank, (distance, id) in enumerate(kept, start=1))
-    return Run(query.id or "query", repr(chosen), hits)
-
-
-def _best(found: Numbers, distances: Distances, collection: Store, k: int, radius: float) -> Numbers:
-    """The places of the k nearest within the radius, and perhaps some that tie with the last of them.
-
-    Where many tie, those whose ids come first are chosen here: fetching the ids of all would take longer than all else.
-    """
-    if len(found) <= k:
-        return np.flatnonzero(distances <= radius)
-    last = np.partition(distances, k - 1)[k - 1]
-    if last > radius:
-        return np.flatnonzero(distances <= radius)
-    nearer, tied = np.flatnonzero(distances < last), np.flatnonzero(distances == last)
-    if len(tied) > _TIES:
-        tied = tied[np.argsort(collection.id_ranks[found[tied]])[: k - len(nearer)]]
-    return np.concatenate([nearer, tied])
+        found = SHORTCUTS.get(chosen.name, _compare_all)(wanted)
+    return nearest_first(query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from roslin.web.finding import Found, Result
 
@@ -33,8 +32,9 @@ def _cell(text: str | None) -> str:
 
 
 def _as_trec(found: Found, _title: str) -> str:
-    ranks = {result.rank for result in found.results}
-    return replace(found.run, hits=tuple(hit for hit in found.run if hit.rank in ranks)).to_trec()
+    ranks = [result.rank for result in found.results]
+    lines = found.run.to_trec().splitlines(keepends=True)
+    return "".join(lines[rank - 1] for rank in ranks)
 
 
 def _as_citations(found: Found, title: str) -> str:

@@ -18,9 +18,8 @@ from roslin.api import Collection
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher
 from roslin.melody import Melody
-from roslin.search import Run
+from roslin.run import Hit, Run
 from roslin.search.beginnings import beginnings, onsets_compared, search_beginnings
-from roslin.search.run import Hit
 from roslin.web.asking import Asked, chosen_matcher, filters_of, query_of
 from roslin.web.library import GoneError, Library
 from roslin.web.matching import Match, match
@@ -176,7 +175,7 @@ def _search(
             run = collection.search(
                 query, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
             )
-    return _Listed(replace(run, query=query.id or "query"), len(collection) if numbers is None else len(numbers), steps)
+    return _Listed(run, len(collection) if numbers is None else len(numbers), steps)
 
 
 def _short_enough(

@@ -21,7 +21,7 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, judged
 from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
 from roslin.evaluate.parameters import choice, whole
-from roslin.evaluate.rankings import Ranking, in_order, takes_out
+from roslin.evaluate.rankings import RankedIds, in_order, takes_out
 from roslin.truth.qrel import check_groups
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def average_dynamic_recall(
-    groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
+    groups: Sequence[Sequence[Hashable]], ranking: RankedIds, k: int | None = None, *, query: Hashable | None = None
 ) -> float:
     """ADR of one query, between 0 and 1; with k, the mean over the first k ranks (paper 002, Table 3).
 
@@ -50,7 +50,7 @@ def average_dynamic_recall(
 
 
 def dynamic_recall(
-    groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
+    groups: Sequence[Sequence[Hashable]], ranking: RankedIds, k: int | None = None, *, query: Hashable | None = None
 ) -> Floats:
     """The curve r_1 ... r_n (or r_k): the share of the first i ranks that hold what should have been seen by then.
 
@@ -128,7 +128,7 @@ class NRGB(Measure):
 
 
 def normalised_recall_at_group_boundaries(
-    groups: Sequence[Sequence[Hashable]], ranking: Ranking, *, query: Hashable | None = None
+    groups: Sequence[Sequence[Hashable]], ranking: RankedIds, *, query: Hashable | None = None
 ) -> float:
     """NRGB of one query.
 
@@ -174,7 +174,7 @@ def _inverted(group: Ints) -> int:
 
 
 def inversions(
-    groups: Sequence[Sequence[Hashable]], ranking: Ranking, k: int | None = None, *, query: Hashable | None = None
+    groups: Sequence[Sequence[Hashable]], ranking: RankedIds, k: int | None = None, *, query: Hashable | None = None
 ) -> float:
     """How many pairs of found documents stand in the wrong order: of two lists with equal ADR, fewer is better.
 
@@ -184,7 +184,7 @@ def inversions(
     return count(Inversions(k=k)(groups, ranking, query=query))
 
 
-def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: Ranking, *, query: Hashable | None = None) -> float:
+def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: RankedIds, *, query: Hashable | None = None) -> float:
     """The published tie-break: ADR of a constructed list against the inverted truth; the lower value is better.
 
     Documents that come before their group is due, or after it has ended, stay; every other one is replaced by one
@@ -213,7 +213,7 @@ def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: Ranking, *, que
 
 def _kept(
     groups: Sequence[Sequence[Hashable]],
-    ranking: Ranking,
+    ranking: RankedIds,
     query: Hashable | None,
     scores: Sequence[float] | None = None,
 ) -> list[tuple[Any, float | None]]:
@@ -243,7 +243,7 @@ class Step:
 
 def steps(
     groups: Sequence[Sequence[Hashable]],
-    ranking: Ranking,
+    ranking: RankedIds,
     *,
     query: Hashable | None = None,
     scores: Sequence[float] | None = None,

@@ -26,7 +26,7 @@ import numpy as np
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.hits import Floats, Hits, collect, judged
 from roslin.evaluate.parameters import check
-from roslin.evaluate.rankings import Ranking, places
+from roslin.evaluate.rankings import RankedIds, places
 from roslin.truth.qrel import check_groups
 
 __all__ = ["MEASURES", "EmptyTruthWarning", "Measure", "hits_of_one", "measure", "measures", "register"]
@@ -79,7 +79,7 @@ class Measure(ABC):
     def __call__(
         self,
         groups: Sequence[Sequence[Hashable]],
-        ranking: Ranking,
+        ranking: RankedIds,
         *,
         query: Hashable | None = None,
         gains: Sequence[float] | None = None,
@@ -104,7 +104,7 @@ class Measure(ABC):
 
 def hits_of_one(
     groups: Sequence[Sequence[Hashable]],
-    ranking: Ranking,
+    ranking: RankedIds,
     *,
     query: Hashable | None = None,
     gains: Sequence[float] | None = None,

@@ -16,7 +16,7 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, count, register
 from roslin.evaluate.parameters import choice, whole
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = [
     "FN",
@@ -200,38 +200,38 @@ class Fallout(_OfCollection):
 # -- the same by name, for one query ----------------------------------------------------------------------------------
 
 
-def true_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+def true_positives(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
     """Relevant documents among the first k (all by default)."""
     return count(TP(k=k)(groups, ranking))
 
 
-def false_positives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+def false_positives(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
     """Ranks among the first k that hold nothing relevant."""
     return count(FP(k=k)(groups, ranking))
 
 
-def false_negatives(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+def false_negatives(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
     """Relevant documents that are not among the first k."""
     return count(FN(k=k)(groups, ranking))
 
 
-def true_negatives(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
+def true_negatives(groups: Groups, ranking: RankedIds, size: int, k: int | None = None) -> float:
     """Documents of a collection of this size that are neither relevant nor among the first k."""
     return count(TN(k=k, size=size)(groups, ranking))
 
 
-def accuracy(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
+def accuracy(groups: Groups, ranking: RankedIds, size: int, k: int | None = None) -> float:
     """(TP + TN) / size."""
     return Accuracy(k=k, size=size)(groups, ranking)
 
 
 def specificity(
-    groups: Groups, ranking: Ranking, size: int, k: int | None = None, *, variant: str = "textbook"
+    groups: Groups, ranking: RankedIds, size: int, k: int | None = None, *, variant: str = "textbook"
 ) -> float:
     """TN / (TN + FP), or TN / (TN + FN) as `variant="serra"`."""
     return Specificity(k=k, size=size, variant=variant)(groups, ranking)
 
 
-def fallout(groups: Groups, ranking: Ranking, size: int, k: int | None = None) -> float:
+def fallout(groups: Groups, ranking: RankedIds, size: int, k: int | None = None) -> float:
     """FP / (FP + TN)."""
     return Fallout(k=k, size=size)(groups, ranking)

@@ -17,7 +17,7 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.parameters import choice, real, whole
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
 
@@ -163,7 +163,7 @@ class RBP(Measure):
 
 def dcg(
     groups: Groups,
-    ranking: Ranking,
+    ranking: RankedIds,
     k: int | None = None,
     *,
     gains: Sequence[float] | None = None,
@@ -177,7 +177,7 @@ def dcg(
 
 def ndcg(
     groups: Groups,
-    ranking: Ranking,
+    ranking: RankedIds,
     k: int | None = None,
     *,
     gains: Sequence[float] | None = None,
@@ -195,7 +195,7 @@ def ndcg(
 
 def err(
     groups: Groups,
-    ranking: Ranking,
+    ranking: RankedIds,
     k: int | None = None,
     *,
     gains: Sequence[float] | None = None,
@@ -209,7 +209,7 @@ def err(
     return ERR(top=top, k=k)(groups, ranking, gains=gains)
 
 
-def rbp(groups: Groups, ranking: Ranking, k: int | None = None, *, p: float = 0.8) -> float:
+def rbp(groups: Groups, ranking: RankedIds, k: int | None = None, *, p: float = 0.8) -> float:
     """Rank-biased precision of one query.
 
     >>> rbp([["a"]], ["x", "a"], p=0.5)

@@ -20,7 +20,7 @@ from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.adr import ADR
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.parameters import choice, flag, real, whole
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = [
     "AO",
@@ -183,7 +183,7 @@ class Compatibility(Measure):
         return share(score, ideal.astype(np.float64))
 
 
-def average_overlap(groups: Groups, ranking: Ranking, k: int | None = None, *, ties: str = "a") -> float:
+def average_overlap(groups: Groups, ranking: RankedIds, k: int | None = None, *, ties: str = "a") -> float:
     """Average overlap of one list with the truth.
 
     >>> average_overlap([[1], [2, 3]], [2, 3, 1])
@@ -192,7 +192,7 @@ def average_overlap(groups: Groups, ranking: Ranking, k: int | None = None, *, t
     return AO(ties=ties, k=k)(groups, ranking)
 
 
-def rank_biased_overlap(groups: Groups, ranking: Ranking, *, p: float = 0.9, ties: str = "a") -> float:
+def rank_biased_overlap(groups: Groups, ranking: RankedIds, *, p: float = 0.9, ties: str = "a") -> float:
     """Rank-biased overlap of one list with the truth; groups of one document each compare two plain lists.
 
     >>> rank_biased_overlap([["a"], ["b"], ["c"]], ["a", "b", "c"])
@@ -201,7 +201,7 @@ def rank_biased_overlap(groups: Groups, ranking: Ranking, *, p: float = 0.9, tie
     return RBO(p=p, ties=ties)(groups, ranking)
 
 
-def compatibility(groups: Groups, ranking: Ranking, *, p: float = 0.95) -> float:
+def compatibility(groups: Groups, ranking: RankedIds, *, p: float = 0.95) -> float:
     """Compatibility of one list with the truth.
 
     >>> compatibility([["a", "b"], ["c"]], ["b", "a", "c", "x"])

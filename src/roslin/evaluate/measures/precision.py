@@ -14,7 +14,7 @@ from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.counts import Counting
 from roslin.evaluate.parameters import real, whole
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = [
     "PND",
@@ -116,7 +116,7 @@ class PND(Measure):
         return share(hits.per_query(keep=hits.rank <= relevant[hits.query]), relevant.astype(np.float64))
 
 
-def precision(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+def precision(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
     """The relevant share of the list, or of its first k ranks.
 
     >>> precision([["a", "b"]], ["a", "x", "y", "b"], k=2)
@@ -125,26 +125,26 @@ def precision(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
     return Precision(k=k)(groups, ranking)
 
 
-def recall(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+def recall(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
     """The share of the relevant documents that is among the first k (all by default)."""
     return Recall(k=k)(groups, ranking)
 
 
-def sensitivity(groups: Groups, ranking: Ranking, k: int | None = None) -> float:
+def sensitivity(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
     """Another name of recall."""
     return Sensitivity(k=k)(groups, ranking)
 
 
-def f_measure(groups: Groups, ranking: Ranking, k: int | None = None, *, beta: float = 1.0) -> float:
+def f_measure(groups: Groups, ranking: RankedIds, k: int | None = None, *, beta: float = 1.0) -> float:
     """The harmonic mean of precision and recall; a beta above 1 gives recall more weight."""
     return FMeasure(k=k, beta=beta)(groups, ranking)
 
 
-def success(groups: Groups, ranking: Ranking, k: int = 1) -> float:
+def success(groups: Groups, ranking: RankedIds, k: int = 1) -> float:
     """1 if a relevant document is among the first k, else 0."""
     return Success(k=k)(groups, ranking)
 
 
-def precision_at_n(groups: Groups, ranking: Ranking) -> float:
+def precision_at_n(groups: Groups, ranking: RankedIds) -> float:
     """Precision at rank n, the number of relevant documents (PND of MIREX; R-precision)."""
     return PND()(groups, ranking)

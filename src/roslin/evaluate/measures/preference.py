@@ -22,7 +22,7 @@ import numpy as np
 from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.parameters import choice, whole
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]
 
@@ -93,7 +93,7 @@ class BprefStar(Measure):
 
 
 def bpref(
-    groups: Groups, ranking: Ranking, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "trec"
+    groups: Groups, ranking: RankedIds, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "trec"
 ) -> float:
     """Binary preference. `nonrelevant`: what was judged not relevant (None: every document in no group).
 
@@ -104,14 +104,14 @@ def bpref(
 
 
 def bpref_10(
-    groups: Groups, ranking: Ranking, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "2004"
+    groups: Groups, ranking: RankedIds, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "2004"
 ) -> float:
     """bpref-10: binary preference with 10 + R in place of R."""
     return Bpref10(variant=variant)(groups, ranking, nonrelevant=nonrelevant)
 
 
 def bpref_star(
-    groups: Groups, ranking: Ranking, *, nonrelevant: Iterable[Hashable] | None = None, length: int | None = None
+    groups: Groups, ranking: RankedIds, *, nonrelevant: Iterable[Hashable] | None = None, length: int | None = None
 ) -> float:
     """bpref* of paper 003, equation 1.
 

@@ -15,7 +15,7 @@ from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.precision import PND
 from roslin.evaluate.parameters import choice, whole
-from roslin.evaluate.rankings import Groups, Ranking
+from roslin.evaluate.rankings import Groups, RankedIds
 
 __all__ = ["AP", "RR", "BreakEven", "average_precision", "break_even_point", "reciprocal_rank"]
 
@@ -107,7 +107,7 @@ def _grid_break_even(ranks: Ints, relevant: int) -> float:
     return float(_GRID[int(np.argmax(below))]) if below.any() else 1.0
 
 
-def average_precision(groups: Groups, ranking: Ranking, k: int | None = None, *, variant: str = "trec") -> float:
+def average_precision(groups: Groups, ranking: RankedIds, k: int | None = None, *, variant: str = "trec") -> float:
     """Average precision of one query.
 
     >>> average_precision([["a", "b"]], ["a", "x", "b"])
@@ -116,7 +116,7 @@ def average_precision(groups: Groups, ranking: Ranking, k: int | None = None, *,
     return AP(k=k, variant=variant)(groups, ranking)
 
 
-def reciprocal_rank(groups: Groups, ranking: Ranking, k: int | None = None, *, variant: str = "first") -> float:
+def reciprocal_rank(groups: Groups, ranking: RankedIds, k: int | None = None, *, variant: str = "first") -> float:
     """1 / rank of the first relevant document, 0 if there is none.
 
     >>> reciprocal_rank([["a", "b"]], ["x", "b", "a"])
@@ -125,6 +125,6 @@ def reciprocal_rank(groups: Groups, ranking: Ranking, k: int | None = None, *, v
     return RR(k=k, variant=variant)(groups, ranking)
 
 
-def break_even_point(groups: Groups, ranking: Ranking, *, variant: str = "textbook") -> float:
+def break_even_point(groups: Groups, ranking: RankedIds, *, variant: str = "textbook") -> float:
     """The value at which precision equals recall."""
     return BreakEven(variant=variant)(groups, ranking)

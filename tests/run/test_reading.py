@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from roslin.errors import ArgumentError, FormatError
-from roslin.evaluate.runs import Results, read_run
-from roslin.search import Run
-from roslin.search.run import Hit
+from roslin.run import Ranking, Run, read_run
 
 TREC = "q1 Q0 b 1 -0.5 dp\nq1 Q0 a 2 -1.0 dp\nq2 Q0 c 1 3 dp\n"
 EXPECTED = {"q1": ("b", "a"), "q2": ("c",)}
@@ -37,10 +35,10 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
     ],
 )
 def test_every_form(tmp_path: Path, name: str, text: str) -> None:
-    results = read_run(write(tmp_path, name, text))
-    assert dict(results) == EXPECTED
-    assert results.name == "mine"
-    assert repr(results) == "Results('mine', 2 queries)"
+    run = read_run(write(tmp_path, name, text))
+    assert run.lists == EXPECTED
+    assert run.name == "mine"
+    assert repr(run) == "Run('mine', 2 queries, 3 hits)"
 
 
 @pytest.mark.parametrize(
@@ -54,17 +52,18 @@ def test_every_form(tmp_path: Path, name: str, text: str) -> None:
 )
 def test_what_the_scores_were_is_known(tmp_path: Path, name: str, text: str, kind: str) -> None:
     """A negative score is no distance: only the source can tell."""
-    results = read_run(write(tmp_path, name, text))
-    assert results.scored_by == results.named("other").scored_by == kind
-    assert results.named("other").name == "other"
-    assert results.name == "x"
+    run = read_run(write(tmp_path, name, text))
+    assert run.kind == run.named("other").kind == kind
+    assert run.named("other").name == "other"
+    assert run.name == "x"
 
 
 def test_lists_have_no_scores(tmp_path: Path) -> None:
-    results = read_run(write(tmp_path, "mine.json", json.dumps({"q1": ["b", "a"], "q2": ["c"]})))
-    assert dict(results) == EXPECTED
-    assert results.scores("q1") is None
-    assert read_run({"q1": {"b": 2.0, "a": 1.0}}).scores("q1") == (2.0, 1.0)
+    run = read_run(write(tmp_path, "mine.json", json.dumps({"q1": ["b", "a"], "q2": ["c"]})))
+    assert run.lists == EXPECTED
+    assert run.values("q1") is None
+    assert run.kind == "order"
+    assert read_run({"q1": {"b": 2.0, "a": 1.0}}).values("q1") == (2.0, 1.0)
 
 
 def test_frames_rows_and_runs(tmp_path: Path) -> None:
@@ -73,31 +72,34 @@ def test_frames_rows_and_runs(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     columns = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
-    assert dict(read_run(pd.DataFrame(columns))) == EXPECTED
-    assert dict(read_run(pa.table(columns))) == EXPECTED
+    assert read_run(pd.DataFrame(columns)).lists == EXPECTED
+    assert read_run(pa.table(columns)).lists == EXPECTED
     parquet.write_table(pa.table(columns), tmp_path / "mine.parquet")
-    assert dict(read_run(tmp_path / "mine.parquet")) == EXPECTED
-    assert dict(read_run([("q1", "a", 1), ("q1", "b", 2), ("q2", "c", 3)])) == EXPECTED
-    found = [Run("q1", "dp", (Hit(1, "b", 0.5), Hit(2, "a", 1.0))), Run("q2", "dp", (Hit(1, "c", 0.0),))]
-    results = read_run(found)
-    assert dict(results) == EXPECTED
-    assert results.name == "dp"
-    assert results.scored_by == "distance"
-    assert dict(read_run([*found, Run("q3", "dp", ())])) == {**EXPECTED, "q3": ()}
-    assert dict(read_run(found[0])) == {"q1": ("b", "a")}
-    assert read_run(results) is results
+    assert read_run(tmp_path / "mine.parquet").lists == EXPECTED
+    assert read_run([("q1", "a", 1), ("q1", "b", 2), ("q2", "c", 3)]).lists == EXPECTED
+    found = [
+        Run({query: {id: 0.5 * rank for rank, id in enumerate(ids)}}, name="dp", kind="distance")
+        for query, ids in EXPECTED.items()
+    ]
+    run = read_run(found)
+    assert run.lists == EXPECTED
+    assert run.name == "dp"
+    assert run.kind == "distance"
+    assert read_run([*found, Run([Ranking("q3", (), ())], name="dp", kind="distance")]).lists == {**EXPECTED, "q3": ()}
+    assert read_run(found[0]).lists == {"q1": ("b", "a")}
+    assert read_run(run) is run
 
 
 def test_what_search_writes_is_read_again(tmp_path: Path) -> None:
-    run = Run("a query", "dp(place='inside')", (Hit(1, "50% off", 0.0), Hit(2, "b c", 2.5)))
-    assert dict(read_run(write(tmp_path, "x.run", run.to_trec()))) == {"a query": ("50% off", "b c")}
+    run = Run({"a query": {"50% off": 0.0, "b c": 2.5}}, name="dp(place='inside')", kind="distance")
+    assert read_run(write(tmp_path, "x.run", run.to_trec())).lists == {"a query": ("50% off", "b c")}
 
 
 def test_ties_keep_the_order_of_their_ranks_then_lines(tmp_path: Path) -> None:
     text = "q Q0 c 3 1 t\nq Q0 a 2 1 t\nq Q0 b 1 1 t\nq Q0 z 9 2 t\nq Q0 e 5 1 t\nq Q0 d 5 1 t\n"
-    assert read_run(write(tmp_path, "x.run", text))["q"] == ("z", "b", "a", "c", "e", "d")
+    assert read_run(write(tmp_path, "x.run", text)).ranking("q") == ("z", "b", "a", "c", "e", "d")
     table = "query,document,score,rank\nq,c,1,3\nq,a,1,2\nq,z,2,9\n"
-    assert read_run(write(tmp_path, "x.csv", table))["q"] == ("z", "a", "c")
+    assert read_run(write(tmp_path, "x.csv", table)).ranking("q") == ("z", "a", "c")
 
 
 @pytest.mark.parametrize(
@@ -135,5 +137,5 @@ def test_bad_values(source: Any, message: str) -> None:
 
 
 def test_a_copy_is_kept_as_a_wasted_rank(tmp_path: Path) -> None:
-    assert read_run(write(tmp_path, "x.run", "q Q0 a 1 3 t\nq Q0 a 2 2 t\n"))["q"] == ("a", "a")
-    assert Results.from_rows([("q", "a", 1.0), ("q", "a", 2.0)]).scores("q") == (2.0, 1.0)
+    assert read_run(write(tmp_path, "x.run", "q Q0 a 1 3 t\nq Q0 a 2 2 t\n")).ranking("q") == ("a", "a")
+    assert Run.from_rows([("q", "a", 1.0), ("q", "a", 2.0)]).values("q") == (2.0, 1.0)

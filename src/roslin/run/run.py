@@ -1,0 +1,399 @@
+"""`Run` and its parts: a `Ranking` for each query, a `Hit` for each line.
+
+Files are TREC runs (`query Q0 document rank score tag`, where a score must fall from rank to rank), CSV and Parquet
+with the columns query, rank, document, and distance or score, and JSON. `reading` reads them back.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+
+from roslin.display.frames import FrameLibrary
+from roslin.display.table import Table
+from roslin.errors import ArgumentError, FormatError, UnknownNameError
+from roslin.rows import to_word
+
+__all__ = ["JSON_MARK", "Hit", "Kind", "Ranking", "Run", "checked_value"]
+
+Kind = Literal["distance", "score", "rank", "order"]
+# Looks up the titles of documents, None for those without.
+Titles = Callable[[Sequence[str]], Sequence[str | None]]
+
+_KINDS = ("distance", "score", "rank", "order")
+_RISING = ("distance", "rank")  # the smallest value is the best
+JSON_MARK = "roslin run"
+_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line of a ranked list. Ranks count from 1; `value` is None where the run has an order only."""
+
+    query: str
+    rank: int
+    id: str
+    value: float | None = None
+    kind: Kind = "order"
+
+    @property
+    def distance(self) -> float:
+        """The distance, in a run that has distances."""
+        return self._measured("distance")
+
+    @property
+    def score(self) -> float:
+        """The score, in a run that has scores."""
+        return self._measured("score")
+
+    def _measured(self, wanted: str) -> float:
+        if self.value is None or self.kind != wanted:
+            raise ArgumentError(
+                f"the run has no {wanted}s; it has {self.kind}s"
+                if self.value is not None
+                else f"the run has no {wanted}s, only an order"
+            )
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The list for one query, best first. `values` are in the kind of the run; None where it has an order only.
+
+    `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
+    then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list.
+    """
+
+    query: str
+    ids: tuple[str, ...]
+    values: tuple[float, ...] | None = None
+    seconds: float | None = None
+    refusal: str = ""
+    is_cut_in_a_tie: bool = False
+
+    @property
+    def tied(self) -> int:
+        """The number of documents that share their value with another of the list."""
+        return sum(count for count in Counter(self.values or ()).values() if count > 1)
+
+
+class Run:
+    """Ranked lists by query.
+
+    >>> run = Run({"q": {"a": 0.9, "b": 0.5}}, name="mine", kind="distance")
+    >>> run.ids, run[0].distance
+    (['b', 'a'], 0.5)
+    """
+
+    def __init__(
+        self,
+        rankings: Mapping[str, Sequence[str] | Mapping[str, float] | Ranking] | Iterable[Ranking],
+        *,
+        name: str = "run",
+        kind: Kind | None = None,
+        titles: Titles | None = None,
+    ):
+        if kind is not None and kind not in _KINDS:
+            raise UnknownNameError("kind of run", str(kind), _KINDS)
+        given = rankings if isinstance(rankings, Mapping) else {each.query: each for each in rankings}
+        has_values = any(isinstance(each, Mapping) or _has_values(each) for each in given.values())
+        self.name = name
+        self.kind: Kind = kind or ("score" if has_values else "order")
+        self.rankings: dict[str, Ranking] = {query: self._ranking(query, each) for query, each in given.items()}
+        self._titles = titles
+
+    def _ranking(self, query: str, given: Any) -> Ranking:
+        if isinstance(given, Ranking):
+            return given
+        if isinstance(given, np.ndarray):
+            given = given.tolist()
+        if isinstance(given, Mapping):
+            pairs = ((id, checked_value(value, self.kind, id, query)) for id, value in given.items())
+            return _ordered(query, pairs, self.kind)
+        if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+            expected = f"a list of ids or {{id: {self.kind}}}"
+            raise ArgumentError(f"query {query!r}: a ranking must be {expected}; got {given!r}")
+        return Ranking(query, tuple(given))
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[str, str, float]], *, name: str = "run", kind: Kind = "score") -> Self:
+        """From (query, document, value) in the order that decides between equal values; a document may come twice."""
+        by_query: dict[str, list[tuple[str, float]]] = {}
+        for query, document, value in rows:
+            by_query.setdefault(query, []).append((document, value))
+        return cls([_ordered(query, pairs, kind) for query, pairs in by_query.items()], name=name, kind=kind)
+
+    @classmethod
+    def joined(cls, runs: Sequence[Run], *, name: str | None = None) -> Self:
+        """The lists of several runs of one system as one run; their queries must differ."""
+        if not runs:
+            raise ArgumentError("there is nothing to join: no run is given")
+        for kind in {run.kind for run in runs}:
+            if kind != runs[0].kind:
+                raise ArgumentError(f"runs of {runs[0].kind}s and of {kind}s cannot be joined")
+        twice = [query for query, count in Counter(query for run in runs for query in run.queries).items() if count > 1]
+        if twice:
+            raise ArgumentError(f"two of the runs to join have lists for query {twice[0]!r}")
+        rankings = [ranking for run in runs for ranking in run.rankings.values()]
+        return cls(rankings, name=name or runs[0].name, kind=runs[0].kind, titles=runs[0]._titles)
+
+    # -- what it holds --------------------------------------------------------------------------------------------
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries, in the order of the run."""
+        return tuple(self.rankings)
+
+    @property
+    def query(self) -> str:
+        """The one query of the run."""
+        return self._only.query
+
+    @property
+    def ids(self) -> list[str]:
+        """The documents found for the one query, best first."""
+        return list(self._only.ids)
+
+    @property
+    def _only(self) -> Ranking:
+        if len(self.rankings) != 1:
+            raise ArgumentError(f"the run has {len(self.rankings)} queries; choose one of them: run['{self._some}']")
+        return next(iter(self.rankings.values()))
+
+    @property
+    def _some(self) -> str:
+        return next(iter(self.rankings), "query")
+
+    @property
+    def lists(self) -> dict[str, tuple[str, ...]]:
+        """The documents found for each query, best first."""
+        return {query: ranking.ids for query, ranking in self.rankings.items()}
+
+    def ranking(self, query: str) -> tuple[str, ...]:
+        """The documents found for a query, best first; none where the run has no such query."""
+        found = self.rankings.get(query)
+        return found.ids if found is not None else ()
+
+    def values(self, query: str) -> tuple[float, ...] | None:
+        """The distances, scores or ranks of a list; None where the run has an order only, or no such query."""
+        found = self.rankings.get(query)
+        return found.values if found is not None else None
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Every line of every list."""
+        return tuple(
+            Hit(query, rank, id, value, self.kind)
+            for query, ranking in self.rankings.items()
+            for rank, (id, value) in enumerate(
+                zip(ranking.ids, ranking.values or [None] * len(ranking.ids), strict=True), start=1
+            )
+        )
+
+    def __len__(self) -> int:
+        return sum(len(ranking.ids) for ranking in self.rankings.values())
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.rankings
+
+    @overload
+    def __getitem__(self, which: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, which: slice | str) -> Self: ...
+
+    def __getitem__(self, which: int | slice | str) -> Hit | Self:
+        """The hit at a place, the first so many of every list, or the list of one query."""
+        if isinstance(which, str):
+            if which not in self.rankings:
+                raise UnknownNameError("query of the run", which, [*self.queries[:_ROWS_SHOWN]])
+            return self._with([self.rankings[which]])
+        if isinstance(which, slice):
+            if which.start or which.step not in (None, 1):
+                raise ArgumentError(f"a run can be cut only from its first rank on, as in run[:10]; got {which}")
+            return self._with([_cut(ranking, which) for ranking in self.rankings.values()])
+        return self.hits[which]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Run):
+            return NotImplemented
+        return (self.name, self.kind, self.rankings) == (other.name, other.kind, other.rankings)
+
+    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, which may be much
+
+    def named(self, name: str) -> Self:
+        """The same lists under another name."""
+        return type(self)(self.rankings, name=name, kind=self.kind, titles=self._titles)
+
+    def only(self, queries: Iterable[str]) -> Self:
+        """The lists of these queries, as far as the run has them."""
+        wanted = set(queries)
+        return self._with([ranking for query, ranking in self.rankings.items() if query in wanted])
+
+    def _with(self, rankings: Iterable[Ranking]) -> Self:
+        return type(self)(rankings, name=self.name, kind=self.kind, titles=self._titles)
+
+    # -- how it shows itself --------------------------------------------------------------------------------------
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of the documents, where the run comes from a collection that has them."""
+        if self._titles is None:
+            return {}
+        ids = list(dict.fromkeys(hit.id for hit in self.hits))
+        return {id: title for id, title in zip(ids, self._titles(ids), strict=True) if title}
+
+    def to_table(self) -> Table:
+        """The hits as a table: query (where there are several), rank, distance or score, document, title."""
+        titles = self.titles
+        columns = [
+            *(["query"] if len(self.rankings) != 1 else []),
+            "rank",
+            *([self.kind] if self.kind in ("distance", "score") else []),
+            "document",
+            *(["title"] if titles else []),
+        ]
+        rows = [
+            {
+                "query": hit.query,
+                self.kind: hit.value,
+                "document": hit.id,
+                "title": titles.get(hit.id),
+                "rank": hit.rank,
+            }
+            for hit in self.hits
+        ]
+        return Table(tuple(columns), tuple(rows), self.name)
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """A data frame with a row for each hit."""
+        table = self.to_table()
+        columns = table.columns if "query" in table.columns else ("query", *table.columns)
+        return replace(table, columns=columns).to_frame(library)
+
+    def __str__(self) -> str:
+        return str(self.to_table()) if len(self) else f"{self!r}: nothing was found"
+
+    def __repr__(self) -> str:
+        queries = f"query {self.query!r}" if len(self.rankings) == 1 else f"{len(self.rankings)} queries"
+        return f"Run({self.name!r}, {queries}, {len(self)} hits)"
+
+    def _repr_html_(self) -> str:
+        table = self.to_table()
+        if len(table.rows) > _ROWS_SHOWN:
+            title = f"{self.name}: the first {_ROWS_SHOWN} of {len(table.rows)} hits"
+            table = replace(table, rows=table.rows[:_ROWS_SHOWN], title=title)
+        return table.to_html()
+
+    # -- how it is written ----------------------------------------------------------------------------------------
+
+    def to_trec(self) -> str:
+        """A TREC run. Its scores must fall from rank to rank, so distances and ranks are written below 0."""
+        tag = to_word(self.name)
+        lines = []
+        for query, ranking in self.rankings.items():
+            word = to_word(query)
+            for rank, (id, score) in enumerate(zip(ranking.ids, self._falling(ranking), strict=True), start=1):
+                lines.append(f"{word} Q0 {to_word(id)} {rank} {score!r} {tag}\n")
+        return "".join(lines)
+
+    def _falling(self, ranking: Ranking) -> Iterable[float]:
+        if ranking.values is None:
+            return (float(-rank) for rank in range(1, len(ranking.ids) + 1))
+        return ranking.values if self.kind == "score" else (0.0 - value for value in ranking.values)
+
+    def to_csv(self) -> str:
+        """CSV with the columns query, rank, document, and distance or score where the run has them."""
+        out = io.StringIO()
+        kind = [self.kind] if self.kind in ("distance", "score") else []
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["query", "rank", "document", *kind])
+        for hit in self.hits:
+            writer.writerow([hit.query, hit.rank, hit.id, *([repr(hit.value)] if kind else [])])
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        """JSON with everything that `read_run` needs to give the same run."""
+        lists = {
+            query: [
+                {"document": id, **({} if ranking.values is None else {self.kind: value})}
+                for id, value in zip(ranking.ids, ranking.values or [0.0] * len(ranking.ids), strict=True)
+            ]
+            for query, ranking in self.rankings.items()
+        }
+        return json.dumps({JSON_MARK: {"name": self.name, "kind": self.kind}, "queries": lists}, ensure_ascii=False)
+
+    def write(self, path: str | Path) -> None:
+        """Write a file in the form that its suffix names: .run, .trec or .txt, .csv, .json, .parquet."""
+        target = Path(path)
+        if target.suffix == ".parquet":
+            _write_parquet(self, target)
+        elif target.suffix in _WRITERS:
+            target.write_text(_WRITERS[target.suffix](self), encoding="utf-8", newline="\n")
+        else:
+            raise FormatError(f"{target}: a run is written as {', '.join(_WRITERS)} or .parquet; got {target.suffix!r}")
+
+
+_WRITERS: dict[str, Callable[[Run], str]] = {
+    ".run": Run.to_trec,
+    ".trec": Run.to_trec,
+    ".txt": Run.to_trec,
+    ".csv": Run.to_csv,
+    ".json": Run.to_json,
+}
+
+
+def _write_parquet(run: Run, path: Path) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise FormatError(f"{path}: writing Parquet needs pyarrow; pip install 'roslin[parquet]'") from None
+    columns: dict[str, list[Any]] = {
+        "query": [hit.query for hit in run],
+        "rank": [hit.rank for hit in run],
+        "document": [hit.id for hit in run],
+    }
+    if run.kind in ("distance", "score"):
+        columns[run.kind] = [hit.value for hit in run]
+    parquet.write_table(pa.table(columns), path)
+
+
+def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Ranking:
+    """The list of one query, best first; equal values keep their order."""
+    sign = 1.0 if kind in _RISING else -1.0
+    best_first = sorted(pairs, key=lambda pair: sign * pair[1])
+    return Ranking(query, tuple(id for id, _ in best_first), tuple(value for _, value in best_first))
+
+
+def _cut(ranking: Ranking, which: slice) -> Ranking:
+    values = None if ranking.values is None else ranking.values[which]
+    return replace(ranking, ids=ranking.ids[which], values=values)
+
+
+def _has_values(ranking: object) -> bool:
+    return isinstance(ranking, Ranking) and ranking.values is not None
+
+
+def checked_value(value: Any, kind: str, id: str, query: str) -> float:
+    """A value as a number; what is none is refused with the document and the query that it belongs to."""
+    try:
+        exact = float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"query {query!r}: the {kind} of {id!r} must be a number; got {value!r}") from None
+    if math.isnan(exact):
+        raise ArgumentError(f"query {query!r}: the {kind} of {id!r} is NaN; expected a number")
+    return exact

@@ -1,0 +1,64 @@
+"""The end of every search: from numbers of melodies and their distances to a ranked list.
+
+Ties are broken by id, so that the same collection and query give the same list everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.store import Store
+from roslin.matchers import Matcher
+from roslin.melody import Melody
+from roslin.run import Ranking, Run
+
+__all__ = ["nearest_first"]
+
+Numbers = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float64]
+
+# The ids of so many melodies are fetched faster than the order of all ids is made.
+_TIES = 1000
+
+
+def nearest_first(
+    query: Melody,
+    matcher: Matcher,
+    collection: Store,
+    found: tuple[Numbers, Distances],
+    k: int,
+    *,
+    exclude: Container[str] = (),
+    radius: float = np.inf,
+) -> Run:
+    """The k nearest of some melodies, given by their numbers and distances, none beyond the radius."""
+    numbers, distances = found
+    near = _best(numbers, distances, collection, k + len(exclude), radius)
+    ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), strict=True))
+    kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
+    ranking = Ranking(query.id or "query", tuple(id for _, id in kept), tuple(distance for distance, _ in kept))
+
+    def titles(ids: Sequence[str]) -> list[str | None]:
+        return [melody.title for melody in collection.melodies(collection.numbers(ids))]
+
+    return Run([ranking], name=repr(matcher), kind="distance", titles=titles)
+
+
+def _best(numbers: Numbers, distances: Distances, collection: Store, k: int, radius: float) -> Numbers:
+    """The places of the k nearest within the radius, and perhaps some that tie with the last of them.
+
+    Where many tie, those whose ids come first are chosen here: fetching the ids of all would take longer than all else.
+    """
+    if len(numbers) <= k:
+        return np.flatnonzero(distances <= radius)
+    last = np.partition(distances, k - 1)[k - 1]
+    if last > radius:
+        return np.flatnonzero(distances <= radius)
+    nearer, tied = np.flatnonzero(distances < last), np.flatnonzero(distances == last)
+    if len(tied) > _TIES:
+        tied = tied[np.argsort(collection.id_ranks[numbers[tied]])[: k - len(nearer)]]
+    return np.concatenate([nearer, tied])

@@ -1,0 +1,173 @@
+"""The one ranked list: what it holds, how it is cut, shown, written, and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roslin.errors import ArgumentError, FormatError, UnknownNameError
+from roslin.run import Hit, Kind, Ranking, Run, read_run
+
+DISTANCES = Run({"q 1": {"a b": 0.0, "c": 0.25, "d": 0.25}, "q2": {"c": 1.5}}, name="dp(place=inside)", kind="distance")
+SCORES = Run({"q1": {"a": 1.0, "b": 2.5}, "q2": {"c": -3.0}}, name="mine")
+ORDER = Run({"q1": ["b", "a"], "q2": []}, name="theirs")
+
+
+def test_it_knows_whether_small_or_large_is_good() -> None:
+    assert DISTANCES.ranking("q 1") == ("a b", "c", "d")
+    assert DISTANCES.values("q 1") == (0.0, 0.25, 0.25)
+    assert SCORES.lists == {"q1": ("b", "a"), "q2": ("c",)}
+    assert SCORES.values("q1") == (2.5, 1.0)
+    assert [run.kind for run in (DISTANCES, SCORES, ORDER)] == ["distance", "score", "order"]
+    assert ORDER.values("q1") is None
+    assert (DISTANCES.ranking("nowhere"), DISTANCES.values("nowhere")) == ((), None)
+
+
+def test_hits() -> None:
+    assert DISTANCES[0] == Hit("q 1", 1, "a b", 0.0, "distance")
+    assert [(hit.query, hit.rank, hit.id, hit.distance) for hit in DISTANCES[:1]] == [
+        ("q 1", 1, "a b", 0.0),
+        ("q2", 1, "c", 1.5),
+    ]
+    assert [hit.score for hit in SCORES["q1"]] == [2.5, 1.0]
+    assert len(DISTANCES) == len(list(DISTANCES)) == len(DISTANCES.hits) == 4
+    assert DISTANCES[-1].id == "c"
+    with pytest.raises(ArgumentError, match="the run has no distances; it has scores"):
+        _ = SCORES[0].distance
+    with pytest.raises(ArgumentError, match="the run has no scores, only an order"):
+        _ = ORDER[0].score
+
+
+def test_one_query_and_many() -> None:
+    assert DISTANCES.queries == ("q 1", "q2")
+    assert DISTANCES["q2"].ids == ["c"]
+    assert DISTANCES["q2"].query == "q2"
+    assert "q2" in DISTANCES
+    assert "c" not in DISTANCES
+    assert DISTANCES.only(["q2", "q9"]) == DISTANCES["q2"]
+    with pytest.raises(ArgumentError, match=r"the run has 2 queries; choose one of them: run\['q 1'\]"):
+        _ = DISTANCES.ids
+    with pytest.raises(UnknownNameError, match="unknown query of the run 'q9'; known: q 1, q2"):
+        _ = DISTANCES["q9"]
+    with pytest.raises(IndexError):
+        _ = DISTANCES[4]
+
+
+def test_the_first_of_every_list() -> None:
+    assert DISTANCES[:2].lists == {"q 1": ("a b", "c"), "q2": ("c",)}
+    assert DISTANCES[:2].values("q 1") == (0.0, 0.25)
+    assert ORDER[:1].lists == {"q1": ("b",), "q2": ()}
+    for wrong in (slice(1, 3), slice(None, None, 2)):
+        with pytest.raises(ArgumentError, match=r"only from its first rank on, as in run\[:10\]"):
+            _ = DISTANCES[wrong]
+
+
+def test_runs_of_one_system_are_joined() -> None:
+    parts = [DISTANCES["q 1"], DISTANCES["q2"]]
+    assert Run.joined(parts) == DISTANCES == read_run(parts)
+    with pytest.raises(ArgumentError, match="two of the runs to join have lists for query 'q2'"):
+        Run.joined([DISTANCES, DISTANCES["q2"]])
+    with pytest.raises(ArgumentError, match="runs of distances and of scores cannot be joined"):
+        Run.joined([DISTANCES, SCORES])
+    with pytest.raises(ArgumentError, match="nothing to join"):
+        Run.joined([])
+    with pytest.raises(UnknownNameError, match="unknown kind of run 'similarity'"):
+        Run({}, kind="similarity")  # type: ignore[arg-type]
+
+
+def test_ties_are_counted() -> None:
+    assert DISTANCES.rankings["q 1"].tied == 2
+    assert Ranking("q", ("a", "b")).tied == 0
+
+
+def test_trec_form() -> None:
+    assert DISTANCES["q 1"][:2].to_trec() == (
+        "q%201 Q0 a%20b 1 0.0 dp(place=inside)\nq%201 Q0 c 2 -0.25 dp(place=inside)\n"
+    )
+    assert SCORES["q1"].to_trec() == "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.0 mine\n"
+    assert ORDER["q1"].to_trec() == "q1 Q0 b 1 -1.0 theirs\nq1 Q0 a 2 -2.0 theirs\n"
+
+
+@pytest.mark.parametrize("suffix", [".run", ".trec", ".txt", ".csv", ".json", ".parquet"])
+@pytest.mark.parametrize("run", [DISTANCES, SCORES, ORDER["q1"]], ids=["distances", "scores", "order"])
+def test_what_is_written_is_read_again(tmp_path: Path, run: Run, suffix: str) -> None:
+    path = tmp_path / f"file{suffix}"
+    run.write(path)
+    again = read_run(path)
+    assert again.lists == run.lists
+    if suffix == ".json":
+        assert again == run
+    elif suffix in (".csv", ".parquet") and run.kind != "order":
+        assert (again.kind, again.rankings) == (run.kind, run.rankings)
+    elif suffix not in (".csv", ".parquet"):
+        assert again.to_trec() == run.named("file").to_trec()
+
+
+def test_json_keeps_empty_lists_and_the_order(tmp_path: Path) -> None:
+    ORDER.write(tmp_path / "order.json")
+    assert read_run(tmp_path / "order.json") == ORDER
+    assert read_run(tmp_path / "order.json", name="mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"roslin run": 1, "queries": {}}', '{"roslin run": {"name": "x", "kind": "score"}}',
+     '{"roslin run": {"name": "x", "kind": "likeness"}, "queries": {"q": []}}',
+     '{"roslin run": {"name": "x", "kind": "score"}, "queries": {"q": [{"document": "a"}]}}'],
+)  # fmt: skip
+def test_broken_json_of_our_own(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(FormatError, match=r"x\.json: not a run; expected what Run\.to_json writes"):
+        read_run(tmp_path / "x.json")
+
+
+def test_an_unknown_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"written as \.run, \.trec, \.txt, \.csv, \.json or \.parquet; got '.xls'"):
+        DISTANCES.write(tmp_path / "x.xls")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library: Any) -> None:
+    frame = DISTANCES.to_frame(library)
+    assert list(frame.columns) == ["query", "rank", "distance", "document"]
+    assert list(frame["distance"]) == [0.0, 0.25, 0.25, 1.5]
+    assert list(frame["document"]) == ["a b", "c", "d", "c"]
+    assert list(read_run(frame).lists.items()) == list(DISTANCES.lists.items())
+
+
+def test_it_shows_itself() -> None:
+    titles = {"c": "Roslin <Castle>"}
+    run = Run(DISTANCES.rankings, name="dp", kind="distance", titles=lambda ids: [titles.get(id) for id in ids])
+    assert run.titles == titles
+    assert str(run["q2"]) == "rank  distance  document  title\n   1    1.5000  c         Roslin <Castle>"
+    html = run["q2"]._repr_html_()
+    assert "Roslin &lt;Castle&gt;" in html
+    assert html.count("<tr>") == 2
+    assert repr(run) == "Run('dp', 2 queries, 4 hits)"
+    assert repr(run["q2"]) == "Run('dp', query 'q2', 1 hits)"
+    assert str(ORDER["q2"]) == "Run('theirs', query 'q2', 0 hits): nothing was found"
+
+
+def test_a_long_run_shows_its_beginning() -> None:
+    run = Run({"q": [f"d{k}" for k in range(30)]}, name="long")
+    html = run._repr_html_()
+    assert "the first 20 of 30 hits" in html
+    assert html.count("<tr>") == 21
+
+
+@pytest.mark.parametrize("kind", ["distance", "score", "rank"])
+def test_nan_and_text_are_refused(kind: Kind) -> None:
+    with pytest.raises(ArgumentError, match=f"query 'q': the {kind} of 'a' is NaN; expected a number"):
+        Run({"q": {"a": float("nan")}}, kind=kind)
+    with pytest.raises(ArgumentError, match=f"the {kind} of 'a' must be a number; got 'near'"):
+        Run({"q": {"a": "near"}}, kind=kind)  # type: ignore[arg-type]
+
+
+def test_a_run_can_be_compared_but_not_hashed() -> None:
+    assert Run({"q1": {"a": 1.0, "b": 2.5}, "q2": {"c": -3.0}}, name="mine") == SCORES
+    assert SCORES.named("other") != SCORES
+    assert SCORES != "mine"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(SCORES)
