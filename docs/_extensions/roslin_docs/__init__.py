@@ -9,20 +9,22 @@ types          signatures call a type by its name in the source, such as `Rankin
 from __future__ import annotations
 
 import re
-from typing import Any
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 from roslin_docs.docstrings import as_rst
 from roslin_docs.generated import PARTS
 from roslin_docs.names import type_aliases
-from roslin_docs.papers import LinkPapers
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 _MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything."""
+    from roslin_docs.papers import LinkPapers  # the other parts need no Sphinx, so tests can read them
+
     app.connect("config-inited", _name_types)
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _docstring)

@@ -54,8 +54,8 @@ def names(module_name: str) -> str:
     parts: dict[str, list[str]] = {}
     for name in module.__all__:
         parts.setdefault(title(module, name), []).append(name)
-    examples = read_examples(module_name)
-    lines = []
+    shared, examples = read_examples(module_name)
+    lines = [shared]
     for each, members in sorted(parts.items()):
         lines += [f"## {each}", *(entry(module, name, examples.get(name, "")) for name in members)]
     return "\n\n".join(lines)
@@ -91,13 +91,14 @@ def entry(module: ModuleType, name: str, example: str) -> str:
     return f"```{{eval-rst}}\n{directive}\n```\n\n{example}".rstrip()
 
 
-def read_examples(module_name: str) -> dict[str, str]:
-    """The examples kept for a module: heading to text."""
+def read_examples(module_name: str) -> tuple[str, dict[str, str]]:
+    """The examples kept for a module: what all of them share, and the text below the heading of each name."""
     path = EXAMPLES / f"{module_name}.md"
     if not path.exists():
-        return {}
-    parts = re.split(r"^## `(\w+)`\n", path.read_text("utf-8"), flags=re.MULTILINE)
-    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+        return "", {}
+    shared, *parts = re.split(r"^## (.+)\n", path.read_text("utf-8"), flags=re.MULTILINE)
+    texts = {name.strip("`"): text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    return shared.partition("\n")[2].strip(), texts
 
 
 def type_aliases() -> set[str]:

@@ -16,7 +16,7 @@ def matchers() -> str:
     """Every matcher by name: the text of its module says how it works."""
     from roslin.matchers.base import COMPOUND, MATCHERS
 
-    known = MATCHERS | COMPOUND
+    known = {**MATCHERS, **COMPOUND}
     parts = [_overview((name, known[name].summary) for name in sorted(known))]
     for name in sorted(known):
         kind = known[name]
@@ -58,12 +58,12 @@ def _overview(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def _parameters(kind: type[Any]) -> str:
-    """The parameters of a named value, which are the fields of its class."""
-    rows = []
+    """The parameters of a named value, which are the fields of its class, each with the rule that it was declared with."""
+    rows: list[tuple[str, ...]] = []
     for each in fields(kind):
-        default = "needed" if each.default is MISSING else f"`{each.default!r}`"
-        rows.append((f"`{each.name}`", default, _plain(str(each.metadata.get("expected", "")))))
-    columns = ("parameter", "default", "values")
+        default = "" if each.default in (MISSING, ()) else f"`{each.default!r}`"
+        rows.append((f"`{each.name}`", default, _plain(getattr(each.metadata.get("rule"), "expected", ""))))
+    columns: tuple[str, ...] = ("parameter", "default", "must be")
     if not any(row[2] for row in rows):
         rows, columns = [row[:2] for row in rows], columns[:2]
     return _table(columns, rows) if rows else "No parameters."
