@@ -18,6 +18,7 @@ from roslin_docs.names import type_aliases
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+_PYTHON = re.compile(r"^(```python\n(?:(?!```).*\n)*?(?!```).*\S)\n+```$", re.MULTILINE)
 _MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
 
 
@@ -41,7 +42,8 @@ def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
         name, *arguments = mark[1].split()
         return PARTS[name](*arguments)
 
-    source[0] = _MARK.sub(part, source[0])
+    # A doctest ends with an empty line, which nobody needs to see.
+    source[0] = _PYTHON.sub(r"\1\n```", _MARK.sub(part, source[0]))
 
 
 def _docstring(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:

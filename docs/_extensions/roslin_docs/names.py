@@ -19,33 +19,43 @@ import roslin
 
 EXAMPLES = Path(__file__).parents[2] / "_examples"
 
-# What a part is called; those that are not here are called by their own name.
+# What the parts are called, in the order of the page; those that are not here come last, under their own name.
 TITLES = {
-    "roslin.api": "Collections",
-    "roslin.campaign": "Campaigns",
-    "roslin.errors": "Errors",
-    "roslin.evaluate.evaluation": "Whole runs",
-    "roslin.evaluate.measures.adr": "Average Dynamic Recall",
-    "roslin.evaluate.measures.base": "Measures as values",
-    "roslin.evaluate.measures.counts": "Counting",
-    "roslin.evaluate.measures.gain": "Graded gain",
-    "roslin.evaluate.measures.overlap": "Overlap",
-    "roslin.evaluate.measures.precision": "Precision and recall",
-    "roslin.evaluate.measures.preference": "Binary preference",
-    "roslin.evaluate.measures.ranks": "Precision along the list",
-    "roslin.evaluate.correlation": "Correlation of systems",
-    "roslin.evaluate.curves": "Curves",
-    "roslin.evaluate.ties": "Ties",
-    "roslin.evaluate.runs": "Files",
-    "roslin.evaluate.significance": "Intervals and comparisons",
-    "roslin.matchers": "Matchers and explanations",
     "roslin.melody": "Melodies",
     "roslin.notation": "Reading notation",
+    "roslin.api": "Collections",
+    "roslin.search": "Matchers and explanations",
+    "roslin.matchers": "Matchers and explanations",
     "roslin.run": "Ranked lists",
-    "roslin.search": "Search",
     "roslin.transport": "Transportation distances",
+    "roslin.campaign": "Campaigns",
     "roslin.truth": "Ground truths",
+    "roslin.evaluate.evaluation": "Whole runs",
+    "roslin.evaluate.significance": "Intervals and comparisons",
+    "roslin.evaluate.ties": "Ties",
+    "roslin.evaluate.measures.base": "Measures as values",
+    "roslin.evaluate.measures.adr": "Average Dynamic Recall",
+    "roslin.evaluate.measures.counts": "Counting",
+    "roslin.evaluate.measures.precision": "Precision and recall",
+    "roslin.evaluate.measures.ranks": "Precision along the list",
+    "roslin.evaluate.measures.preference": "Binary preference",
+    "roslin.evaluate.measures.gain": "Graded gain",
+    "roslin.evaluate.measures.overlap": "Overlap",
+    "roslin.evaluate.curves": "Curves",
+    "roslin.evaluate.correlation": "Correlation of systems",
+    "roslin.truth.grouping": "Groups from rankings",
+    "roslin.truth.consistency": "Consistency",
+    "roslin.truth.rankings": "What experts said",
+    "roslin.truth.model": "Truths",
+    "roslin.truth.qrel": "Truths",
+    "roslin.truth.simulate": "Simulated experts",
+    "roslin.collection.filters": "Filters",
+    "roslin.collection.chain": "Chains of filters",
+    "roslin.collection.duplicates": "Near-duplicates",
+    "roslin.represent.edits": "Edit costs",
+    "roslin.errors": "Errors",
 }
+_ORDER = list(dict.fromkeys(TITLES.values()))
 
 
 def names(module_name: str) -> str:
@@ -56,7 +66,7 @@ def names(module_name: str) -> str:
         parts.setdefault(title(module, name), []).append(name)
     shared, examples = read_examples(module_name)
     lines = [shared]
-    for each, members in sorted(parts.items()):
+    for each, members in sorted(parts.items(), key=lambda part: _ORDER.index(part[0]) if part[0] in _ORDER else 999):
         lines += [f"## {each}", *(entry(module, name, examples.get(name, "")) for name in members)]
     return "\n\n".join(lines)
 

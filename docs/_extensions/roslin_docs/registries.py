@@ -58,7 +58,7 @@ def _overview(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def _parameters(kind: type[Any]) -> str:
-    """The parameters of a named value, which are the fields of its class, each with the rule that it was declared with."""
+    """The parameters of a named value: the fields of its class, each with the rule that it was declared with."""
     rows: list[tuple[str, ...]] = []
     for each in fields(kind):
         default = "" if each.default in (MISSING, ()) else f"`{each.default!r}`"
