@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.notation import kern, musicxml
+from roslin.notation import kern, musicxml, records
 from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
 from roslin.notation.musicxml import unpacked
-from roslin.notation.scores import decode_xml, read_score, to_mei
-from score_witness import bars_of_musicxml, drawn_ties, onsets_of_musicxml, written_notes
+from roslin.notation.scores import decode_xml, to_mei
+from score_witness import bars_of_musicxml, drawn_ties, onsets_of_musicxml, ties_apart, written_notes
 
 __all__ = ["KINDS", "as_mei", "corpus", "music21_parts", "parse_with_music21", "sample"]
 
@@ -157,8 +157,9 @@ def compare(kind: str, path: Path, cache: Path | None, *, through_mei: bool) -> 
     source = path.read_bytes()
     data, own_kind = (as_mei(source, kind), "mei") if through_mei else (source, kind)
     parts = music21_parts(path, cache)
-    refused, ours = _own_sounds(data, own_kind, written_pitch=kind == "musicxml", tied_apart=True)
-    _, ours_merged = _own_sounds(data, own_kind, written_pitch=kind == "musicxml", tied_apart=False)
+    with ties_apart():
+        refused, ours = _own_sounds(data, own_kind, written_pitch=kind == "musicxml")
+    _, ours_merged = _own_sounds(data, own_kind, written_pitch=kind == "musicxml")
     theirs = _sounds([note for part in parts for note in part])
     theirs_merged = _sounds([note for part in parts for note in merge_ties(part)])
     agree = ours == theirs and ours_merged == theirs_merged
@@ -175,15 +176,15 @@ def compare(kind: str, path: Path, cache: Path | None, *, through_mei: bool) -> 
     )
 
 
-def _own_sounds(data: bytes, kind: str, *, written_pitch: bool, tied_apart: bool) -> tuple[str, Sounds]:
+def _own_sounds(data: bytes, kind: str, *, written_pitch: bool) -> tuple[str, Sounds]:
     # music21 gives MusicXML at written pitch, **kern at the pitch of the file, which sounds.
-    records = read_score(data, kind, strict=False, written_pitch=written_pitch, tied_apart=tied_apart)
+    found = list(records(data, kind, strict=False, written_pitch=written_pitch))
     sounds: Sounds = Counter()
-    for record in records:
+    for record in found:
         if record.melody is not None:
             notes = record.melody.notes
             sounds.update(zip(notes["onset_ticks"].tolist(), notes["pitch_midi"].tolist(), strict=True))
-    return next((str(record.problems[0]) for record in records if record.melody is None), ""), sounds
+    return next((str(record.problems[0]) for record in found if record.melody is None), ""), sounds
 
 
 def _cause(source: bytes, kind: str, ours: Sounds, theirs: Sounds) -> str:

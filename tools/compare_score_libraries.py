@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from compare_music21_scores import as_mei, parse_with_music21, sample
+from roslin import notation
 from roslin.notation.musicxml import unpacked
-from roslin.notation.scores import read_score
-from score_witness import written_notes
+from score_witness import ties_apart, written_notes
 
 SUFFIXES = {"musicxml": ".musicxml", "kern": ".krn", "mei": ".mei"}
 
@@ -43,7 +43,8 @@ class Tally:
 
 def roslin_notes(path: Path, kind: str) -> int:
     """Written notes as Roslin reads them."""
-    records = read_score(path.read_bytes(), kind, strict=False, tied_apart=True)
+    with ties_apart():
+        records = list(notation.records(path, kind, strict=False))
     return sum(len(record.melody_or_raise()) for record in records)
 
 

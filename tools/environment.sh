@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Make .venv and install Roslin in it with what PURPOSE needs (demo, test or docs): with uv when it is there, otherwise
+# Make .venv and install Roslin in it with what PURPOSE needs (demo, test, docs, or the name of an extra): with uv when it is there, otherwise
 # with python -m venv and pip. Versions are those of requirements.lock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 purpose=$1
 case $purpose in
-    demo) package=. ;;
+    demo) package=".[web]" ;;
     *) package=".[$purpose]" ;;
 esac
 

@@ -50,8 +50,7 @@ from roslin.campaign.fitting import (
     left_out,
     member_scores,
 )
-from roslin.evaluate import bootstrap_intervals
-from roslin.evaluate.significance import effect_size, holm, permutation_test
+from roslin.evaluate import bootstrap_intervals, effect_size, holm, permutation_test
 from roslin.matchers.roslin import MEMBERS
 from roslin.represent.line import melodic_line
 from roslin.run import Run, read_run

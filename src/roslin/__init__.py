@@ -19,18 +19,21 @@ if TYPE_CHECKING:
         FormatError,
         MelodyError,
         NotationError,
+        PluginError,
         RoslinError,
         SandboxError,
         TimeLimitError,
         UnknownNameError,
     )
-    from roslin.matchers import Matcher, matcher, matchers
+    from roslin.evaluate import register_measure
+    from roslin.matchers import Matcher, matcher, matchers, register_matcher
     from roslin.melody import TICKS_PER_QUARTER, Melody
-    from roslin.notation import load, records
+    from roslin.notation import load, records, register_format
     from roslin.run import Hit, Ranking, Run, read_run
     from roslin.search import Explanation, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
     from roslin.truth import Truth, group_rankings, list_consistency
+    from roslin.values import load_plugin
 
 __all__ = [
     "TICKS_PER_QUARTER",
@@ -47,6 +50,7 @@ __all__ = [
     "Melody",
     "MelodyError",
     "NotationError",
+    "PluginError",
     "Ranking",
     "RoslinError",
     "Run",
@@ -63,6 +67,7 @@ __all__ = [
     "group_rankings",
     "list_consistency",
     "load",
+    "load_plugin",
     "make_queries",
     "matcher",
     "matchers",
@@ -70,19 +75,24 @@ __all__ = [
     "ptd_flow",
     "read_run",
     "records",
+    "register_format",
+    "register_matcher",
+    "register_measure",
     "run_campaign",
 ]
 
 _HOME = {
     **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
-    **dict.fromkeys(("Matcher", "matcher", "matchers"), "roslin.matchers"),
+    **dict.fromkeys(("Matcher", "matcher", "matchers", "register_matcher"), "roslin.matchers"),
     **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
-    **dict.fromkeys(("load", "records"), "roslin.notation"),
+    **dict.fromkeys(("load", "records", "register_format"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
     **dict.fromkeys(("Hit", "Ranking", "Run", "read_run"), "roslin.run"),
     **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
+    "load_plugin": "roslin.values",
+    "register_measure": "roslin.evaluate",
     **dict.fromkeys(("Explanation", "explain"), "roslin.search"),
 }
 

@@ -9,8 +9,10 @@
     +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
     +-- FilterError             a filter that makes no sense
+    +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
+    +-- MissingExtraError       a library that is not installed; the message has the command that installs it
 
 A `Problem` is the same information as a value: readers collect problems when they are asked to recover what they
 can, and raise the first one as a `NotationError` when they are not.
@@ -28,7 +30,9 @@ __all__ = [
     "FilterError",
     "FormatError",
     "MelodyError",
+    "MissingExtraError",
     "NotationError",
+    "PluginError",
     "Problem",
     "RoslinError",
     "SandboxError",
@@ -107,6 +111,10 @@ class FilterError(RoslinError):
     """A filter that makes no sense."""
 
 
+class PluginError(RoslinError):
+    """Somebody's own matcher, measure or format that cannot be loaded, or does not give what it must."""
+
+
 class TimeLimitError(RoslinError):
     """A search that took longer than it was allowed to."""
 
@@ -120,3 +128,15 @@ class UnknownNameError(RoslinError):
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
         return type(self), (self.kind, self.name, self.known)
+
+
+class MissingExtraError(RoslinError):
+    """A library that only an extra of the package installs."""
+
+    def __init__(self, what: str, library: str, extra: str):
+        self.what, self.library, self.extra = what, library, extra
+        command = f'pip install "roslin[{extra}]" (in a clone: tools/environment.sh {extra})'
+        super().__init__(f"{what} needs {library}, which is not installed; install it with: {command}")
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        return type(self), (self.what, self.library, self.extra)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from roslin.errors import FormatError, Problem
+from roslin.errors import FormatError, MissingExtraError, Problem
 
 __all__ = [
     "COLUMN_NAMES",
@@ -178,7 +178,7 @@ def _read_parquet(path: Path) -> Any:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise FormatError(f"{path}: reading Parquet needs pyarrow; pip install 'roslin[parquet]'") from None
+        raise MissingExtraError(f"{path}: reading Parquet", "pyarrow", "parquet") from None
     from pyarrow.lib import ArrowException
 
     try:

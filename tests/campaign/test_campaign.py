@@ -8,20 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from roslin import Collection, Melody, run_campaign
 from roslin.campaign.campaign import Campaign
+from roslin.campaign.tables import all_remarks, main_tables, standings, tie_table
 from roslin.errors import ArgumentError, CollectionError, FormatError, MelodyError, NotationError, UnknownNameError
 from roslin.evaluate import evaluate
 from roslin.evaluate.disagreement import disagreements
 from roslin.matchers import DP, Matcher
 from roslin.matchers.base import Distances
-from roslin.report.campaign import all_remarks, campaign_page, campaign_text, write_report
-from roslin.report.campaign_tables import main_tables, standings, tie_table
+from roslin.report.campaign import campaign_page, campaign_text, write_report
 from roslin.represent.packed import Packed
 from roslin.starter import truth_path, tunes_path
 from roslin.truth import Truth, read_truth
@@ -367,7 +366,7 @@ def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: P
     assert "<h1>3 systems on starter.roslin</h1>" in page
     for heading in ("Standings", "Is the difference real? (ADR)", "Query by query", "Where systems disagree most"):
         assert f"<h2>{heading}</h2>" in page
-    assert page.count('class="shade" stroke="none" fill-opacity') == 3 * 18  # the heat map
+    assert page.count("fill-opacity=") == 3 * 18  # the heat map
     assert 'class="notation"' in page
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids))
@@ -397,28 +396,3 @@ def test_a_truth_in_which_no_query_counts(starter: Collection, tmp_path: Path) -
     assert "nan" not in campaign_text(campaign)
     assert "Standings" in campaign_page(campaign, starter)
     assert "Standings" in campaign_text(campaign)
-
-
-def test_the_page_of_many_queries_joins_neighbours() -> None:
-    from roslin.report.campaign_plots import heat_map
-
-    values = np.linspace(0, 1, 1000)[None, :]
-    svg = heat_map(["one"], [f"q{k}" for k in range(1000)], values, "title")
-    assert svg.count("<rect") == 300
-    assert "one, 4 queries: 0.002" in svg
-
-
-def test_plots_tell_names_apart_that_begin_alike() -> None:
-    from roslin.report.campaign_plots import heat_map, interval_plot
-
-    names = [f"alignment(metric=False, rhythm=0.75, {rest})" for rest in ("tempo='histogram'", "divide='mean'")]
-    plots = [
-        interval_plot(names, np.array([0.5, 0.6]), np.array([[0.4, 0.6], [0.5, 0.7]]), "title"),
-        heat_map(names, ["q"], np.array([[0.5], [0.6]]), "title"),
-    ]
-    short = interval_plot(["dp"], np.array([0.5]), np.array([[0.4, 0.6]]), "title")
-    for plot in plots:
-        root = ElementTree.fromstring(plot)
-        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-        assert set(names) <= set(texts)
-        assert float(root.attrib["width"]) > float(ElementTree.fromstring(short).attrib["width"])

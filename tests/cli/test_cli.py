@@ -75,8 +75,22 @@ def test_help_of_every_command_has_an_example(command: list[str]) -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys; from roslin.cli import app; print(sorted(m for m in sys.modules if '.' not in m))"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for heavy in ("numpy", "numba", "scipy", "sqlite3", "matplotlib", "rich", "pyarrow"):
+    for heavy in ("numpy", "numba", "scipy", "sqlite3", "jinja2", "rich", "pyarrow"):
         assert f"'{heavy}'" not in modules
+
+
+def test_templates_load_only_for_a_page(starter: Path, tmp_path: Path) -> None:
+    code = (
+        "import atexit, sys\n"
+        "from roslin.cli import main\n"
+        "atexit.register(lambda: print('jinja2' in sys.modules, file=sys.stderr))\n"
+        "main()"
+    )
+    search = [sys.executable, "-c", code, "search", str(starter), "--id", "roslin-castle", "--matcher", "dp"]
+    page = ["--html", str(tmp_path / "x.html")]
+    for arguments, loaded in ((search, "False"), ([*search, *page], "True")):
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        assert done.stderr.split()[-1] == loaded
 
 
 def test_version() -> None:

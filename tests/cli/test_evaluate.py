@@ -345,7 +345,7 @@ def test_the_page_has_everything_and_fetches_nothing(page: Path, folder: Path) -
     text = page.read_text("utf-8")
     assert "default-src 'none'" in text
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", re.sub(r"<svg.*?</svg>", "", text, flags=re.S))
-    assert text.count('<svg role="img"') == 2
+    assert text.count('class="plot" role="img"') == 2
     assert text.count("<details>") == 2
     assert "<b>" not in text
     assert "&lt;b&gt;" in text
@@ -359,7 +359,7 @@ def test_the_page_has_everything_and_fetches_nothing(page: Path, folder: Path) -
 
 
 def test_every_name_is_in_the_legend(page: Path) -> None:
-    """Also one that matplotlib would leave out, and one that it would read as a formula."""
+    """Also one that begins with a line below, and one that looks like a formula."""
     for drawing in re.findall(r"<svg.*?</svg>", page.read_text("utf-8"), re.DOTALL):
         labels = [unescape(label) for label in re.findall(r"<text[^>]*>([^<]*)</text>", drawing)]
         for name in NAMES:

@@ -64,9 +64,16 @@ def test_refusals(
     assert words in capsys.readouterr().err
 
 
-def test_a_missing_extra_prints_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_prints_its_pip_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "roslin.web.serve", raising=False)
-    result = CliRunner().invoke(app, ["serve", "mine.roslin"])
-    assert result.exit_code == 2
-    assert 'pip install "roslin[web]"' in result.output
+    monkeypatch.setattr(sys, "argv", ["roslin", "serve", "mine.roslin"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == (
+        "roslin: roslin serve needs uvicorn, which is not installed; install it with: "
+        'pip install "roslin[web]" (in a clone: tools/environment.sh web)\n'
+    )

@@ -12,14 +12,20 @@ import numpy as np
 import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.evaluate import MEASURES, EmptyTruthWarning, evaluate, measure, tie_sensitivity
+from roslin.evaluate import (
+    MEASURES,
+    EmptyTruthWarning,
+    benjamini_hochberg,
+    evaluate,
+    holm,
+    measure,
+    tie_sensitivity,
+)
 from roslin.evaluate.significance import (
     Comparison,
-    benjamini_hochberg,
     bootstrap_intervals,
     compare,
     effect_size,
-    holm,
     minimum_detectable_difference,
     permutation_test,
 )

@@ -60,5 +60,6 @@ def test_extras_that_messages_name_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     named = set()
     for path in (ROOT / "src" / "roslin").rglob("*.py"):
-        named |= set(re.findall(r"pip install 'roslin\[(\w+)\]'", path.read_text("utf-8")))
-    assert {"parquet", "report", "ir_measures"} <= named <= set(extras)
+        named |= set(re.findall(r'raise MissingExtraError\(.*"(\w+)"\) from', path.read_text("utf-8")))
+    assert {"parquet", "web", "ir_measures"} == named
+    assert named <= set(extras)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.notation.reading import read_score
 
 from roslin import sandbox
 from roslin.errors import FormatError, MelodyError, NotationError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import kern, load, mei, musicxml, scores
 from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
-from roslin.notation.scores import read_score
 
 QUARTER = TICKS_PER_QUARTER
 
@@ -136,11 +136,6 @@ def test_a_tie_without_an_end_goes_on_in_another_voice_of_the_staff_where_its_ow
     assert joined.duration == 2
     first, own, other = note(0, 1, tied=True), note(1, 1), note(1, 2)
     assert merge_ties([first, other, own]) == [first, other]
-
-
-def test_tied_notes_stay_apart_when_asked() -> None:
-    text = mei_score(mei_bar(mei_note("c4", 1, 'tie="i"')) + mei_bar(mei_note("c4", 1, 'tie="t"')))
-    assert notes(one(text, "mei", tied_apart=True)) == [(0, 4, 60), (4, 4, 60)]
 
 
 def test_mei_graces_take_no_time() -> None:
@@ -818,11 +813,6 @@ HEADS = {
 def test_detection(kind: str, head: bytes) -> None:
     found = [name for name, module in (("mei", mei), ("musicxml", musicxml), ("kern", kern)) if module.matches(head)]
     assert found == ([kind] if kind else [])
-
-
-def test_an_unknown_kind_lists_the_known() -> None:
-    with pytest.raises(UnknownNameError, match="unknown kind of score 'abc'; known: musicxml, mei, kern"):
-        read_score(b"", "abc")
 
 
 @pytest.fixture(scope="module", autouse=True)

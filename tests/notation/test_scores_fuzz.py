@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pytest
 from tests.fuzzing import HANG_SECONDS, no_hang
+from tests.notation.reading import read_score
 
 from roslin import sandbox
 from roslin.melody import Melody
 from roslin.notation import kern, mei, musicxml, scores
-from roslin.notation.scores import read_score, to_mei
+from roslin.notation.scores import to_mei
 
 MUTATED_FILES = 200
 MEMORY_BYTES = 256 * 2**20

@@ -29,6 +29,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from roslin.campaign.identity import code_checksum
 from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
 from roslin.campaign.resume import Finished
 from roslin.collection.store import Store
@@ -152,7 +153,7 @@ def run_campaign(
 
 
 def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
-    chosen = [matcher(name) for name in ([names] if isinstance(names, (str, Matcher)) else names)]
+    chosen = [matcher(name) for name in ([names] if isinstance(names, (str, Matcher)) or callable(names) else names)]
     if not chosen:
         raise ArgumentError("a campaign needs at least one matcher")
     for name, count in Counter(map(repr, chosen)).items():
@@ -188,10 +189,11 @@ class _Asking:
         systems, total = [], len(matchers) * len(queries)
         for place, each in enumerate(matchers):
             rankings = []
+            code = code_checksum(each)  # None: it may change unseen, so nothing is kept of it
             is_warm = False
             for number, (id, query) in enumerate(queries.items()):
-                key = self._key(each, id, query)
-                ranking = self.finished.get(key, id)
+                key = None if code is None else self._key(each, code, id, query)
+                ranking = self.finished.get(key, id) if key else None
                 if ranking is None:
                     told = _Told(self.progress, place * len(queries) + number, total, f"{each!r}, {id}")
                     if not is_warm:
@@ -199,20 +201,22 @@ class _Asking:
                         self._ask(each, id, query, told)
                         is_warm = True
                     ranking = self._ask(each, id, query, told)
-                    self.finished.put(key, repr(each), ranking)
+                    if key:
+                        self.finished.put(key, repr(each), ranking)
                 rankings.append(ranking)
             systems.append(System(each, files[repr(each)], Run(rankings, name=repr(each), kind="distance")))
         if self.progress:
             self.progress(1.0, "evaluating")
         return tuple(systems)
 
-    def _key(self, each: Matcher, id: str, query: Melody) -> str:
+    def _key(self, each: Matcher, code: str, id: str, query: Melody) -> str:
         """The checksum of everything that an answer depends on."""
         return checksum(
             self.versions,
             self.collection_checksum,
             json.dumps(_parameters(each), default=repr),
             each.name,
+            code,
             str(self.k),
             str(self._is_left_out(id)),
             _text_of(query),

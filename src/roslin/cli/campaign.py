@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from roslin.cli.output import Format, FormatOption, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
+from roslin.cli.plugins import PluginOption
 
 __all__ = ["app"]
 
@@ -58,7 +59,8 @@ def run_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for runs and report; what it has is not done again.")
     ] = Path("campaign"),
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
 ) -> None:
     """Ask every system every query, evaluate, and write a report. Stopped, it goes on where it was.
 
@@ -66,10 +68,9 @@ def run_command(
     """
     from roslin.api import Collection
     from roslin.campaign.campaign import CAMPAIGN_MEASURES, run_campaign
-    from roslin.cli.evaluate import print_sections
+    from roslin.campaign.tables import all_remarks, main_tables
     from roslin.matchers.base import matchers as all_names
-    from roslin.report.campaign import all_remarks, write_report
-    from roslin.report.campaign_tables import main_tables
+    from roslin.report.campaign import write_report
 
     with Collection(collection) as opened:
         with _told_when_stopped(output), progress_bar("Campaign", total=1.0) as progress:
@@ -88,7 +89,7 @@ def run_command(
     for said in all_remarks(campaign):
         remark(said)
     remark(f"runs written to {output / 'runs'}, report to {page}")
-    print_sections(main_tables(campaign), format)
+    print_tables(main_tables(campaign), format)
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
+from roslin.cli.plugins import PluginOption
 
 if TYPE_CHECKING:
     from roslin.collection.write import BuildReport
@@ -29,6 +30,7 @@ def build_command(
         list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")
     ],
     strict: StrictOption = False,
+    _plugins: PluginOption = None,
 ) -> None:
     """Make a collection from files and folders.
 
@@ -49,6 +51,7 @@ def build_command(
 def add_command(
     paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
     strict: StrictOption = False,
+    _plugins: PluginOption = None,
 ) -> None:
     """Add melodies to a collection.
 
@@ -79,7 +82,7 @@ def remove_command(
 
 
 @app.command("info")
-def info_command(collection: CollectionArgument, format: FormatOption = Format.table) -> None:
+def info_command(collection: CollectionArgument, format: FormatOption = OutputFormat.table) -> None:
     """What a collection holds.
 
     Example: roslin collection info mine.roslin

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 
 __all__ = ["app"]
 
@@ -21,7 +21,7 @@ NameArgument = Annotated[str, typer.Argument(help="The name of the data set; see
 
 
 @app.command("list")
-def list_command(format: FormatOption = Format.table) -> None:
+def list_command(format: FormatOption = OutputFormat.table) -> None:
     """List the data sets.
 
     Example: roslin data list --format json
@@ -39,7 +39,7 @@ def list_command(format: FormatOption = Format.table) -> None:
         for each in DATA_SETS.values()
     ]
     columns = ("name", "licence", "title")
-    print_rows(rows, (*columns, "citation", "files") if format is Format.json else columns, format)
+    print_rows(rows, (*columns, "citation", "files") if format is OutputFormat.json else columns, format)
 
 
 @app.command("get")

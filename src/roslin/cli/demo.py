@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, progress_bar, remark
 
 if TYPE_CHECKING:
     from roslin.api import Collection
@@ -21,7 +21,7 @@ _LISTS_OF = 10  # no tune of the starter collection has more variants
 
 def demo(
     folder: Annotated[Path, typer.Option("--output", help="Where to put the collection and the pages.")] = Path("demo"),
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
     """Build the starter collection, search it for a disguised "Roslin Castle", and compare all systems on it.
 
@@ -53,18 +53,15 @@ def demo(
 def _compare_systems(collection: Collection, folder: Path) -> None:
     """A campaign of all matchers over the tunes that have variants."""
     from roslin.campaign.campaign import run_campaign
-    from roslin.display.text import table_lines
+    from roslin.campaign.tables import standings
     from roslin.matchers.base import matchers
     from roslin.report.campaign import write_report
-    from roslin.report.campaign_tables import standings
     from roslin.starter import truth_path
 
     remark("How well each system finds the variants of a tune (the first time, systems are compiled):")
     with progress_bar("Campaign", total=1.0) as progress:
         campaign = run_campaign(collection, truth_path(), matchers(), folder, k=_LISTS_OF, progress=progress)
     page = write_report(campaign, collection, folder)
-    table = standings(campaign)
-    for line in table_lines(table.rows, table.columns):
-        remark(line)
+    remark(str(standings(campaign)))
     remark("")
     remark(f"Confidence intervals, every pair, every query, and where systems disagree: {page}")

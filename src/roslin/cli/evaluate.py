@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, print_rows, remark
+from roslin.cli.output import OutputFormat, print_rows, print_tables, remark
+from roslin.cli.plugins import PluginOption
 
 if TYPE_CHECKING:
+    from roslin.display.table import Table
     from roslin.evaluate import Evaluation
-    from roslin.report.evaluation_tables import Section
 
-__all__ = ["evaluate_command", "print_sections"]
+__all__ = ["evaluate_command"]
 
 
 class EvaluationFormat(StrEnum):
@@ -50,6 +50,7 @@ def evaluate_command(
     level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
     format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print.")] = EvaluationFormat.table,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    _plugins: PluginOption = None,
     _: Annotated[
         bool, typer.Option("--measures", help="List the measures.", is_eager=True, callback=lambda on: _list(on))
     ] = False,
@@ -70,14 +71,14 @@ def evaluate_command(
     if format is EvaluationFormat.html:
         text = _page(evaluations, extra, chosen, runs, level)
     else:
-        sections = _sections(evaluations, extra, steps, level, per_query=per_query, compare=compare)
-        for section in sections:
-            if section.note:
-                remark(section.note)
+        tables = _tables(evaluations, extra, steps, level, per_query=per_query, compare=compare)
+        for table in tables:
+            if table.note:
+                remark(table.note)
         if output is None and format in (EvaluationFormat.table, EvaluationFormat.tsv):
-            print_sections(sections, Format(format.value))
+            print_tables(tables, OutputFormat(format.value))
             return
-        text = _text(sections, format)
+        text = _text(evaluations[0], tables, level, format)
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -99,7 +100,7 @@ def _list(wanted: bool) -> None:
             }
             for name in names()
         ]
-        print_rows(rows, ("name", "also", "summary", "reference"), Format.table)
+        print_rows(rows, ("name", "also", "summary", "reference"), OutputFormat.table)
         raise typer.Exit
 
 
@@ -108,7 +109,7 @@ def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) 
     import warnings
 
     from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure
-    from roslin.report.evaluation_tables import remarks
+    from roslin.evaluate.tables import remarks
     from roslin.run import read_run
     from roslin.truth import read_truth
 
@@ -124,75 +125,51 @@ def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) 
     return evaluations
 
 
-def _extra(evaluation: Evaluation, *, ties: bool, tie_break: bool) -> list[Section]:
+def _extra(evaluation: Evaluation, *, ties: bool, tie_break: bool) -> list[Table]:
     """Tables that every format has only when they are asked for."""
-    from roslin.report import evaluation_tables as tables
+    from roslin.evaluate import tables
 
     extra = [tables.tie_ranges(evaluation)] if ties else []
     return [*extra, tables.tie_breaks(evaluation)] if tie_break else extra
 
 
-def _sections(
+def _tables(
     evaluations: list[Evaluation],
-    extra: list[Section],
+    extra: list[Table],
     query: str | None,
     level: float,
     *,
     per_query: bool,
     compare: bool,
-) -> list[Section]:
-    from roslin.report import evaluation_tables as tables
+) -> list[Table]:
+    from roslin.evaluate import tables
 
     first = evaluations[0]
     if query is not None:
         return tables.steps_of(first, query)
-    sections = [tables.means(first, level)]
+    found = [tables.means(first, level)]
     if len(evaluations) > 1:
-        sections.append(tables.groupings(evaluations))
+        found.append(tables.groupings(evaluations))
     if per_query:
-        sections.append(tables.per_query(first))
+        found.append(tables.per_query(first))
     if compare:
-        sections.append(tables.comparisons(first, level))
-    return sections + extra
+        found.append(tables.comparisons(first, level))
+    return found + extra
 
 
-def print_sections(sections: list[Section], format: Format) -> None:
-    """Print tables one after the other, with titles where a person reads them; JSON is one object."""
-    if format is Format.json:
-        typer.echo(_json(sections), nl=False)
-        return
-    for number, section in enumerate(sections):
-        if number:
-            typer.echo()
-        if len(sections) > 1 and format is Format.table:
-            typer.echo(section.title)
-        columns = section.columns
-        if section.key == "comparisons" and format is Format.table:
-            columns = tuple(name for name in columns if name != "sentence")
-        print_rows(section.rows, columns, format)
-        if section.key == "comparisons" and format is Format.table:
-            typer.echo("\n".join(["", *(row["sentence"] for row in section.rows)]))
-
-
-def _text(sections: list[Section], format: EvaluationFormat) -> str:
-    from roslin.report.evaluation_tables import latex
+def _text(evaluation: Evaluation, tables: list[Table], level: float, format: EvaluationFormat) -> str:
+    from roslin.display.table import tables_to_json
+    from roslin.evaluate.tables import means_by_measure
 
     if format is EvaluationFormat.latex:
-        return "\n".join(latex(section) for section in sections)
+        shown = [means_by_measure(evaluation, level) if table.key == "means" else table for table in tables]
+        return "\n".join(table.to_latex() for table in shown)
     if format is EvaluationFormat.json:
-        return _json(sections)
+        return tables_to_json(tables)
     raise typer.BadParameter("--output goes with --format json, latex or html")
 
 
-def _json(sections: list[Section]) -> str:
-    from roslin.report.evaluation_tables import plain
-
-    return json.dumps({each.key: plain(each.rows) for each in sections}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _page(
-    evaluations: list[Evaluation], extra: list[Section], truths: list[Path], runs: list[Path], level: float
-) -> str:
+def _page(evaluations: list[Evaluation], extra: list[Table], truths: list[Path], runs: list[Path], level: float) -> str:
     from roslin.report.evaluation import evaluation_page, provenance
 
     return evaluation_page(evaluations, extra, provenance(truths, runs), level)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, remark
+from roslin.cli.output import FormatOption, print_rows, remark
+from roslin.cli.output import OutputFormat as Format
+from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import with_reading_options
 from roslin.cli.search import chosen_query
 from roslin.errors import MelodyError
@@ -38,6 +40,7 @@ def explain_command(
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the flow, as a picture.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
     format: FormatOption = Format.table,
+    _plugins: PluginOption = None,
     *,
     options: Options,
 ) -> None:

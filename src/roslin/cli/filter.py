@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 
 if TYPE_CHECKING:
     from roslin.collection.filters import Filter
@@ -51,7 +51,7 @@ def filter_command(
         bool, typer.Option("--unique", help="Then leave out what is identical with another or part of it.")
     ] = False,
     save: Annotated[Path | None, typer.Option(help="Write the ids that are left, one a line.")] = None,
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
     """Narrow a collection down, step by step, and say what each step leaves.
 

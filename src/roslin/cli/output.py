@@ -1,48 +1,60 @@
-"""How commands print: rows as a table, as tab-separated values, or as JSON; and a bar for what takes long."""
+"""How commands print: tables as text, as tab-separated values, or as JSON; and a bar for what takes long."""
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from roslin.display.text import table_lines
+from roslin.display.table import Table, tables_to_json
 
-__all__ = ["Format", "FormatOption", "print_rows", "progress_bar", "remark"]
+__all__ = ["FormatOption", "OutputFormat", "print_rows", "print_table", "print_tables", "progress_bar", "remark"]
 
 _WAIT_SECONDS = 1.0
 
 
-class Format(StrEnum):
-    """How to print rows."""
+class OutputFormat(StrEnum):
+    """How to print tables."""
 
     table = "table"
     tsv = "tsv"
     json = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", help="How to print the result.")]
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], format: Format) -> None:
+def print_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], format: OutputFormat) -> None:
     """Print rows to stdout. Numbers keep their full precision except in a table."""
-    if format is Format.json:
-        typer.echo(
-            json.dumps([{name: row.get(name) for name in columns} for row in rows], ensure_ascii=False, indent=1)
-        )
-    elif format is Format.tsv:
-        typer.echo("\t".join(columns))
-        for row in rows:
-            typer.echo("\t".join(" ".join(str(row.get(name, "")).split()) for name in columns))
+    print_table(Table(tuple(columns), tuple(rows)), format)
+
+
+def print_table(table: Table, format: OutputFormat) -> None:
+    """Print a table to stdout, without its title."""
+    if format is OutputFormat.json:
+        typer.echo(table.to_json(), nl=False)
+    elif format is OutputFormat.tsv:
+        typer.echo(table.to_tsv(), nl=False)
     else:
-        for line in table_lines(rows, columns):
-            typer.echo(line)
+        typer.echo(str(table))
+
+
+def print_tables(tables: Sequence[Table], format: OutputFormat) -> None:
+    """Print tables one after the other, with titles where a person reads them; JSON is one object."""
+    if format is OutputFormat.json:
+        typer.echo(tables_to_json(tables), nl=False)
+        return
+    for number, table in enumerate(tables):
+        if number:
+            typer.echo()
+        if len(tables) > 1 and format is OutputFormat.table:
+            typer.echo(table.title)
+        print_table(table, format)
 
 
 def remark(text: str) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.options import with_options
 from roslin.cli.output import remark
 
 if TYPE_CHECKING:
@@ -49,22 +47,8 @@ def _asked(
     }
 
 
-def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each of `notation.Options`, which it is given together, as `options`."""
-    names = {"Options": dict}  # not imported here, where only its name matters, to keep --help quick
-    offered = inspect.signature(_asked, eval_str=True, locals=names).parameters
-    own = inspect.signature(command, eval_str=True, locals=names).parameters
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        asked = _asked(**{name: given.pop(name) for name in offered})
-        command(**given, options=asked)
-
-    parameters = [parameter for name, parameter in own.items() if name != "options"] + list(offered.values())
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    wrapped.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
-    return wrapped
+# A command that is given the options of its reader together, as `options`.
+with_reading_options = with_options(options=_asked)
 
 
 def refuse_options(options: Options) -> None:

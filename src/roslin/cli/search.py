@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
+from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import melody_from_file, refuse_options, with_reading_options
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def search_command(
     lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
     *,
     options: Options,
 ) -> None:
@@ -81,7 +83,7 @@ def chosen_query(
     return collection[id] if id is not None else _query_from_text(pae or "", strict=strict)
 
 
-def print_run(collection: Collection, run: Run, format: Format) -> None:
+def print_run(collection: Collection, run: Run, format: OutputFormat) -> None:
     """Print a ranked list with what the collection says about each melody."""
     melodies = collection.melodies(collection.numbers(run.ids))
     rows = [
@@ -103,7 +105,7 @@ def write_page(collection: Collection, query: Melody, run: Run, target: Path) ->
     """Write a ranked list as one page that needs nothing else."""
     from importlib.metadata import version
 
-    from roslin.report.html import results_page
+    from roslin.report.results import results_page
 
     melodies = list(collection.melodies(collection.numbers(run.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."

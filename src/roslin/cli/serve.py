@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from roslin.cli.output import remark
+from roslin.cli.plugins import PluginOption
 
 __all__ = ["serve_command"]
 
@@ -29,6 +30,7 @@ def serve_command(
     rate: Annotated[
         int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
     ] = None,
+    _plugins: PluginOption = None,
 ) -> None:
     """Open a page on which people search the collection by playing, typing or sending a melody.
 
@@ -36,13 +38,13 @@ def serve_command(
 
     Example: roslin serve mine.roslin --port 8000
     """
+    from roslin.errors import MissingExtraError
+
     try:
         from roslin.web.serve import serve
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
-        raise typer.BadParameter(
-            f'roslin serve needs {error.name}; install it with: pip install "roslin[web]"'
-        ) from None
+        raise MissingExtraError("roslin serve", str(error.name), "web") from None
     is_open = not is_loopback(host)
     settings = Settings(
         collection=str(collection.resolve()),

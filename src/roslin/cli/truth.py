@@ -7,34 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, print_rows, progress_bar, remark
+from roslin.cli.options import with_options
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.truth_models import simulate_command, strengths_command, votes_command
 from roslin.cli.truth_options import (
     AlphaOption,
     CorrectionOption,
-    KnownQueriesOption,
-    MinVotesOption,
-    QueryOption,
-    RankingsArgument,
-    RuleOption,
-    ScopeOption,
+    RankingsFile,
     SeedOption,
     ShufflesOption,
-    TailsOption,
     TestOption,
-    TiesOption,
     TruthOutput,
     UnrankedOption,
-    chosen_method,
-    print_section,
-    rankings_from,
+    check_output,
+    grouping_method,
+    pair_method,
+    rankings_file,
     spare,
     write_and_say,
 )
 
 if TYPE_CHECKING:
     from roslin.melody import Melody
-    from roslin.truth import Rankings
+    from roslin.truth import Method, Rankings
 
 __all__ = ["app"]
 
@@ -47,46 +42,30 @@ _REPORTS = (".html", ".svg", ".tex", ".csv")
 
 
 @app.command("group")
+@with_options(rankings=rankings_file, method=grouping_method)
 def group_command(
-    rankings: RankingsArgument,
+    rankings: RankingsFile,
+    method: Method,
     output: TruthOutput = None,
-    rule: RuleOption = "all",
-    tails: TailsOption = 2,
-    alpha: AlphaOption = 0.25,
-    scope: ScopeOption = "group",
-    test: TestOption = "asymptotic",
-    unranked: UnrankedOption = "drop",
-    min_votes: MinVotesOption = 1,
-    correction: CorrectionOption = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
-    ties: TiesOption = False,
-    query: QueryOption = None,
-    known_queries: KnownQueriesOption = None,
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
     """Group ranked candidates, and say how many groups noise would give.
 
     Example: roslin truth group rankings.csv --rule any --tails 1 -o truth.qrel
     """
-    from roslin.report.evaluation_tables import plain
-    from roslin.report.truth_tables import candidates, study
-    from roslin.truth.grouping import truth_of_groups
-    from roslin.truth.qrel import truth_writer
+    from roslin.truth import study_rankings
 
-    if output is not None:
-        truth_writer(output)
-    spare(rankings, output)
-    method = chosen_method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
-    said = rankings_from(rankings, query, ties=ties, known=known_queries)
+    check_output(rankings.path, output)
+    said = rankings.read()
     with progress_bar("grouping", len(said)) as progress:
-        found = study(said, method, shuffles, seed, power=False, progress=progress)
-    write_and_say(truth_of_groups({name: each.grouped for name, each in found.queries.items()}, method), output)
+        found = study_rankings(said, method, shuffles, seed, power=False, progress=progress)
+    write_and_say(found.truth, output)
     for name, each in found.queries.items():
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
     _remark_experts(said)
-    columns = ("query", "group", "document", "median", "mean", "votes", "largest_p")
-    print_rows(plain(candidates(found).rows), columns, format)
+    print_table(found.lists().only("query", "group", "document", "median", "mean", "votes", "largest_p"), format)
 
 
 def _remark_experts(said: Rankings) -> None:
@@ -102,9 +81,10 @@ def _remark_experts(said: Rankings) -> None:
 
 
 @app.command("consistency")
+@with_options(rankings=rankings_file)
 def consistency_command(
     truth: Annotated[Path, typer.Argument(help="The truth.")],
-    rankings: Annotated[Path, typer.Argument(help="The rankings that it was made from.")],
+    rankings: RankingsFile,
     tails: Annotated[int, typer.Option("--tails", help="1 (ADR-1) or 2 (ADR-2).")] = 1,
     alpha: AlphaOption = 0.25,
     test: TestOption = "asymptotic",
@@ -112,31 +92,30 @@ def consistency_command(
     correction: CorrectionOption = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="List the pairs and triples by name.")] = False,
     pivots: Annotated[bool, typer.Option("--pivots", help="List every position of each list.")] = False,
-    ties: TiesOption = False,
-    query: QueryOption = None,
-    known_queries: KnownQueriesOption = None,
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Measure how consistent the lists of a truth are with the rankings.
+    """Measure how consistent the lists of a truth are with the rankings that it was made from.
 
     Example: roslin truth consistency truth.qrel rankings.csv --pairs
     """
-    from roslin.report.truth_tables import consistencies, inconsistencies, positions
     from roslin.truth import list_consistency, read_truth
+    from roslin.truth.tables import consistencies, inconsistencies, positions
 
     if pairs and pivots:
         raise typer.BadParameter("choose one of --pairs and --pivots")
-    said = rankings_from(rankings, None, ties=ties, known=known_queries)
+    said = rankings.read_all()
     lists = read_truth(truth)
-    if query:
-        lists = lists.only(query)
+    if rankings.queries:
+        lists = lists.only(rankings.queries)
     found = list_consistency(lists, said, tails, alpha, test=test, unranked=unranked, correction=correction)
-    print_section(inconsistencies(found) if pairs else positions(found) if pivots else consistencies(found), format)
+    print_table(inconsistencies(found) if pairs else positions(found) if pivots else consistencies(found), format)
 
 
 @app.command("report")
+@with_options(rankings=rankings_file, method=grouping_method)
 def report_command(
-    rankings: RankingsArgument,
+    rankings: RankingsFile,
+    method: Method,
     output: Annotated[Path, typer.Option("--output", "-o", help="The report: .html, .svg, .tex or .csv.")],
     melodies: Annotated[
         Path | None, typer.Option("--melodies", help="A collection or a file with the candidates, to draw them.")
@@ -144,43 +123,31 @@ def report_command(
     experience: Annotated[
         Path | None, typer.Option("--experience", help="CSV with expert,years: adds a plot of it (not in .csv).")
     ] = None,
-    rule: RuleOption = "all",
-    tails: TailsOption = 2,
-    alpha: AlphaOption = 0.25,
-    scope: ScopeOption = "group",
-    test: TestOption = "asymptotic",
-    unranked: UnrankedOption = "drop",
-    min_votes: MinVotesOption = 1,
-    correction: CorrectionOption = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
-    ties: TiesOption = False,
-    query: QueryOption = None,
-    known_queries: KnownQueriesOption = None,
 ) -> None:
     """Write the tables of a ground truth, with plots of all ranks.
 
     Example: roslin truth report rankings.csv -o report.html
     """
-    from roslin.report.truth import truth_page
-    from roslin.report.truth_export import truth_csv, truth_svg
+    from roslin.report.truth import rankings_provenance, truth_csv, truth_page
+    from roslin.report.truth_drawing import truth_svg
     from roslin.report.truth_latex import truth_latex
-    from roslin.report.truth_tables import rankings_provenance, study
+    from roslin.truth import study_rankings
 
     ending = output.suffix.lower()
     if ending not in _REPORTS:
         raise typer.BadParameter(f"--output must end with {', '.join(_REPORTS)}; got {output.name}")
     if experience is not None and ending == ".csv":
         raise typer.BadParameter("--experience is a plot, and a .csv file has none; write .html, .svg or .tex")
-    spare(rankings, output)
-    method = chosen_method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
-    said = rankings_from(rankings, query, ties=ties, known=known_queries)
+    spare(rankings.path, output)
+    said = rankings.read()
     years = _years(experience) if experience else []
     known = _melodies(melodies, said) if melodies else {}
     with progress_bar("grouping", len(said)) as progress:
-        found = study(said, method, shuffles, seed, power=ending == ".html", progress=progress)
+        found = study_rankings(said, method, shuffles, seed, power=ending == ".html", progress=progress)
     if ending == ".html":
-        text = truth_page(found, known, years, rankings_provenance(rankings, seed))
+        text = truth_page(found, known, years, rankings_provenance(rankings.path, seed))
     elif ending == ".svg":
         text = truth_svg(found, known, years)
     elif ending == ".tex":
@@ -224,47 +191,34 @@ def _years(path: Path) -> list[float]:
 
 
 @app.command("experts")
-def experts_command(
-    rankings: RankingsArgument,
-    ties: TiesOption = False,
-    query: QueryOption = None,
-    known_queries: KnownQueriesOption = None,
-    format: FormatOption = Format.table,
-) -> None:
+@with_options(rankings=rankings_file)
+def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.table) -> None:
     """Say how far each expert agrees with the others, and who was careless.
 
     Example: roslin truth experts rankings.csv
     """
-    from roslin.report.truth_tables import people
+    from roslin.truth.tables import people
 
-    print_section(people(rankings_from(rankings, query, ties=ties, known=known_queries)), format)
+    print_table(people(rankings.read()), format)
 
 
 @app.command("power")
+@with_options(rankings=rankings_file, method=pair_method)
 def power_command(
-    rankings: RankingsArgument,
+    rankings: RankingsFile,
+    method: Method,
     power: Annotated[float, typer.Option("--power", help="How surely a difference should be found.")] = 0.8,
-    tails: TailsOption = 2,
-    alpha: AlphaOption = 0.25,
-    test: TestOption = "asymptotic",
-    unranked: UnrankedOption = "drop",
-    min_votes: MinVotesOption = 1,
     seed: SeedOption = 2005,
-    ties: TiesOption = False,
-    query: QueryOption = None,
-    known_queries: KnownQueriesOption = None,
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
     """Estimate how many more experts would tell neighbours apart.
 
     Example: roslin truth power rankings.csv --query q1
     """
-    from roslin.report.truth_tables import neighbours
-    from roslin.truth import Method
     from roslin.truth.power import MOST_EXPERTS, more_experts
+    from roslin.truth.tables import neighbours
 
-    method = Method(tails=tails, alpha=alpha, test=test, unranked=unranked, min_votes=min_votes)
-    said = rankings_from(rankings, query, ties=ties, known=known_queries)
+    said = rankings.read()
     found = {}
     with progress_bar("drawing experts", len(said)) as progress:
         for number, (name, each) in enumerate(said.items()):
@@ -272,7 +226,7 @@ def power_command(
             found[name] = more_experts(each, method, power, seed)
     if any(pair.needed is None for pairs in found.values() for pair in pairs):
         remark(f"needed is empty where not even {MOST_EXPERTS} experts like these would do, or too little is known")
-    print_section(neighbours(found), format)
+    print_table(neighbours(found), format)
 
 
 app.command("strengths")(strengths_command)

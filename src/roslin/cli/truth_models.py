@@ -2,82 +2,54 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, FormatOption, progress_bar, remark
+from roslin.cli.options import with_options
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.truth_options import (
-    AlphaOption,
-    KnownQueriesOption,
-    QueryOption,
-    RankingsArgument,
-    RuleOption,
+    RankingsFile,
     SeedOption,
     ShufflesOption,
-    TailsOption,
-    TiesOption,
     TruthOutput,
-    UnrankedOption,
-    print_section,
-    rankings_from,
-    spare,
+    check_output,
+    rankings_file,
+    strength_method,
     write_and_say,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from roslin.truth.model import Groups
-    from roslin.truth.preferences import QueryVotes
+    from roslin.truth import Method
 
 __all__ = ["simulate_command", "strengths_command", "votes_command"]
 
 
+@with_options(rankings=rankings_file, method=strength_method)
 def strengths_command(
-    rankings: RankingsArgument,
+    rankings: RankingsFile,
+    method: Method,
     output: TruthOutput = None,
-    rule: RuleOption = "all",
-    tails: TailsOption = 2,
-    alpha: AlphaOption = 0.25,
-    unranked: UnrankedOption = "last",
     resamples: Annotated[int, typer.Option("--resamples", help="Draws of the experts, for the intervals.")] = 200,
     shuffles: ShufflesOption = 100,
     seed: SeedOption = 2005,
-    ties: TiesOption = False,
-    query: QueryOption = None,
-    known_queries: KnownQueriesOption = None,
-    format: FormatOption = Format.table,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
     """Group candidates by their strength (Plackett-Luce).
 
     Example: roslin truth strengths rankings.csv -o truth.qrel
     """
-    from roslin.report.truth_tables import strengths
-    from roslin.truth import Method
-    from roslin.truth.null import null_strengths
-    from roslin.truth.plackett_luce import plackett_luce, truth_of_strengths
-    from roslin.truth.qrel import truth_writer
+    from roslin.truth.model_study import study_strengths
 
-    if output is not None:
-        truth_writer(output)
-    spare(rankings, output)
-    method = Method(rule, tails, alpha, unranked=unranked)
-    said = rankings_from(rankings, query, ties=ties, known=known_queries)
-    fitted, nulls = {}, {}
+    check_output(rankings.path, output)
+    said = rankings.read()
     with progress_bar("fitting", len(said)) as progress:
-        for number, (name, each) in enumerate(said.items()):
-            progress(number, name)
-            fitted[name] = plackett_luce(each, unranked, resamples, seed)
-            if shuffles:
-                nulls[name] = null_strengths(each, fitted[name], method, shuffles, seed)
-    truth = truth_of_strengths(fitted, method)
-    write_and_say(truth, output)
-    for name, null in nulls.items():
-        remark(f"query {name}: {null.sentence()}")
-    print_section(strengths(fitted, truth), format)
+        found = study_strengths(said, method, resamples, shuffles, seed, progress=progress)
+    write_and_say(found.truth, output)
+    for sentence in found.sentences:
+        remark(sentence)
+    print_table(found.table, format)
 
 
 def votes_command(
@@ -91,49 +63,28 @@ def votes_command(
     against: Annotated[Path | None, typer.Option("--against", help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
-    query: QueryOption = None,
-    format: FormatOption = Format.table,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    format: FormatOption = OutputFormat.table,
 ) -> None:
     """Make a truth from preference votes.
 
     Example: roslin truth votes judgments.csv --against MTurk.qrel
     """
-    from roslin.errors import UnknownNameError
-    from roslin.report.truth_tables import groups, likenesses
     from roslin.truth import Method, read_truth
-    from roslin.truth.bradley_terry import group_votes, vote_groups
     from roslin.truth.compare import compare_truths
-    from roslin.truth.null import null_votes
-    from roslin.truth.preferences import count_votes, read_votes, segment_votes, segments
-    from roslin.truth.qrel import truth_writer
+    from roslin.truth.model_study import study_votes
+    from roslin.truth.preferences import read_votes
+    from roslin.truth.tables import likenesses
 
-    if output is not None:
-        truth_writer(output)
-    spare(votes, output)
-    models: dict[str, Callable[[QueryVotes], Groups]] = {
-        "segments": partial(segments, margin=margin),
-        "bradley-terry": partial(vote_groups, method=Method(rule, tails, alpha)),
-    }
-    if model not in models:
-        raise UnknownNameError("model", model, models)
-    given = read_votes(votes)
-    if query:
-        known = list(dict.fromkeys(vote.query for vote in given))
-        for name in query:
-            if name not in known:
-                raise UnknownNameError("query", name, known)
-        given = [vote for vote in given if vote.query in query]
-    truth = segment_votes(given, margin) if model == "segments" else group_votes(given, rule, tails, alpha)
-    compared = compare_truths(truth, read_truth(against)) if against is not None else None
-    write_and_say(truth, output)
-    counted, nulls = count_votes(given), {}
-    with progress_bar("shuffling", len(counted)) as progress:
-        for number, (name, each) in enumerate(counted.items() if shuffles else ()):
-            progress(number, name)
-            nulls[name] = null_votes(each, models[model], shuffles, seed)
-    for name, null in nulls.items():
-        remark(f"query {name}: {null.sentence('votes')}")
-    print_section(groups(truth) if compared is None else likenesses(compared), format)
+    check_output(votes, output)
+    given = read_votes(votes, query)
+    with progress_bar("shuffling", len({vote.query for vote in given})) as progress:
+        found = study_votes(given, model, margin, Method(rule, tails, alpha), shuffles, seed, progress=progress)
+    shown = found.table if against is None else likenesses(compare_truths(found.truth, read_truth(against)))
+    write_and_say(found.truth, output)
+    for sentence in found.sentences:
+        remark(sentence)
+    print_table(shown, format)
 
 
 def simulate_command(

@@ -1,42 +1,38 @@
-"""What the commands of `roslin truth` share: the options that say how groups are made, and reading rankings."""
+"""What the commands of `roslin truth` share: where rankings are, how groups are made, and where a truth goes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import Format, print_rows, remark
+from roslin.cli.output import remark
 
 if TYPE_CHECKING:
-    from roslin.report.evaluation_tables import Section
     from roslin.truth import Method, Rankings, Truth
 
 __all__ = [
     "AlphaOption",
     "CorrectionOption",
-    "KnownQueriesOption",
-    "MinVotesOption",
-    "QueryOption",
-    "RankingsArgument",
+    "RankingsFile",
     "RuleOption",
-    "ScopeOption",
     "SeedOption",
     "ShufflesOption",
     "TailsOption",
     "TestOption",
-    "TiesOption",
     "TruthOutput",
     "UnrankedOption",
-    "chosen_method",
-    "print_section",
-    "rankings_from",
+    "check_output",
+    "grouping_method",
+    "pair_method",
+    "rankings_file",
     "spare",
+    "strength_method",
     "write_and_say",
 ]
 
-RankingsArgument = Annotated[Path, typer.Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")]
 TruthOutput = Annotated[
     Path | None, typer.Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")
 ]
@@ -50,38 +46,96 @@ MinVotesOption = Annotated[int, typer.Option("--min-votes", help="Leave out cand
 CorrectionOption = Annotated[str | None, typer.Option("--correction", help="For many tests: holm or bh.")]
 ShufflesOption = Annotated[int, typer.Option("--shuffles", min=0, help="Shuffled copies beside it; 0: none.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn at random.")]
-TiesOption = Annotated[bool, typer.Option("--ties", help="Take any rank that one expert gives twice for a tie.")]
-QueryOption = Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")]
-KnownQueriesOption = Annotated[
-    Path | None, typer.Option("--known-queries", help="Text file, a query a line; any other query is refused.")
-]
 
 
-def spare(source: Path, output: Path | None) -> None:
-    """Refuse to write over what is about to be read."""
-    if output is not None and output.exists() and source.exists() and output.samefile(source):
-        raise typer.BadParameter(f"--output {output} would replace what it is made from")
+@dataclass(frozen=True)
+class RankingsFile:
+    """A file with rankings, which queries of it are wanted, and which may occur in it."""
+
+    path: Path
+    ties: bool
+    queries: list[str] | None
+    known_queries: Path | None
+
+    def read(self) -> Rankings:
+        """The rankings of the queries that are wanted."""
+        rankings = self.read_all()
+        return rankings.only(self.queries) if self.queries else rankings
+
+    def read_all(self) -> Rankings:
+        """The rankings of all queries."""
+        from roslin.rows import read_text
+        from roslin.truth import read_rankings
+
+        known = None
+        if self.known_queries is not None:
+            known = [line.strip() for line in read_text(self.known_queries).splitlines() if line.strip()]
+        return read_rankings(self.path, ties=self.ties, queries=known)
 
 
-def rankings_from(path: Path, only: list[str] | None, *, ties: bool, known: Path | None) -> Rankings:
-    """The rankings of a file, of some queries where asked."""
-    from roslin.rows import read_text
-    from roslin.truth import read_rankings
+def rankings_file(
+    rankings: Annotated[Path, typer.Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
+    ties: Annotated[bool, typer.Option("--ties", help="Take any rank that one expert gives twice for a tie.")] = False,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    known_queries: Annotated[
+        Path | None, typer.Option("--known-queries", help="Text file, a query a line; any other query is refused.")
+    ] = None,
+) -> RankingsFile:
+    """The rankings that a command is about."""
+    return RankingsFile(rankings, ties, query, known_queries)
 
-    queries = None
-    if known is not None:
-        queries = [line.strip() for line in read_text(known).splitlines() if line.strip()]
-    rankings = read_rankings(path, ties=ties, queries=queries)
-    return rankings.only(only) if only else rankings
 
-
-def chosen_method(
-    rule: str, tails: int, alpha: float, scope: str, test: str, unranked: str, min_votes: int, correction: str | None
+def grouping_method(
+    rule: RuleOption = "all",
+    tails: TailsOption = 2,
+    alpha: AlphaOption = 0.25,
+    scope: ScopeOption = "group",
+    test: TestOption = "asymptotic",
+    unranked: UnrankedOption = "drop",
+    min_votes: MinVotesOption = 1,
+    correction: CorrectionOption = None,
 ) -> Method:
-    """The method that these options name."""
+    """How groups are made from ranks."""
     from roslin.truth import Method
 
     return Method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
+
+
+def pair_method(
+    tails: TailsOption = 2,
+    alpha: AlphaOption = 0.25,
+    test: TestOption = "asymptotic",
+    unranked: UnrankedOption = "drop",
+    min_votes: MinVotesOption = 1,
+) -> Method:
+    """How two candidates are told apart."""
+    from roslin.truth import Method
+
+    return Method(tails=tails, alpha=alpha, test=test, unranked=unranked, min_votes=min_votes)
+
+
+def strength_method(
+    rule: RuleOption = "all", tails: TailsOption = 2, alpha: AlphaOption = 0.25, unranked: UnrankedOption = "last"
+) -> Method:
+    """How groups are made from strengths."""
+    from roslin.truth import Method
+
+    return Method(rule, tails, alpha, unranked=unranked)
+
+
+def check_output(source: Path, output: Path | None) -> None:
+    """Refuse to write a truth over what it is about to be made from, or to a file of another kind."""
+    from roslin.truth.qrel import truth_writer
+
+    if output is not None:
+        truth_writer(output)
+        spare(source, output)
+
+
+def spare(source: Path, output: Path) -> None:
+    """Refuse to write over what is about to be read."""
+    if output.exists() and source.exists() and output.samefile(source):
+        raise typer.BadParameter(f"--output {output} would replace what it is made from")
 
 
 def write_and_say(truth: Truth, output: Path | None) -> None:
@@ -94,10 +148,3 @@ def write_and_say(truth: Truth, output: Path | None) -> None:
         remark(note)
     if output is not None:
         remark(f"written to {output}")
-
-
-def print_section(section: Section, format: Format) -> None:
-    """Print a table."""
-    from roslin.report.evaluation_tables import plain
-
-    print_rows(plain(section.rows), section.columns, format)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
-from roslin.errors import FormatError, NotationError, UnknownNameError
+from roslin.errors import FormatError, MissingExtraError, NotationError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import jsonl, pae
 from roslin.notation.record import METADATA_FIELDS
@@ -82,7 +82,7 @@ def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise FormatError("Parquet needs pyarrow; install it with: pip install 'roslin[parquet]'") from None
+        raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from None
     schema = _parquet_schema(pa)
     count = 0
     rows: list[dict[str, Any]] = []

@@ -1,25 +1,31 @@
 """`Table`: rows of named cells, the one form in which results are shown as a table.
 
-A cell is a text, a number, or None for nothing. Numbers keep their full precision in frames and files, and are rounded
-where people read them.
+A cell is a text, a number, or None for nothing; a number that is not known is NaN. Numbers keep their full precision in
+frames and files (TSV, CSV, JSON), and are rounded where people read them (text, HTML, LaTeX).
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from roslin.display.frames import FrameLibrary, frame
 from roslin.display.text import table_lines
 
-__all__ = ["Table"]
+__all__ = ["Table", "tables_to_json"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows in order, the columns to show, and a title.
+    """Rows in order, the columns to show, and what to say about them.
+
+    `title` is for people and `key` for programs; `note` is what a reader must know. `marks` names a column: a page
+    marks the rows that have something in it. `words` names a column of sentences: text has them below the table.
 
     >>> print(Table(("rank", "title"), ({"rank": 1, "title": "Roslin Castle"},)))
     rank  title
@@ -29,28 +35,112 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     title: str = ""
+    note: str = ""
+    key: str = ""
+    marks: str = ""
+    words: str = ""
 
     def __str__(self) -> str:
-        return "\n".join(table_lines(self.rows, self.columns))
+        said = ["", *(str(row[self.words]) for row in self.rows)] if self.words in self.columns else []
+        return "\n".join([*table_lines(self.rows, self.without(self.words).columns), *said])
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """For each column, whether it holds numbers."""
+        """For each column, whether it holds no text."""
         return tuple(all(not isinstance(row.get(name), str) for row in self.rows) for name in self.columns)
 
-    def to_html(self) -> str:
-        """A table for a page or a notebook."""
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows for JSON, which has neither NaN nor infinity: None stands for both."""
+        return [{name: _json_value(row.get(name)) for name in self.columns} for row in self.rows]
+
+    def only(self, *columns: str) -> Table:
+        """The table with these columns."""
+        return replace(self, columns=columns)
+
+    def without(self, *columns: str) -> Table:
+        """The table without these columns."""
+        return self.only(*(name for name in self.columns if name not in columns))
+
+    def first(self, count: int) -> Table:
+        """The table with at most so many rows."""
+        return replace(self, rows=self.rows[:count])
+
+    def to_html(self, *, caption: bool = True, digits: int = 4) -> str:
+        """A table for a page or a notebook, under its title where a `caption` is wanted."""
         from roslin.display.templates import render
 
-        return render("display/table.html", table=self, is_missing=_is_missing)
+        return render("display/table.html", table=self, caption=caption, shown=_Shown(digits), sort_key=_sort_key)
+
+    def to_latex(self) -> str:
+        """A table for a paper (it needs the package booktabs), under a comment with its title."""
+        from roslin.display.latex import latex_table
+
+        return latex_table(self)
+
+    def to_tsv(self) -> str:
+        """Tab-separated values under a header. What is not known is empty; white space in a cell becomes one space."""
+        lines = [self.columns, *self._written()]
+        return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in lines)
+
+    def to_csv(self) -> str:
+        """Comma-separated values under a header. What is not known is an empty cell."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self._written())
+        return stream.getvalue()
+
+    def to_json(self) -> str:
+        """A list with an object for each row."""
+        return _json(self.records)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
         """A data frame of pandas or polars."""
         return frame({name: [row.get(name) for row in self.rows] for name in self.columns}, library)
 
+    def _written(self) -> Iterable[list[str]]:
+        for row in self.rows:
+            cells = (row.get(name) for name in self.columns)
+            yield ["" if _is_missing(cell) else str(cell) for cell in cells]
+
     def _repr_html_(self) -> str:
         return self.to_html()
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+def tables_to_json(tables: Sequence[Table]) -> str:
+    """One object, with the rows of each table under its key."""
+    return _json({table.key: table.records for table in tables})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _json_value(cell: Any) -> Any:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A cell as a page shows it."""
+
+    digits: int
+
+    def __call__(self, cell: Any) -> str:
+        if _is_missing(cell):
+            return "–"
+        return f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
+
+
+def _sort_key(cell: Any) -> str | None:
+    """The number by which a page sorts, as JavaScript reads it; None for a text."""
+    if _is_missing(cell):
+        return "-Infinity"
+    if isinstance(cell, float) and math.isinf(cell):
+        return "Infinity" if cell > 0 else "-Infinity"
+    return repr(cell) if isinstance(cell, (int, float)) and not isinstance(cell, bool) else None

@@ -25,7 +25,7 @@ from roslin.evaluate.measures.adr import (
     normalised_recall_at_group_boundaries,
     steps,
 )
-from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, measures
+from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, measures, register_measure
 from roslin.evaluate.measures.counts import (
     accuracy,
     fallout,
@@ -42,15 +42,14 @@ from roslin.evaluate.measures.preference import bpref, bpref_10, bpref_star
 from roslin.evaluate.measures.ranks import average_precision, break_even_point, reciprocal_rank
 from roslin.evaluate.significance import (
     Comparison,
-    benjamini_hochberg,
     bootstrap_intervals,
     compare,
     effect_size,
-    holm,
     minimum_detectable_difference,
     permutation_test,
 )
 from roslin.evaluate.ties import TieRange, tie_sensitivity
+from roslin.truth.correction import benjamini_hochberg, holm
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -103,6 +102,7 @@ __all__ = [
     "rbp",
     "recall",
     "reciprocal_rank",
+    "register_measure",
     "roc_curve",
     "sensitivity",
     "specificity",

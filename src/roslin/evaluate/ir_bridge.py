@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
-from roslin.errors import RoslinError
+from roslin.errors import MissingExtraError
 from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure
 from roslin.evaluate.rankings import hits_of, judge
 from roslin.truth.qrel import Truth
@@ -29,7 +29,7 @@ try:
     from ir_measures.measures import registry as their_measures
     from ir_measures.providers.base import Any as AnyValue
 except ImportError:
-    raise RoslinError("the bridge needs ir_measures; pip install 'roslin[ir_measures]'") from None
+    raise MissingExtraError("the bridge", "ir_measures", "ir_measures") from None
 
 __all__ = ["NAMES", "RoslinProvider"]
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from roslin.display.table import Table
 from roslin.evaluate.measures.base import measure
 
 __all__ = ["DOCUMENTS", "ROWS", "Cell", "answer_set", "main", "table"]
@@ -91,15 +92,15 @@ def main() -> None:
     cells: dict[str, list[Cell]] = {}
     for cell in table():
         cells.setdefault(cell.row, []).append(cell)
-    lines = [f"{'Measure':<17}" + "".join(f"{name:>18}" for name in STARS) + "  definition"]
+    rows = []
     for row, values in cells.items():
-        shown = [f"{c.value:.6g}" if c.agrees else f"{c.value:.6g} ! ({c.printed})" for c in values]
-        lines.append(f"{row:<17}" + "".join(f"{text:>18}" for text in shown) + f"  {values[0].measure}")
+        shown = {c.answer: f"{c.value:.6g}" if c.agrees else f"{c.value:.6g} ! ({c.printed})" for c in values}
+        rows.append({"Measure": row, **shown, "definition": values[0].measure})
     differ = sum(not cell.agrees for row in cells.values() for cell in row)
-    lines.append(
+    said = (
         f"{differ} of {sum(map(len, cells.values()))} printed values (in brackets) differ from every definition tried"
     )
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(f"{Table(('Measure', *STARS, 'definition'), tuple(rows))}\n{said}\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ step has a fixed seed, so the same input gives the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
@@ -17,14 +16,13 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.hits import Floats
 from roslin.evaluate.measures.base import Measure, measure
+from roslin.truth.correction import benjamini_hochberg, holm
 
 __all__ = [
     "Comparison",
-    "benjamini_hochberg",
     "bootstrap_intervals",
     "compare",
     "effect_size",
-    "holm",
     "minimum_detectable_difference",
     "permutation_test",
 ]
@@ -136,32 +134,6 @@ def _paired(values: Floats, others: Floats) -> Floats:
     if np.isnan(difference).any():
         raise ArgumentError("a value is NaN; leave queries without a value out")
     return difference
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """p-values corrected so that any false claim among all is held at the level (Holm 1979).
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    raised = np.array([p[k] * (len(p) - place) for place, k in enumerate(order)])
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(np.maximum.accumulate(raised), 1.0)
-    return [float(value) for value in corrected]
-
-
-def benjamini_hochberg(p: Sequence[float]) -> list[float]:
-    """p-values corrected so that the share of false claims among those made is held (Benjamini & Hochberg 1995).
-
-    >>> benjamini_hochberg([0.01, 0.04, 0.03])
-    [0.03, 0.04, 0.04]
-    """
-    order = np.argsort(p, kind="stable")[::-1]
-    lowered = np.array([p[k] * len(p) / (len(p) - place) for place, k in enumerate(order)])
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(np.minimum.accumulate(lowered), 1.0)
-    return [float(value) for value in corrected]
 
 
 def effect_size(values: Floats, others: Floats) -> float:

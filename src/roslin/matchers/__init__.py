@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
-from roslin.matchers.edit.alignment import Alignment
+from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers, register_matcher
+from roslin.matchers.edit.alignment import NoteAlignment
 from roslin.matchers.edit.dp import DP
 from roslin.matchers.edit.gam import GAM
 from roslin.matchers.edit.lcts import LCTS
@@ -42,7 +42,6 @@ __all__ = [
     "P3",
     "TWV",
     "US",
-    "Alignment",
     "DiffEd",
     "Fusion",
     "HarmCore",
@@ -50,6 +49,7 @@ __all__ = [
     "MongeauSankoff",
     "NGrSumCo",
     "NgrUkkon",
+    "NoteAlignment",
     "Orio",
     "RISMOnline",
     "RawEd",
@@ -61,6 +61,7 @@ __all__ = [
     "fuse",
     "matcher",
     "matchers",
+    "register_matcher",
 ]
 
 

@@ -11,7 +11,6 @@ fetched.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -29,11 +28,10 @@ __all__ = [
     "MAX_FILE_BYTES",
     "Element",
     "Reader",
-    "Selection",
+    "StaffChoice",
     "decode_xml",
     "first_elements",
     "parse_xml",
-    "read_score",
     "reader",
     "refusal",
     "to_mei",
@@ -44,42 +42,17 @@ MAX_ELEMENTS = 3_000_000  # at most 373,296 in music21's corpus
 MAX_DEPTH = 100
 
 
-def read_score(
-    data: bytes,
-    kind: str,
-    *,
-    strict: bool = True,
-    part: str | int | None = None,
-    voice: int | None = None,
-    written_pitch: bool = False,
-    tied_apart: bool = False,
-) -> list[Record]:
-    """One record for each staff of a score; `kind` is "musicxml" (also compressed), "mei" or "kern".
-
-    `part`, `voice`, `written_pitch` and `tied_apart` are those of `Selection`.
-    """
-    from roslin.notation import kern, mei, musicxml  # they all need this module
-
-    readers = {"musicxml": musicxml.read, "mei": mei.read, "kern": kern.read}
-    if kind not in readers:
-        raise UnknownNameError("kind of score", kind, readers)
-    wanted = {"part": part, "voice": voice, "written_pitch": written_pitch, "tied_apart": tied_apart}
-    return list(readers[kind](io.BytesIO(data), strict=strict, **wanted))
-
-
 @dataclass(frozen=True, slots=True)
-class Selection:
+class StaffChoice:
     """Which staves and voices are wanted, and how.
 
     `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
     in each of them, by its number from 0. Transposing instruments sound as they sound, with `written_pitch` as written.
-    Tied notes are joined; with `tied_apart` every written note stays one.
     """
 
     part: str | int | None = None
     voice: int | None = None
     written_pitch: bool = False
-    tied_apart: bool = False
 
     def chosen(self, names: list[str]) -> list[int]:
         """The places of the wanted staves in a list of their names."""
@@ -100,11 +73,11 @@ class Reader(Protocol):
     """What every format of scores has: a stream to records."""
 
     def __call__(self, stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
-        """A record for each staff; `wanted` as the fields of `Selection`."""
+        """A record for each staff; `wanted` as the fields of `StaffChoice`."""
 
 
 class _ReadBytes(Protocol):
-    def __call__(self, data: bytes, selection: Selection, *, strict: bool) -> list[Record]: ...
+    def __call__(self, data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]: ...
 
 
 def reader(read_bytes: _ReadBytes) -> Reader:
@@ -112,7 +85,7 @@ def reader(read_bytes: _ReadBytes) -> Reader:
 
     def read(stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
         try:
-            records = read_bytes(read_all(stream, MAX_FILE_BYTES), Selection(**wanted), strict=strict)
+            records = read_bytes(read_all(stream, MAX_FILE_BYTES), StaffChoice(**wanted), strict=strict)
         except NotationError as error:
             records = [Record(None, (error.problem,))]
         yield from records

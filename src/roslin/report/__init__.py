@@ -1,1 +1,9 @@
-"""Pictures and pages for people."""
+"""Documents: one module each, which collects values and renders one template of `templates/`.
+
+results         the list of a search
+evaluation      runs against a truth
+campaign        systems on the same queries, as a page and as a text
+truth           a ground truth; `truth_drawing` and `truth_latex` are the same for slides and papers
+document        what every page shares; figures of melodies are in `player`
+svg             the one way to draw; `plots` of systems and `rank_plots` of experts' ranks
+"""

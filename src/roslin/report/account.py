@@ -9,8 +9,8 @@ from typing import Any
 from roslin.matchers import Matcher
 from roslin.matchers.account import Account
 from roslin.melody import Melody
+from roslin.report.document import page
 from roslin.report.flow import PAGE_STYLE, name_of
-from roslin.report.html import page
 from roslin.report.player import melody_figure
 from roslin.search.words import note_name
 

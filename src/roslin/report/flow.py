@@ -18,7 +18,7 @@ from html import escape
 import numpy as np
 
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.report.html import page
+from roslin.report.document import page
 from roslin.report.player import melody_figure
 from roslin.search.explain import Explanation, Move, Part
 from roslin.search.words import bar_number, note_name

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from roslin.report.evaluation_tables import latex_text
-from roslin.report.truth import Melodies
-from roslin.report.truth_plots import Scale, mean_and_deviation, scale_of
-from roslin.report.truth_tables import QueryStudy, Study, title_of
+from roslin.display.latex import latex_text
+from roslin.report.rank_plots import Scale, mean_and_deviation, scale_of
+from roslin.report.truth import Melodies, common_scale, title_of
 from roslin.truth.rankings import Floats
+from roslin.truth.study import QueryStudy, Study
 
 __all__ = ["latex_box_plot", "latex_squares", "truth_latex"]
 
@@ -42,7 +42,7 @@ def truth_latex(found: Study, melodies: Melodies | None = None, experience: Sequ
 
 def _table(query: str, each: QueryStudy, melodies: Melodies) -> str:
     arranged = each.grouped.arranged
-    scale = scale_of(map(arranged.sample, range(len(arranged.documents))), least=1, width=_WIDTH)
+    scale = common_scale(each, _WIDTH)
     head = [f"Query {latex_text(query)}", latex_text(each.sentence)]
     lines = ["\\begin{longtable}{rp{0.24\\textwidth}l}"]
     lines += [f"\\multicolumn{{3}}{{l}}{{\\small {line}}}\\\\" for line in head] + ["\\endhead"]
@@ -58,7 +58,7 @@ def _table(query: str, each: QueryStudy, melodies: Melodies) -> str:
 
 
 def latex_box_plot(sample: Floats, scale: Scale) -> str:
-    """The plot of one sample: as `truth_plots.box_plot`."""
+    """The plot of one sample: as `rank_plots.box_plot`."""
     if not len(sample):
         return ""
     low, first, middle, third, high = (scale.at(v) for v in np.quantile(sample, [0.1, 0.25, 0.5, 0.75, 0.9]))

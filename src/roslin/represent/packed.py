@@ -51,6 +51,16 @@ class Packed:
             *_taken(self.barlines, self.bar_offsets, numbers),
         )
 
+    def melodies(self) -> list[Melody]:
+        """The melodies one by one: their notes and bar lines, without any metadata."""
+        return [
+            Melody(
+                _locked(self.notes[self.offsets[k] : self.offsets[k + 1]]),
+                barlines_ticks=_locked(self.barlines[self.bar_offsets[k] : self.bar_offsets[k + 1]]),
+            )
+            for k in range(len(self))
+        ]
+
     def keep(self, name: Hashable, make: Callable[[Packed], Made]) -> Made:
         """What `make` makes of these melodies: made when it is first asked for under this name.
 
@@ -60,6 +70,13 @@ class Packed:
             self._kept[name] = make(self)
         made: Made = self._kept[name]
         return made
+
+
+def _locked(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that nobody can write to."""
+    view = rows.view()
+    view.flags.writeable = False
+    return view
 
 
 def _between(values: npt.NDArray[Any], offsets: Numbers, start: int, stop: int) -> tuple[npt.NDArray[Any], Numbers]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
-from roslin.errors import ArgumentError, FormatError, UnknownNameError
+from roslin.errors import ArgumentError, FormatError, MissingExtraError, UnknownNameError
 from roslin.rows import to_word
 
 __all__ = ["JSON_MARK", "Hit", "Kind", "Ranking", "Run", "checked_value"]
@@ -361,7 +361,7 @@ def _write_parquet(run: Run, path: Path) -> None:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise FormatError(f"{path}: writing Parquet needs pyarrow; pip install 'roslin[parquet]'") from None
+        raise MissingExtraError(f"{path}: writing Parquet", "pyarrow", "parquet") from None
     columns: dict[str, list[Any]] = {
         "query": [hit.query for hit in run],
         "rank": [hit.rank for hit in run],

@@ -11,26 +11,35 @@ agreement       how far the experts agree, and who does not
 power           how many more experts are needed
 plackett_luce   strengths, and groups, from rankings
 preferences     groups from votes by segments; `bradley_terry` from strengths
+study           groups and what they are worth, in one value that shows itself; `model_study` for the models
+tables          the other tables
 """
 
 from __future__ import annotations
 
 from roslin.truth.consistency import Consistency, list_consistency
 from roslin.truth.grouping import Method, group_rankings
+from roslin.truth.model_study import ModelStudy, study_strengths, study_votes
 from roslin.truth.qrel import Truth, read_truth, write_truth
 from roslin.truth.rankings import Rankings, read_rankings, write_rankings
 from roslin.truth.simulate import simulate_rankings
+from roslin.truth.study import Study, study_rankings
 
 __all__ = [
     "Consistency",
     "Method",
+    "ModelStudy",
     "Rankings",
+    "Study",
     "Truth",
     "group_rankings",
     "list_consistency",
     "read_rankings",
     "read_truth",
     "simulate_rankings",
+    "study_rankings",
+    "study_strengths",
+    "study_votes",
     "write_rankings",
     "write_truth",
 ]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import refuse, table_rows
 from roslin.truth.model import Groups, Truth
 
@@ -70,10 +70,10 @@ class QueryVotes:
         return [[id for id, own in zip(self.documents, part, strict=True) if own == k] for k in range(count)]
 
 
-def read_votes(path: str | Path) -> list[Vote]:
+def read_votes(path: str | Path, queries: Sequence[str] | None = None) -> list[Vote]:
     """Votes from a CSV with query, first, second, answer, and expert where known; or as Mechanical Turk exports them.
 
-    An empty answer is no vote. Free text in other columns may be in any encoding.
+    An empty answer is no vote. Free text in other columns may be in any encoding. `queries`: only the votes of these.
     """
     path = Path(path)
     votes = []
@@ -100,7 +100,11 @@ def read_votes(path: str | Path) -> list[Vote]:
             votes.append(Vote(query, expert, first, second, answer))
     if not votes:
         raise refuse("no votes", expected="at least one row with an answer", found="none", file=str(path))
-    return votes
+    known = dict.fromkeys(vote.query for vote in votes)
+    for query in queries or ():
+        if query not in known:
+            raise UnknownNameError("query", query, known)
+    return [vote for vote in votes if vote.query in queries] if queries else votes
 
 
 def count_votes(votes: Iterable[Vote]) -> dict[str, QueryVotes]:

@@ -16,8 +16,8 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.parameters import choice, real, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
 

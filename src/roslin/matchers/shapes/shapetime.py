@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError
 from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, register
 from roslin.matchers.shapes.melodyshape import GramAlignment
-from roslin.matchers.shapes.shapeh import ShapeH
+from roslin.matchers.shapes.shapeh import MISMATCHES, ShapeH
 from roslin.matchers.shapes.time import Time
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["ShapeTime"]
 
@@ -40,15 +40,9 @@ class ShapeTime(GramAlignment):
     summary = "Takes the best that the shapes of three notes find, and puts them in order by curves that know rhythm."
     reference = "Urbano, MelodyShape (ShapeTime), MIREX 2012-2015"
 
-    k: int = 10
-    mismatch: str = "symmetric"
-    rhythm: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.first, self.second  # refuse what makes no sense
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise ArgumentError(f"k must be a whole number, at least 1; got {self.k!r}")
+    k: int = whole(10)
+    mismatch: str = choice("symmetric", *MISMATCHES)
+    rhythm: float = real(0.5, least=0)
 
     @property
     def first(self) -> ShapeH:

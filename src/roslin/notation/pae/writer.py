@@ -93,10 +93,10 @@ _STYLES: dict[str, Callable[[str, str, str, str], str]] = {
 
 def write_music(melody: Melody) -> str:
     """The music string alone."""
-    return _Writer(melody).write()
+    return _PaeWriter(melody).write()
 
 
-class _Writer:
+class _PaeWriter:
     def __init__(self, melody: Melody):
         self.melody = melody
         self.out: list[str] = []

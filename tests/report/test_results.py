@@ -10,9 +10,9 @@ import pytest
 
 from roslin import Melody
 from roslin.notation import pae
-from roslin.report.html import results_page
 from roslin.report.pianoroll import pianoroll_svg
 from roslin.report.player import drawing, melody_figure, player_script
+from roslin.report.results import results_page
 from roslin.run import Ranking, Run
 
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from roslin.campaign.campaign import Campaign
+from roslin.display.table import Table
 from roslin.evaluate import Comparison, bootstrap_intervals
 from roslin.evaluate.disagreement import Disagreement
-from roslin.report.evaluation_tables import Section, groupings, tie_ranges
+from roslin.evaluate.tables import groupings, remarks, tie_ranges
 
-__all__ = ["disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
+__all__ = ["all_remarks", "disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
 
 
-def standings(campaign: Campaign) -> Section:
+def standings(campaign: Campaign) -> Table:
     """One row a system, the best in the first measure first: all means, the interval of the first, time and ties."""
     evaluation = campaign.evaluation
     first, *others = [repr(measure) for measure in evaluation.measures]
@@ -32,24 +33,25 @@ def standings(campaign: Campaign) -> Section:
         f"low, high: 95 % confidence interval of {first} over {evaluation.counted.shape[2]} queries; "
         "ms: median time of a query; tied: documents that share their distance with another of their list"
     )
-    return Section("standings", "Standings", ("system", first, "low", "high", *others, "ms", "tied"), rows, note)
+    columns = ("system", first, "low", "high", *others, "ms", "tied")
+    return Table(columns, tuple(rows), "Standings", note, key="standings")
 
 
-def pairs(comparisons: Sequence[Comparison]) -> Section:
+def pairs(comparisons: Sequence[Comparison]) -> Table:
     """Every pair of systems on the first measure, p corrected for their number."""
     columns = ("system", "other", "difference", "low", "high", "p", "p_holm", "effect", "wins", "ties", "losses")
     rows = [{name: getattr(each, name) for name in columns} for each in comparisons]
     title = f"Every pair of systems, {comparisons[0].measure} (paired permutation test, corrected after Holm)"
-    return Section("pairs", title, columns, rows)
+    return Table(columns, tuple(rows), title, key="pairs")
 
 
-def tie_table(campaign: Campaign) -> Section:
+def tie_table(campaign: Campaign) -> Table:
     """What another order of tied distances could give, and how many ties there are."""
     by_name = {system.name: system for system in campaign.systems}
     able = any(measure.monotone for measure in campaign.evaluation.measures)
-    section = tie_ranges(campaign.evaluation) if able else Section("ties", "", ("system",), [])
+    ranges = tie_ranges(campaign.evaluation) if able else Table(("system",), ())
     rows = []
-    for row in section.rows:
+    for row in ranges.rows:
         rankings = by_name[row["system"]].run.rankings.values()
         tied, cut = sum(each.tied for each in rankings), sum(each.is_cut_in_a_tie for each in rankings)
         rows.append({**row, "tied": tied, "cut": cut})
@@ -58,11 +60,11 @@ def tie_table(campaign: Campaign) -> Section:
         "share their distance with another of their list; cut: lists whose end falls into a tie, so that another order "
         "could also bring in documents from beyond it."
     )
-    said = f"{note} {section.note[:1].upper()}{section.note[1:]}." if section.note else note
-    return Section("ties", "Ties", (*section.columns, "tied", "cut"), rows, said)
+    said = f"{note} {ranges.note[:1].upper()}{ranges.note[1:]}." if ranges.note else note
+    return Table((*ranges.columns, "tied", "cut"), tuple(rows), "Ties", said, key="ties")
 
 
-def times(campaign: Campaign) -> Section:
+def times(campaign: Campaign) -> Table:
     """Seconds of searching, for each system."""
     rows = []
     for system in campaign.systems:
@@ -81,10 +83,10 @@ def times(campaign: Campaign) -> Section:
         f"Seconds a query, over {campaign.provenance['collection']['melodies']} melodies, measured when the lists were "
         "made. They depend on the machine, on what else it did and on the number of threads."
     )
-    return Section("times", "Time", ("system", "median", "mean", "slowest", "all"), rows, note)
+    return Table(("system", "median", "mean", "slowest", "all"), tuple(rows), "Time", note, key="times")
 
 
-def disagreement_table(found: list[Disagreement], most: int = 50) -> Section:
+def disagreement_table(found: list[Disagreement], most: int = 50) -> Table:
     """The documents on which the systems differ most: who ranks them highest, and who lowest."""
     rows = []
     for each in found[:most]:
@@ -107,10 +109,16 @@ def disagreement_table(found: list[Disagreement], most: int = 50) -> Section:
         "group: that of the truth. – as a rank: not in the list. spread: standard deviation of log2(rank) over all "
         "systems; 1 is a factor of 2 on either side of the middle."
     )
-    return Section("disagreements", "Where systems disagree most", columns, rows, note)
+    title = "Where systems disagree most"
+    return Table(columns, tuple(rows), title, note, key="disagreements", marks="group")
 
 
-def main_tables(campaign: Campaign) -> list[Section]:
+def main_tables(campaign: Campaign) -> list[Table]:
     """Standings, and under several truths how these change."""
     several = [groupings(campaign.evaluations)] if len(campaign.evaluations) > 1 else []
     return [standings(campaign), *several]
+
+
+def all_remarks(campaign: Campaign) -> list[str]:
+    """What was odd about queries, truths and lists, a sentence each."""
+    return [*campaign.remarks, *remarks(campaign.evaluations)]

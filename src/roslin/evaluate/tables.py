@@ -1,6 +1,5 @@
 """An evaluation as tables: what `roslin evaluate` prints, and what its page shows.
 
-A table is a `Section`: a key for programs, a title for people, columns, and rows as mappings.
 Several evaluations of the same runs differ in their truth; the first is the one that everything is about.
 """
 
@@ -8,34 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
+from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.evaluate import (
-    Comparison,
-    Evaluation,
-    adr_tie_break,
-    average_dynamic_recall,
-    bootstrap_intervals,
-    compare,
-    inversions,
-    kendall_tau,
-    steps,
-    tie_sensitivity,
-)
-from roslin.evaluate.measures.adr import Step
+from roslin.evaluate.correlation import kendall_tau
+from roslin.evaluate.evaluation import Evaluation
+from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
+from roslin.evaluate.significance import Comparison, bootstrap_intervals, compare
+from roslin.evaluate.ties import tie_sensitivity
 from roslin.run import Run
 
 __all__ = [
-    "Section",
     "comparisons",
     "groupings",
-    "latex",
-    "latex_text",
     "means",
+    "means_by_measure",
     "per_query",
-    "plain",
     "remarks",
     "steps_of",
     "tie_breaks",
@@ -43,18 +32,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Section:
-    """One table; `note` says what a reader of it must know."""
-
-    key: str
-    title: str
-    columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    note: str = ""
-
-
-def means(evaluation: Evaluation, level: float = 0.95) -> Section:
+def means(evaluation: Evaluation, level: float = 0.95) -> Table:
     """The mean of each system and measure, with its confidence interval over queries."""
     counted = evaluation.counted
     intervals = bootstrap_intervals(counted, level)
@@ -71,10 +49,22 @@ def means(evaluation: Evaluation, level: float = 0.95) -> Section:
         for m, measure in enumerate(evaluation.measures)
     ]
     title = f"Means over queries, with {100 * level:g} % confidence intervals"
-    return Section("means", title, ("system", "measure", "mean", "low", "high", "queries"), rows)
+    return Table(("system", "measure", "mean", "low", "high", "queries"), tuple(rows), title, key="means")
 
 
-def per_query(evaluation: Evaluation) -> Section:
+def means_by_measure(evaluation: Evaluation, level: float = 0.95) -> Table:
+    """The means as a paper prints them: one row a system, one column a measure, the interval beside the mean."""
+    found = means(evaluation, level)
+    by_system: dict[str, dict[str, Any]] = {}
+    for row in found.rows:
+        interval = "" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
+        cell = None if math.isnan(row["mean"]) else f"{row['mean']:.3f}{interval}"
+        by_system.setdefault(row["system"], {"system": row["system"]})[row["measure"]] = cell
+    columns = ("system", *dict.fromkeys(map(repr, evaluation.measures)))
+    return replace(found, columns=columns, rows=tuple(by_system.values()))
+
+
+def per_query(evaluation: Evaluation) -> Table:
     """One row for each query and measure, one column for each system."""
     columns = _columns(("query", "measure"), evaluation.systems, "run")
     rows = [
@@ -86,7 +76,7 @@ def per_query(evaluation: Evaluation) -> Section:
         for q, query in enumerate(evaluation.queries)
         for m, measure in enumerate(evaluation.measures)
     ]
-    return Section("per_query", "Query by query", columns, rows)
+    return Table(columns, tuple(rows), "Query by query", key="per_query")
 
 
 def _columns(fixed: tuple[str, ...], names: Sequence[str], what: str) -> tuple[str, ...]:
@@ -99,15 +89,16 @@ def _columns(fixed: tuple[str, ...], names: Sequence[str], what: str) -> tuple[s
     return (*fixed, *names)
 
 
-def comparisons(evaluation: Evaluation, level: float = 0.95) -> Section:
+def comparisons(evaluation: Evaluation, level: float = 0.95) -> Table:
     """Every pair of systems on every measure."""
     columns = tuple(field.name for field in fields(Comparison) if field.name != "queries")
     found = [each for measure in evaluation.measures for each in compare(evaluation, measure, level)]
     rows = [{name: getattr(each, name) for name in columns} | {"sentence": each.sentence} for each in found]
-    return Section("comparisons", "Pairs of systems (paired permutation test)", (*columns, "sentence"), rows)
+    title = "Pairs of systems (paired permutation test)"
+    return Table((*columns, "sentence"), tuple(rows), title, key="comparisons", words="sentence")
 
 
-def tie_ranges(evaluation: Evaluation) -> Section:
+def tie_ranges(evaluation: Evaluation) -> Table:
     """The best and worst mean that any order of tied scores could give; measures that cannot tell are left out."""
     able = [k for k, measure in enumerate(evaluation.measures) if measure.monotone]
     unable = [repr(measure) for measure in evaluation.measures if not measure.monotone]
@@ -118,10 +109,10 @@ def tie_ranges(evaluation: Evaluation) -> Section:
     columns = ("system", "measure", "worst", "value", "best")
     rows = [{name: getattr(each, name) for name in columns} for each in tie_sensitivity(kept)]
     note = f"{left_out}: left out" if unable else ""
-    return Section("ties", "What another order of tied scores could give", columns, rows, note)
+    return Table(columns, tuple(rows), "What another order of tied scores could give", note, key="ties")
 
 
-def tie_breaks(evaluation: Evaluation) -> Section:
+def tie_breaks(evaluation: Evaluation) -> Table:
     """What decides between systems with equal ADR: inversions, and the rule of paper 000, section 4."""
     rows = []
     for query in evaluation.queries:
@@ -139,10 +130,10 @@ def tie_breaks(evaluation: Evaluation) -> Section:
             )
     columns = ("query", "system", "ADR", "inversions", "published")
     note = "of two lists with equal ADR, fewer inversions are better; the published rule prefers the smaller value"
-    return Section("tie_break", "Breaking ties of ADR", columns, rows, note)
+    return Table(columns, tuple(rows), "Breaking ties of ADR", note, key="tie_break")
 
 
-def steps_of(evaluation: Evaluation, query: str) -> list[Section]:
+def steps_of(evaluation: Evaluation, query: str) -> list[Table]:
     """The calculation of ADR row by row, for every system (paper 002, Table 3)."""
     if query not in evaluation.truth:
         raise UnknownNameError("query", query, evaluation.queries)
@@ -151,7 +142,7 @@ def steps_of(evaluation: Evaluation, query: str) -> list[Section]:
     return [_steps(evaluation, run, query) for run in evaluation.runs]
 
 
-def _steps(evaluation: Evaluation, run: Run, query: str) -> Section:
+def _steps(evaluation: Evaluation, run: Run, query: str) -> Table:
     groups = evaluation.truth[query]
     values = run.values(query)
     shows_value = values is not None and run.kind != "rank"
@@ -179,17 +170,18 @@ def _steps(evaluation: Evaluation, run: Run, query: str) -> Section:
         "ADR",
         "note",
     )
-    return Section(f"steps of {run.name}", f"{run.name}: average dynamic recall of {query}", columns, rows)
+    title = f"{run.name}: average dynamic recall of {query}"
+    return Table(columns, tuple(rows), title, key=f"steps of {run.name}", marks="group")
 
 
-def _note(step: Step, size: int) -> str:
+def _note(step: RecallStep, size: int) -> str:
     said = ["the list has ended"] if step.document is None else []
     if step.rank == size:
         said.append(f"the truth ends here (n = {size}): the ADR of the query")
     return "; ".join(said)
 
 
-def groupings(evaluations: Sequence[Evaluation]) -> Section:
+def groupings(evaluations: Sequence[Evaluation]) -> Table:
     """Systems under several truths (paper 004, Table 4): means of the first measure, and Kendall's tau to the first."""
     measure, systems = evaluations[0].measures[0], evaluations[0].systems
     names = _truth_names(evaluations)
@@ -203,7 +195,7 @@ def groupings(evaluations: Sequence[Evaluation]) -> Section:
         tau = {name: _tau(by_truth[0], means) for name, means in zip(names, by_truth, strict=True)}
         rows.append({"system": "Kendall's tau", **tau})
     title = f"{measure!r} under {len(names)} groupings, and Kendall's tau to {names[0]}"
-    return Section("groupings", title, columns, rows)
+    return Table(columns, tuple(rows), title, key="groupings")
 
 
 def _tau(means: Mapping[str, float], others: Mapping[str, float]) -> float:
@@ -252,62 +244,3 @@ def _list(queries: Sequence[str], most: int = 5) -> str:
     more = f" and {len(queries) - most} more" if len(queries) > most else ""
     plural = "query" if len(queries) == 1 else f"{len(queries)} queries"
     return f"{plural} ({', '.join(queries[:most])}{more})"
-
-
-# -- LaTeX ------------------------------------------------------------------------------------------------------------
-
-_SPECIAL = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    }
-)
-
-
-def latex(section: Section) -> str:
-    """A table for a paper (needs the package booktabs); means and intervals share a cell."""
-    if section.key == "means":
-        section = _wide(section)
-    columns = section.columns
-    numeric = [all(not isinstance(row.get(name), str) for row in section.rows) for name in columns]
-    lines = [
-        f"% {section.title}",
-        f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in numeric)}}}",
-        "\\toprule",
-        " & ".join(latex_text(name) for name in columns) + r" \\",
-        "\\midrule",
-        *(" & ".join(latex_text(row.get(name)) for name in columns) + r" \\" for row in section.rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _wide(section: Section) -> Section:
-    """One row a system, one column a measure."""
-    measures = list(dict.fromkeys(row["measure"] for row in section.rows))
-    by_system: dict[str, dict[str, Any]] = {}
-    for row in section.rows:
-        interval = "" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
-        cell = None if math.isnan(row["mean"]) else f"{row['mean']:.3f}{interval}"
-        by_system.setdefault(row["system"], {"system": row["system"]})[row["measure"]] = cell
-    return Section(section.key, section.title, ("system", *measures), list(by_system.values()))
-
-
-def latex_text(value: Any) -> str:
-    """A value for LaTeX: signs that mean something there are written out."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "--"
-    if isinstance(value, float):
-        return f"{value:.4f}" if math.isfinite(value) else f"${'-' * (value < 0)}\\infty$"
-    return str(value).translate(_SPECIAL)
-
-
-def plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows for JSON, which has neither NaN nor infinity."""
-    return [
-        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
-        for row in rows
-    ]

@@ -1,0 +1,88 @@
+"""Drawings as SVG, to stand inside a page or alone: the one way in which plots are drawn.
+
+A drawing is a tree of elements, written and escaped by one template. Elements get their colours and fonts from classes
+(`plots.css`), which take the colours of the page around them and have colours of their own where there is none: a
+drawing can be read on light and dark ground, and in print. Lengths are in pixels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from roslin.display.templates import render
+
+__all__ = ["Element", "circle", "group", "line", "path", "placed", "plot_style", "rect", "svg", "text"]
+
+_VIEW_BOX = re.compile(r'viewBox="([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element: its attributes, what is written in it, and what appears when somebody points at it."""
+
+    tag: str
+    attributes: dict[str, Any]
+    text: str = ""
+    said: str = ""
+    inside: tuple[Element, ...] = field(default=())
+
+
+def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Element:
+    """A straight line."""
+    return Element("line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2)})
+
+
+def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) -> Element:
+    """A line through points."""
+    return Element("polyline", {"class": kind, "points": " ".join(f"{x:.2f},{y:.2f}" for x, y in points), **attributes})
+
+
+def rect(kind: str, x: float, y: float, width: float, height: float, said: str = "", **attributes: Any) -> Element:
+    """A rectangle, by its upper left corner."""
+    return Element("rect", {"class": kind, **_rounded(x=x, y=y, width=width, height=height), **attributes}, said=said)
+
+
+def circle(kind: str, x: float, y: float, radius: float) -> Element:
+    """A disk, by its centre."""
+    return Element("circle", {"class": kind, **_rounded(cx=x, cy=y, r=radius)})
+
+
+def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> Element:
+    """A line of text; `x` is its start, middle or end, as `anchor` says."""
+    return Element("text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **attributes}, words)
+
+
+def group(elements: Iterable[Element], x: float = 0, y: float = 0, said: str = "") -> Element:
+    """Several elements together, moved to the right and down."""
+    moved = {"transform": f"translate({x:g} {y:g})"} if x or y else {}
+    return Element("g", moved, said=said, inside=tuple(elements))
+
+
+def placed(drawing: str, x: float, y: float, width: float, height: float) -> Element:
+    """Another drawing inside this one: as large as this room allows, at its left."""
+    from markupsafe import Markup
+
+    box = _VIEW_BOX.search(drawing)
+    seen = {"viewBox": box[1]} if box else {}
+    at = {"x": x, "y": y, "width": width, "height": height, "preserveAspectRatio": "xMinYMid meet"}
+    return Element("svg", {**at, **seen}, Markup(drawing))  # noqa: S704
+
+
+def svg(elements: Iterable[Element], width: float, height: float, name: str, *, style: str = "") -> str:
+    """A whole drawing. `name` says what it shows to those who cannot see it; a drawing alone needs `plot_style`."""
+    return render("report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style)
+
+
+@cache
+def plot_style() -> str:
+    """The style sheet of all plots."""
+    return files("roslin.report").joinpath("templates/plots.css").read_text("utf-8")
+
+
+def _rounded(**numbers: float) -> dict[str, float]:
+    return {name: round(float(value), 2) for name, value in numbers.items()}

@@ -1,0 +1,198 @@
+"""Everything about rankings at once: groups, and beside them what they are worth.
+
+    found = study_rankings(read_rankings("rankings.csv"))
+    print(found)
+    found.truth
+
+For every query: its groups, how many groups noise would give, how consistent the list is, how far the experts agree,
+and how many more of them neighbours would need. `roslin truth group` and the report show the same study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from roslin.display.frames import FrameLibrary
+from roslin.display.table import Table
+from roslin.truth.agreement import kendall_w, krippendorff_alpha
+from roslin.truth.consistency import ListConsistency, list_consistency
+from roslin.truth.grouping import Grouped, Method, groups_of, truth_of_groups
+from roslin.truth.model import Truth
+from roslin.truth.null import NullGroups, null_groups
+from roslin.truth.power import Neighbours, more_experts
+from roslin.truth.rankings import Rankings, as_rankings
+from roslin.truth.tables import people
+
+__all__ = ["Progress", "QueryStudy", "Study", "study_rankings"]
+
+# Told how many queries are done, and which one comes next.
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryStudy:
+    """One query: its list, what noise would give, how consistent the list is, and how far the experts agree.
+
+    `null` is None where nothing was shuffled, `neighbours` is empty where no power was asked for.
+    """
+
+    grouped: Grouped
+    null: NullGroups | None
+    consistency: ListConsistency
+    neighbours: list[Neighbours]
+    kendall_w: float
+    alpha: float
+
+    @property
+    def sentence(self) -> str:
+        """Groups found beside groups of noise, in words."""
+        count = len(self.grouped.starts)
+        return self.null.sentence() if self.null else f"{count} group{'' if count == 1 else 's'}"
+
+    @property
+    def agreement(self) -> str:
+        """How far the experts agree, in words; nothing where that cannot be said."""
+        named = (("Kendall's W", self.kendall_w), ("Krippendorff's alpha", self.alpha))
+        return ", ".join(f"{name} {value:.2f}" for name, value in named if value == value)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Rankings, the method, and what it found for each query. It prints itself as tables."""
+
+    rankings: Rankings
+    method: Method
+    queries: dict[str, QueryStudy]
+
+    @property
+    def truth(self) -> Truth:
+        """The groups of every query, as a truth."""
+        return truth_of_groups({query: each.grouped for query, each in self.queries.items()}, self.method)
+
+    @property
+    def summary(self) -> Table:
+        """A row for each query: groups beside those of noise, agreement, consistency (ADR-1)."""
+        rows: list[dict[str, Any]] = [
+            {
+                "query": query,
+                "experts": len(self.rankings[query].experts),
+                "candidates": len(each.grouped.arranged.documents),
+                "groups": len(each.grouped.starts),
+                "noise": None if each.null is None else each.null.mean,
+                "p": None if each.null is None else each.null.p,
+                "W": each.kendall_w,
+                "alpha": each.alpha,
+                "ADR-1": each.consistency.value,
+            }
+            for query, each in self.queries.items()
+        ]
+        columns = ("query", "experts", "candidates", "groups", "noise", "p", "W", "alpha", "ADR-1")
+        note = (
+            "noise: mean number of groups when every expert's ranks are shuffled; p: how often that gives at least as "
+            "many groups as were found. W: Kendall's concordance; alpha: Krippendorff's (ordinal), not the level of "
+            "the tests. ADR-1: consistency."
+        )
+        return Table(columns, tuple(rows), f"Queries, grouped by {self.method.name}", note, key="summary")
+
+    @property
+    def experts(self) -> Table:
+        """A row for each expert, the least agreeing first."""
+        return people(self.rankings)
+
+    def lists(self, titles: Mapping[str, str] | None = None) -> Table:
+        """A row for each candidate, in the order of the lists; `titles` of the documents where they are known."""
+        rows = [row for query in self.queries for row in self._list(query, titles or {})]
+        columns = ("query", "group", "document", "title", "median", "mean", "deviation", "low_10", "quartile_1")
+        more = ("quartile_3", "high_10", "votes", "largest_p", "noise_groups", "noise_p")
+        return Table((*columns, *more), tuple(rows), "Lists", key="lists")
+
+    def _list(self, query: str, titles: Mapping[str, str]) -> Iterable[dict[str, Any]]:
+        each = self.queries[query]
+        arranged = each.grouped.arranged
+        medians, means = arranged.medians, arranged.means
+        group = 0
+        for k, document in enumerate(arranged.documents):
+            group += k in each.grouped.starts
+            sample = arranged.sample(k)
+            low, first, third, high = np.quantile(sample, [0.1, 0.25, 0.75, 0.9]).tolist()
+            yield {
+                "query": query,
+                "group": group,
+                "document": document,
+                "title": titles.get(document, ""),
+                "median": float(medians[k]),
+                "mean": float(means[k]),
+                "deviation": float(np.std(sample, ddof=1)) if len(sample) > 1 else None,
+                "low_10": low,
+                "quartile_1": first,
+                "quartile_3": third,
+                "high_10": high,
+                "votes": int(arranged.votes[k]),
+                "largest_p": float(each.grouped.pvalues[:k, k].max()) if k else None,
+                "noise_groups": each.null.mean if each.null else None,
+                "noise_p": each.null.p if each.null else None,
+            }
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """The lists as a data frame of pandas or polars."""
+        return self.lists().to_frame(library)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{table.title}\n\n{table}" for table in self._shown)
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html() for table in self._shown)
+
+    @property
+    def _shown(self) -> tuple[Table, ...]:
+        lists = self.lists().only("query", "group", "document", "median", "mean", "votes", "largest_p")
+        return self.summary, lists
+
+
+def study_rankings(
+    rows: Iterable[Any],
+    method: Method | None = None,
+    shuffles: int = 1000,
+    seed: int = 2005,
+    *,
+    power: bool = True,
+    progress: Progress = lambda _done, _query: None,
+) -> Study:
+    """Group rankings, and find out what the groups are worth. `rows` as `group_rankings` takes them.
+
+    `shuffles` = 0 leaves the shuffled rankings out, no `power` the experts that neighbours would need.
+
+    >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
+    >>> found = study_rankings(rows, shuffles=200)
+    >>> found.truth["q"]
+    (('a',), ('b', 'c'))
+    >>> found.queries["q"].sentence
+    '2 groups; shuffled rankings give 1.3 (as many or more: p = 0.3)'
+    """
+    rankings, chosen = as_rankings(rows), method or Method()
+    found = {}
+    for number, (query, said) in enumerate(rankings.items()):
+        progress(number, query)
+        grouped = groups_of(said, chosen)
+        consistency = list_consistency(
+            Truth({query: grouped.groups}),
+            rankings,
+            tails=1,
+            alpha=chosen.alpha,
+            test=chosen.test,
+            unranked=chosen.unranked,
+            correction=chosen.correction,
+        )
+        found[query] = QueryStudy(
+            grouped,
+            null_groups(said, chosen, shuffles, seed, grouped=grouped) if shuffles else None,
+            consistency.lists[query],
+            more_experts(said, chosen, seed=seed) if power else [],
+            kendall_w(said),
+            krippendorff_alpha(said),
+        )
+    return Study(rankings, chosen, found)

@@ -1,0 +1,46 @@
+"""Options that a command gets as one value."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import typer
+from typer.testing import CliRunner
+
+from roslin.cli.options import with_options
+
+
+class Place(NamedTuple):
+    """What the shared options make."""
+
+    name: str
+    number: int
+
+
+def place(
+    name: Annotated[str, typer.Argument(help="Its name.")], number: Annotated[int, typer.Option("--number")] = 1
+) -> Place:
+    return Place(name, number)
+
+
+app = typer.Typer()
+
+
+@app.command()
+@with_options(where=place)
+def show(where: Place, loud: Annotated[bool, typer.Option("--loud")] = False) -> None:
+    """Show a place."""
+    text = f"{where.name} {where.number}"
+    typer.echo(text.upper() if loud else text)
+
+
+def test_the_command_has_its_own_options_and_the_shared_ones() -> None:
+    run = CliRunner().invoke
+    assert run(app, ["here"]).output == "here 1\n"
+    assert run(app, ["here", "--number", "3", "--loud"]).output == "HERE 3\n"
+    assert run(app, []).exit_code == 2
+    help = run(app, ["--help"]).output
+    assert "Show a place." in help
+    for option in ("--number", "--loud", "Its name."):
+        assert option in help
+    assert "where" not in help.lower().replace("--", "")
