@@ -27,6 +27,7 @@ TITLES = {
     "roslin.search": "Matchers and explanations",
     "roslin.matchers": "Matchers and explanations",
     "roslin.run": "Ranked lists",
+    "roslin.values": "Plug-ins",
     "roslin.transport": "Transportation distances",
     "roslin.campaign": "Campaigns",
     "roslin.truth": "Ground truths",
@@ -45,6 +46,8 @@ TITLES = {
     "roslin.evaluate.correlation": "Correlation of systems",
     "roslin.truth.grouping": "Groups from rankings",
     "roslin.truth.consistency": "Consistency",
+    "roslin.truth.study": "Studies",
+    "roslin.truth.model_study": "Studies",
     "roslin.truth.rankings": "What experts said",
     "roslin.truth.model": "Truths",
     "roslin.truth.qrel": "Truths",
@@ -123,7 +126,8 @@ def type_aliases() -> set[str]:
 
 def has_example(thing: Any) -> bool:
     """Whether the docstring shows the thing at work."""
-    return ">>>" in (inspect.getdoc(thing) or "")
+    has_own = inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing)
+    return has_own and ">>>" in (inspect.getdoc(thing) or "")
 
 
 def _definer(module: ModuleType, name: str) -> str:
