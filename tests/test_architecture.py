@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,18 @@ import roslin
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 from draw_rooms import TARGET, draw
-from room_graph import FORBIDDEN, ROOMS, SOURCE, direct_imports, imported_rooms, modules, reduced, room
+from room_graph import (
+    BY_NAME,
+    FORBIDDEN,
+    ROOMS,
+    SOURCE,
+    direct_imports,
+    imported_rooms,
+    modules,
+    named_rooms,
+    reduced,
+    room,
+)
 
 MODULES = modules()
 
@@ -33,10 +46,19 @@ def test_imports_point_upwards(path: Path) -> None:
         assert (own, other) not in FORBIDDEN
 
 
+def test_only_melodies_name_rooms_below_them() -> None:
+    for path in MODULES:
+        below = {other for other in named_rooms(path) if ROOMS.index(other) > ROOMS.index(room(path))}
+        assert below == (named_rooms(BY_NAME) if path == BY_NAME else set()), path
+
+
 def test_the_check_sees_a_wrong_arrow(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("def f():\n    from roslin.cli import main\n")
     assert imported_rooms(wrong) == {"cli"}
+    wrong.write_text("import importlib\nx = 'roslin.web.app:make'\ny = importlib.import_module('roslin.cli')\n")
+    assert named_rooms(wrong) == {"web", "cli"}
+    assert named_rooms(BY_NAME) == {"notation", "playback", "report"}
 
 
 def drawn(svg: str) -> set[tuple[str, str]]:
@@ -75,5 +97,18 @@ def test_public_names() -> None:
     for name in roslin.__all__:
         assert getattr(roslin, name) is not None
     assert set(roslin.__all__) <= set(dir(roslin))
+    assert roslin.filters.pitch_range(1, 2).name == "pitch_range(1, 2)"
+    assert roslin.__version__ == version("roslin")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         roslin.nothing  # noqa: B018
+
+
+def test_the_first_import_is_light() -> None:
+    heavy = ("numba", "scipy", "pandas", "polars", "matplotlib", "jinja2", "IPython")
+    program = (
+        "import sys, roslin\n"
+        "roslin.Melody, roslin.Truth, roslin.Collection, roslin.load\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -7,10 +7,23 @@ rooms before it. The test (tests/test_architecture.py) and the drawing (tools/dr
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["FORBIDDEN", "ROOMS", "SOURCE", "Edges", "direct_imports", "imported_rooms", "modules", "reduced", "room"]
+__all__ = [
+    "BY_NAME",
+    "FORBIDDEN",
+    "ROOMS",
+    "SOURCE",
+    "Edges",
+    "direct_imports",
+    "imported_rooms",
+    "modules",
+    "named_rooms",
+    "reduced",
+    "room",
+]
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "roslin"
 
@@ -48,6 +61,10 @@ ROOMS = [
 JUDGES, JUDGED = ("truth", "evaluate"), ("matchers", "search")
 FORBIDDEN = {(judge, judged) for judge in JUDGES for judged in JUDGED}
 
+# The one place where a room names rooms below it and looks them up when it is asked: a melody writes and draws itself.
+BY_NAME = SOURCE / "melody" / "writing.py"
+_NAMED = re.compile(r"roslin\.(\w+)[\w.]*(:\w+)?")
+
 Edges = set[tuple[str, str]]
 
 
@@ -74,6 +91,19 @@ def imported_rooms(path: Path) -> set[str]:
             if node.module == "roslin":
                 names = [f"roslin.{alias.name}" for alias in node.names]
         found |= {name.split(".")[1] for name in names if name.startswith("roslin.")}
+    return found
+
+
+def named_rooms(path: Path) -> set[str]:
+    """Rooms that are named to be imported later: "roslin.room.module:function", or the text given to import_module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = _NAMED.fullmatch(node.value)
+            found |= {named[1]} if named and named[2] else set()
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            found |= {named[1] for text in texts if (named := _NAMED.fullmatch(str(text)))}
     return found
 
 

@@ -8,6 +8,7 @@
     |   +-- DamagedError        a collection folder that is not whole
     +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
+    |   +-- PlaceError          a place beyond the end of a sequence; also an IndexError
     +-- FilterError             a filter that makes no sense
     +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- TimeLimitError          a search that took longer than it was allowed to
@@ -32,6 +33,7 @@ __all__ = [
     "MelodyError",
     "MissingExtraError",
     "NotationError",
+    "PlaceError",
     "PluginError",
     "Problem",
     "RoslinError",
@@ -105,6 +107,10 @@ class SandboxError(RoslinError):
 
 class ArgumentError(RoslinError, ValueError):
     """An argument that makes no sense."""
+
+
+class PlaceError(ArgumentError, IndexError):
+    """A place beyond the end of a sequence."""
 
 
 class FilterError(RoslinError):

@@ -9,6 +9,7 @@ types          signatures call a type by its name in the source, such as `Rankin
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roslin_docs.docstrings import as_rst
@@ -27,6 +28,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from roslin_docs.papers import LinkPapers  # the other parts need no Sphinx, so tests can read them
 
     app.connect("config-inited", _name_types)
+    app.connect("builder-inited", _make_room)
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _docstring)
     app.add_transform(LinkPapers)
@@ -35,6 +37,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _name_types(_app: Sphinx, config: Any) -> None:
     config.autodoc_type_aliases = {name: name for name in type_aliases()}
+
+
+def _make_room(app: Sphinx) -> None:
+    """After a build that fails, the theme copies its logo there, and makes a file of a folder that does not exist."""
+    Path(app.outdir, "_static").mkdir(parents=True, exist_ok=True)
 
 
 def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:

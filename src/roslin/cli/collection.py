@@ -11,7 +11,7 @@ from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_b
 from roslin.cli.plugins import PluginOption
 
 if TYPE_CHECKING:
-    from roslin.collection.write import BuildReport
+    from roslin.collection.report import BuildReport
 
 __all__ = ["app"]
 
