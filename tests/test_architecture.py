@@ -1,8 +1,7 @@
-"""The folder tree is the architecture: a module imports only from rooms above its own (DESIGN.md, section 2)."""
+"""The folder tree is the architecture: a module imports only from rooms above its own."""
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pkgutil
 import re
@@ -15,84 +14,33 @@ import pytest
 
 import roslin
 
-SOURCE = Path(roslin.__file__).parent
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
-# Top to bottom. A room may import from the rooms before it.
-ROOMS = [
-    "errors",
-    "values",
-    "display",
-    "data",
-    "sandbox",
-    "kernels",
-    "melody",
-    "rows",
-    "run",
-    "notation",
-    "represent",
-    "transport",
-    "matchers",
-    "collection",
-    "search",
-    "truth",
-    "evaluate",
-    "campaign",
-    "experiment",
-    "engrave",
-    "playback",
-    "starter",
-    "report",
-    "api",
-    "web",
-    "cli",
-    "__main__",
-]
-# Who judges must not know the judged.
-JUDGES, JUDGED = ("truth", "evaluate"), ("matchers", "search")
-FORBIDDEN = {(judge, judged) for judge in JUDGES for judged in JUDGED}
-# The one place where a room names rooms below it and looks them up when it is asked: a melody writes and draws itself.
-BY_NAME = SOURCE / "melody" / "writing.py"
-_NAMED = re.compile(r"roslin\.(\w+)[\w.]*(:\w+)?")
+from draw_rooms import TARGET, draw
+from room_graph import (
+    BY_NAME,
+    FORBIDDEN,
+    ROOMS,
+    SOURCE,
+    direct_imports,
+    imported_rooms,
+    modules,
+    named_rooms,
+    reduced,
+    room,
+)
 
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+MODULES = modules()
 
 
-def room(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imported_rooms(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names = [node.module or ""]
-            if node.module == "roslin":
-                names = [f"roslin.{alias.name}" for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("roslin.")}
-    return found
-
-
-def named_rooms(path: Path) -> set[str]:
-    """Rooms that are named to be imported later: "roslin.room.module:function", or the text given to import_module."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            named = _NAMED.fullmatch(node.value)
-            found |= {named[1]} if named and named[2] else set()
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
-            found |= {named[1] for text in texts if (named := _NAMED.fullmatch(str(text)))}
-    return found
+def test_the_source_is_the_one_under_test() -> None:
+    assert Path(roslin.__file__).parent.resolve() == SOURCE
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_upwards(path: Path) -> None:
     own = room(path)
-    assert own in ROOMS, f"{own} is not a room of the house: add it to ROOMS"
+    assert own in ROOMS, f"{own} is not a room of the house: add it to ROOMS in tools/room_graph.py"
     for other in imported_rooms(path):
         assert ROOMS.index(other) <= ROOMS.index(own), f"{own} imports from {other}, which lies below it"
         assert (own, other) not in FORBIDDEN
@@ -111,6 +59,29 @@ def test_the_check_sees_a_wrong_arrow(tmp_path: Path) -> None:
     wrong.write_text("import importlib\nx = 'roslin.web.app:make'\ny = importlib.import_module('roslin.cli')\n")
     assert named_rooms(wrong) == {"web", "cli"}
     assert named_rooms(BY_NAME) == {"notation", "playback", "report"}
+
+
+def drawn(svg: str) -> set[tuple[str, str]]:
+    return set(re.findall(r'data-from="(\w+)" data-to="(\w+)"', svg))
+
+
+def test_the_drawing_is_up_to_date() -> None:
+    wanted = reduced(direct_imports())
+    shown = drawn(TARGET.read_text("utf-8"))
+    assert shown == wanted, "the imports between rooms changed: run python tools/draw_rooms.py"
+
+
+def test_a_drawing_shows_its_rooms_and_arrows() -> None:
+    edges = {("cli", "api"), ("api", "search"), ("cli", "data"), ("search", "errors"), ("data", "errors")}
+    svg = draw(edges)
+    assert drawn(svg) == edges
+    tops = {name: float(y) for name, y in re.findall(r'data-room="(\w+)">.*?<rect x="[\d.]+" y="([\d.]+)"', svg)}
+    assert set(tops) == {"cli", "api", "search", "data", "errors"}
+    assert all(tops[lower] > tops[upper] for lower, upper in edges)
+
+
+def test_an_arrow_that_a_longer_way_implies_is_left_out() -> None:
+    assert reduced({("cli", "api"), ("api", "errors"), ("cli", "errors")}) == {("cli", "api"), ("api", "errors")}
 
 
 @pytest.mark.parametrize("name", [m.name for m in pkgutil.walk_packages([str(SOURCE)], "roslin.")])

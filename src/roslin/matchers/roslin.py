@@ -12,13 +12,13 @@ Each has weaknesses that another lacks: `p3` knows rhythm but no change of tempo
 rhythm at all; `orio` likes what is rare and forgives any order. Their distances are brought to one scale over all
 candidates and added, all with the same weight.
 
-What was chosen on what (`tools/fit_roslin.py`, docs/systems.md): the seven, out of ten candidates, on RISM's two lists
-of the same work in different sources and on half of the titles that several tune books share, those also in doubled
-note values. The parameters of `alignment` were tried on RISM's strict list before, and so was dividing by both lengths
-in `p2` and `p3`. That there are seven, and that they count the same, was settled on these lists too: with fewer the
-choice depended on which composers were left out, and so did fitted weights. Nothing was chosen on the other half of the
-titles or on the starter collection's truth, but both had been looked at: a first version did badly on the latter, which
-is why tempo matters.
+What was chosen on what (`tools/fit_roslin.py`, docs/measurements/rism.md): the seven, out of ten candidates, on RISM's
+two lists of the same work in different sources and on half of the titles that several tune books share, those also in
+doubled note values. The parameters of `alignment` were tried on RISM's strict list before, and so was dividing by both
+lengths in `p2` and `p3`. That there are seven, and that they count the same, was settled on these lists too: with fewer
+the choice depended on which composers were left out, and so did fitted weights. Nothing was chosen on the other half of
+the titles or on the starter collection's truth, but both had been looked at: a first version did badly on the latter,
+which is why tempo matters.
 
 Input as the members take it: `p2` and `p3` polyphony, the others one line. The same under transposition that keeps the
 spelling, and much the same in half or double tempo.
@@ -26,10 +26,10 @@ spelling, and much the same in half or double tempo.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, Matcher, Tell, register
+from roslin.matchers.explanation import Explanation
 from roslin.matchers.fuse import Fusion, fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
@@ -80,8 +80,8 @@ class Roslin(Matcher):
         """The distances, telling how far the members are."""
         return self._fused.distances_told(query, candidates, tell)
 
-    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
-        return self._fused.account(query, candidates, number, tell)
+    def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
+        return replace(self._fused.explain(query, candidates, number, tell), matcher=self)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self._fused.distances(query, candidates)

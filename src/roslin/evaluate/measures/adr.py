@@ -6,7 +6,7 @@ i-th counts. Dynamic recall r_i is the share of the first i ranks that hold such
 r_1 ... r_n. It is 1 for every list that keeps the order of the groups and has nothing else in between.
 
 Secondary keys, for lists with the same ADR: `adr_tie_break` is the published one, `inversions` counts pairs in the
-wrong order. Only the second is sound; docs/evaluate-adr.md has the numbers.
+wrong order. Only the second is sound; docs/concepts/measures/adr.md has the numbers.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _UNTIDY_KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G](?![a-z]{2}|[0-9])|[A-G](?=
 _FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
 
 # Signs without a fraction, as multiples of a whole note. A lone number is read as catalogues use it: on the bars of
-# real incipits (docs/decisions.md), "3" stands over bars of three quarters and "2" over bars of two halves.
+# real incipits (docs/concepts/reading/pae.md), "3" stands over bars of three quarters and "2" over bars of two halves.
 _SIGN_WHOLES = {"2": Fraction(1), "3": Fraction(3, 4), "c": Fraction(1), "c/": Fraction(1), "c3/2": Fraction(3)}
 # Mensural signs: tempus (c or o), diminution, prolation, proportion. The code has no bars of rest under them, so their
 # lengths are nominal: three whole notes under o, two under c, three halves under c3.

@@ -1,0 +1,97 @@
+"""Words for people: "transposed up a perfect fourth, 1.5 times slower, starting at bar 3"; names of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
+from roslin.represent.intervals import interval_name
+
+__all__ = [
+    "bar_number",
+    "in_words",
+    "note_name",
+    "place_words",
+    "places_named",
+    "spelled",
+    "tempo_words",
+    "transposition_words",
+]
+
+_SAME = 1e-6
+# Base-40 intervals within an octave, in semitones; the others have no common name.
+_SEMITONES_OF_BASE40 = {0: 0, 5: 1, 6: 2, 11: 3, 12: 4, 17: 5, 18: 6, 22: 6, 23: 7, 28: 8, 29: 9, 34: 10, 35: 11}
+
+
+def spelled(melody: Melody, row: int | None) -> str:
+    """A note as "3 F♯4": its row, counted from 1, and its name; "-" where there is none.
+
+    >>> spelled(Melody.from_notes([0, 1], [1, 1], [60, 66]), 1)
+    '2 F♯4'
+    """
+    return "-" if row is None else f"{row + 1} {note_name(int(melody.notes['pitch_base40'][row]))}"
+
+
+def places_named(melody: Melody, places: Iterable[Sequence[int]]) -> str:
+    """The notes of each place by name; a place is some rows of the note table.
+
+    >>> places_named(Melody.from_notes([0, 1, 2], [1] * 3, [60, 62, 64]), [(0,), (2,)])
+    'C4; E4'
+    """
+    spelling = melody.notes["pitch_base40"]
+    return "; ".join("–".join(note_name(int(spelling[row])) for row in rows) for rows in places)
+
+
+def in_words(intervals: Iterable[int]) -> str:
+    """Intervals in semitones as words.
+
+    >>> in_words([2, 0, -4])
+    'major second up, repeated, major third down'
+    """
+    return ", ".join(
+        f"{interval_name(abs(size))} {'up' if size > 0 else 'down'}" if size else "repeated" for size in intervals
+    )
+
+
+def transposition_words(transposition: float, pitch: str = "semitone") -> str:
+    """A transposition, in the unit of a scheme of `represent/points.py`.
+
+    >>> transposition_words(-15), transposition_words(0), transposition_words(0.4)
+    ('transposed down a minor tenth', 'not transposed', 'transposed up by 0.40 semitones')
+    """
+    if abs(transposition) < _SAME:
+        return "not transposed"
+    way, size = "up" if transposition > 0 else "down", abs(transposition)
+    if pitch == "fifths":
+        return f"transposed {way} by {size:g} on the line of fifths"
+    if pitch == "base40":
+        octaves, rest = divmod(round(size * 40 / 12), 40)
+        if rest not in _SEMITONES_OF_BASE40:
+            return f"transposed {way} by {round(size * 40 / 12)} base-40 steps"
+        size = 12 * octaves + _SEMITONES_OF_BASE40[rest]
+    if abs(size - round(size)) > _SAME:
+        return f"transposed {way} by {size:.2f} semitones"
+    name = interval_name(round(size))
+    return f"transposed {way} {'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def tempo_words(tempo: float) -> str:
+    """How the candidate's tempo differs from the query's.
+
+    >>> tempo_words(1.5), tempo_words(0.5), tempo_words(1)
+    ('1.5 times slower', '2 times faster', 'at the same tempo')
+    """
+    if abs(tempo - 1) < _SAME:
+        return "at the same tempo"
+    return f"{tempo:.4g} times slower" if tempo > 1 else f"{1 / tempo:.4g} times faster"
+
+
+def place_words(start: float, candidate: Melody) -> str:
+    """Where in the candidate the query starts, in quarters."""
+    onsets = candidate.notes["onset_ticks"]
+    if start < onsets[0] / TICKS_PER_QUARTER - _SAME:
+        return "starting before its first note"
+    bar = bar_number(start, candidate)
+    if bar is None:
+        return f"starting after {start:.4g} quarter{'' if abs(start - 1) < _SAME else 's'}"
+    return f"starting at bar {bar}" if bar else "starting in the pick-up"

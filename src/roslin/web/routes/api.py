@@ -1,0 +1,126 @@
+"""The API: JSON for programs. `GET` for everything that can be shared, `POST` for a file."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, File, Query, Request, UploadFile
+from fastapi.responses import JSONResponse, Response
+
+from roslin.api import Collection
+from roslin.matchers import matcher
+from roslin.melody import Melody
+from roslin.playback import midi_bytes
+from roslin.report.flow import flow_svg
+from roslin.report.player import drawing, playing
+from roslin.web import service
+from roslin.web.dependencies import Opened
+from roslin.web.errors import RESPONSES
+from roslin.web.exports import EXPORTS
+from roslin.web.progress import while_waited_for
+from roslin.web.queries import offered, query_of
+from roslin.web.schemas import (
+    CollectionAnswer,
+    ExplainParams,
+    ExplanationAnswer,
+    HealthAnswer,
+    ListParams,
+    MatcherAnswer,
+    MelodyAnswer,
+    NoteAnswer,
+    QueryParams,
+    ReadAnswer,
+    SearchAnswer,
+    UploadAnswer,
+)
+from roslin.web.uploads import choices
+
+__all__ = ["router"]
+
+router = APIRouter(responses=RESPONSES)
+
+
+@router.get("/api/search", response_model=SearchAnswer)
+async def search(request: Request, library: Opened, asked: Annotated[ListParams, Query()]) -> Response:
+    """The melodies most similar to a query."""
+    found = await while_waited_for(request, lambda wait: service.find(library, asked, wait))
+    timing = {"Server-Timing": found.timing}
+    if asked.format == "json":
+        return JSONResponse(found.answer(asked).model_dump(), headers=timing)
+    write, media_type, name = EXPORTS[asked.format]
+    headers = {**timing, "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(write(found, library.title), media_type=media_type, headers=headers)
+
+
+@router.get("/api/read", response_model=ReadAnswer)
+def read(
+    library: Opened,
+    asked: Annotated[QueryParams, Query()],
+    format: Annotated[Literal["json", "svg", "midi"], Query()] = "json",
+) -> Response:
+    """A query as it is understood: its notes, drawn and ready to be played."""
+    melody = query_of(asked, library.collection, library.settings)
+    if format != "json":
+        return _as_file(melody, format)
+    answer = ReadAnswer(
+        notation=melody.notation,
+        notes=NoteAnswer.table(melody),
+        drawing=drawing(melody, "The query in notation").in_page("entry-"),
+        playing=playing(melody),
+    )
+    return JSONResponse(answer.model_dump())
+
+
+@router.post("/api/read")
+def read_file(library: Opened, file: Annotated[UploadFile, File()]) -> UploadAnswer:
+    """The melodies of a file in any notation, as queries for `q`."""
+    return choices(file.file.read(), file.filename or "", library.settings)
+
+
+@router.get("/api/melodies/{id:path}", response_model=MelodyAnswer)
+def melody(library: Opened, id: str, format: Annotated[Literal["json", "svg", "midi"], Query()] = "json") -> Response:
+    """One melody: all that is known about it, its drawing, or its sound."""
+    found = library.collection[id]
+    if format != "json":
+        return _as_file(found, format)
+    return JSONResponse(MelodyAnswer.of(found, library.settings.link_to(found)).model_dump())
+
+
+@router.get("/api/explain", response_model=ExplanationAnswer)
+def explain(
+    library: Opened,
+    asked: Annotated[ExplainParams, Query()],
+    format: Annotated[Literal["json", "svg"], Query()] = "json",
+) -> Response:
+    """Why a melody is as near to a query as it is."""
+    found = service.explain(library, asked)
+    if format == "svg":
+        return Response(flow_svg(found), media_type="image/svg+xml")
+    return JSONResponse(found.to_dict())
+
+
+@router.get("/api/matchers")
+def matchers() -> list[MatcherAnswer]:
+    """The ways to compare melodies, each in one sentence."""
+    return [MatcherAnswer.model_validate(matcher(text)).model_copy(update={"name": text}) for text in offered()]
+
+
+@router.get("/api/collection")
+def collection(library: Opened) -> CollectionAnswer:
+    """What is searched."""
+    return CollectionAnswer(title=library.title, melodies=len(library.collection), roslin=version("roslin"))
+
+
+@router.get("/healthz")
+def health(library: Opened) -> HealthAnswer:
+    """Whether the collection can be opened, as a worker that starts now would have to."""
+    with Collection(library.settings.collection) as opened:
+        return HealthAnswer(status="ok", melodies=len(opened), searching=library.searching)
+
+
+def _as_file(melody: Melody, format: str) -> Response:
+    if format == "svg":
+        return Response(drawing(melody).svg, media_type="image/svg+xml")
+    headers = {"Content-Disposition": 'attachment; filename="melody.mid"'}
+    return Response(midi_bytes(melody), media_type="audio/midi", headers=headers)

@@ -1,0 +1,206 @@
+"""What every request passes before and after a route: plain ASGI, so that bodies stream and disconnects are seen.
+
+Headers   a strict policy for the browser: nothing from elsewhere, no inline script or style
+Body      a body above the limit is refused at its Content-Length, or where it grows beyond it
+Rate      so many requests a minute from one client, in a bucket that refills
+Last      an error that nobody foresaw is an answer all the same
+Log       one line of JSON for each request
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+
+from starlette.datastructures import Headers as RequestHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from roslin.web.errors import answer, refusal
+
+__all__ = ["BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), midi=(self)",
+}
+_CLIENTS_REMEMBERED = 10_000
+_LOG = logging.getLogger("roslin.access")
+
+
+class Guard(ABC):
+    """What stands before the application, for requests by HTTP."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is no request: the start and the end of the application."""
+        await (self.guard if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+
+
+class SafeHeaders(Guard):
+    """Put the headers on every answer."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, send_safely)
+
+
+class LastResort(Guard):
+    """Answer what nobody foresaw. Nearest to the application, so that this answer has headers and is logged too."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; an error after the answer has begun can only break it off."""
+        has_begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noted)
+        except Exception as error:
+            if has_begun:
+                raise
+            response = await answer(Request(scope), error)
+            await response(scope, receive, send)
+
+
+class BodyLimit(Guard):
+    """Refuse a body of more bytes than allowed."""
+
+    def __init__(self, app: ASGIApp, limit: int):
+        super().__init__(app)
+        self.limit = limit
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        length = RequestHeaders(scope=scope).get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.limit:
+            # The connection is closed: whoever still sends is not listened to.
+            await self._refusal({"Connection": "close"})(scope, receive, send)
+            return
+        received = 0
+
+        async def receive_within() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.limit:
+                raise HTTPException(413, self._words, {"Connection": "close"})
+            return message
+
+        await self.app(scope, receive_within, send)
+
+    @property
+    def _words(self) -> str:
+        return f"the file is too large; expected at most {self.limit // 1000} kB"
+
+    def _refusal(self, headers: dict[str, str]) -> JSONResponse:
+        return JSONResponse(refusal(413, self._words).model_dump(), 413, headers)
+
+
+class OwnHost(Guard):
+    """Answer only requests for these names, without their port."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]):
+        super().__init__(app)
+        self.hosts = hosts
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        named = RequestHeaders(scope=scope).get("host", "")
+        host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
+        is_own = host.lower() in self.hosts
+        refused = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
+        await (self.app if is_own else refused)(scope, receive, send)
+
+
+class RateLimit(Guard):
+    """Let each client ask so often a minute; short bursts up to that number are fine."""
+
+    def __init__(self, app: ASGIApp, per_minute: int):
+        super().__init__(app)
+        self.per_minute = per_minute
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or ask to wait. Static files and the state of health cost nothing."""
+        if scope["path"].startswith(("/static/", "/healthz")):
+            await self.app(scope, receive, send)
+            return
+        wait = self._wait((scope.get("client") or ("", 0))[0])
+        if wait:
+            words = f"more than {self.per_minute} requests in a minute; wait {wait} seconds"
+            refused = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
+            await refused(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _wait(self, client: str) -> int:
+        """Seconds until this client may ask again; 0: it may."""
+        now = time.monotonic()
+        left, then = self._buckets.pop(client, (float(self.per_minute), now))
+        left = min(left + (now - then) * self.per_minute / 60, self.per_minute)
+        self._buckets[client] = (max(left - 1, 0.0) if left >= 1 else left, now)
+        while len(self._buckets) > _CLIENTS_REMEMBERED:
+            self._buckets.popitem(last=False)
+        return 0 if left >= 1 else int((1 - left) * 60 / self.per_minute) + 1
+
+
+class Log(Guard):
+    """One line of JSON for each request. The query is not logged: what people look for is theirs."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and write it down."""
+        began, status, sent = time.perf_counter(), 0, 0
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status, sent
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            sent += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_counted)
+        finally:
+            line = {
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "client": (scope.get("client") or ("", 0))[0],
+                "method": scope["method"],
+                "path": scope["path"],
+                "status": status,
+                "bytes": sent,
+                "ms": round((time.perf_counter() - began) * 1000, 1),
+            }
+            _LOG.info(json.dumps(line, ensure_ascii=False))
