@@ -28,11 +28,10 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from roslin.evaluate import Evaluation, register_measure
-    from roslin.matchers import Matcher, matcher, matchers, register_matcher
+    from roslin.matchers import Explanation, Matcher, explain, matcher, matchers, register_matcher
     from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote
     from roslin.notation import load, records, register_format
     from roslin.run import Hit, Ranking, Run, read_run
-    from roslin.search import Explanation, explain
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
     from roslin.truth import Truth, group_rankings, list_consistency, read_truth
     from roslin.values import load_plugin
@@ -91,7 +90,9 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
-    **dict.fromkeys(("Matcher", "matcher", "matchers", "register_matcher"), "roslin.matchers"),
+    **dict.fromkeys(
+        ("Explanation", "Matcher", "explain", "matcher", "matchers", "register_matcher"), "roslin.matchers"
+    ),
     **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody", "MelodyNote"), "roslin.melody"),
     **dict.fromkeys(("load", "records", "register_format"), "roslin.notation"),
@@ -101,7 +102,6 @@ _HOME = {
     **dict.fromkeys(("Evaluation", "register_measure"), "roslin.evaluate"),
     "BuildReport": "roslin.collection.report",
     "load_plugin": "roslin.values",
-    **dict.fromkeys(("Explanation", "explain"), "roslin.search"),
 }
 
 # Rooms of their own, with many names.

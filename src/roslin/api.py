@@ -23,12 +23,12 @@ from roslin.collection.store import Store, chosen_places
 from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, NotationError, UnknownNameError
-from roslin.matchers import Matcher
+from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
+from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
 from roslin.notation import Source, records
 from roslin.run import Run
-from roslin.search import Explanation, explain, search
-from roslin.search.engine import DEFAULT_MATCHER
+from roslin.search import search
 from roslin.search.work import Progress
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
@@ -147,11 +147,17 @@ class Collection(Store):
     def explain(
         self, query: Query, candidate: str | int | Melody, matcher: str | Matcher = DEFAULT_MATCHER
     ) -> Explanation:
-        """Why a melody of the collection (its id or its place), or any other, is as near to the query as it is."""
-        chosen = candidate if isinstance(candidate, Melody) else self[candidate]
-        if not isinstance(chosen, Melody):
+        """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
+
+        A matcher whose distances depend on the other candidates compares the query with the whole collection.
+        """
+        chosen = matcher_of(matcher)
+        if isinstance(candidate, Melody):
+            return chosen.explain(self._query(query), [candidate])
+        if not isinstance(self[candidate], Melody):
             raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
-        return explain(self._query(query), chosen, matcher)
+        number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
+        return chosen.explain(self._query(query), self, int(number))
 
     def _query(self, query: Query) -> Melody:
         try:

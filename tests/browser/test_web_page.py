@@ -373,7 +373,7 @@ def test_no_serious_violation(page: Page, axe: Axe, path: str, scheme: str, pict
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(path)
     if picture and ("dark" in picture) == (scheme == "dark"):
-        page.set_viewport_size({"width": 1100, "height": 1000})
+        page.set_viewport_size({"width": 1100, "height": 1300})
         keep(page, picture)
     found = axe.run(page).response["violations"]
     serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]

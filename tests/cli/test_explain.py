@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 from tests.cli.test_cli import roslin
 
+from roslin.cli.explain import explain_command
+from roslin.cli.search import search_command
+from roslin.matchers import DEFAULT_MATCHER
 from roslin.starter import tunes_path
 
 
@@ -20,7 +24,8 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_table_and_files(starter: Path, tmp_path: Path) -> None:
     svg, page = tmp_path / "flow.svg", tmp_path / "flow.html"
-    done = roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--svg", svg, "--html", page)
+    asked = ("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--matcher", "emd")
+    done = roslin(*asked, "--svg", svg, "--html", page)
     lines = done.stdout.splitlines()
     assert lines[0] == "The query is transposed down a minor third, at the same tempo, starting in the pick-up."
     assert lines[1] == "Distance 0.0000 (emd)"
@@ -35,20 +40,24 @@ def test_table_and_files(starter: Path, tmp_path: Path) -> None:
 def test_tsv_and_json(starter: Path) -> None:
     arguments = ("explain", starter, "roslin-castle-4", "--id", "roslin-castle", "--matcher", "twv(radius=0.5)")
     rows = [line.split("\t") for line in roslin(*arguments, "--format", "tsv").stdout.splitlines()]
-    assert rows[0] == ["segment", "query", "candidate", "weight", "distance", "cost"]
+    assert rows[0] == ["step", "query", "candidate", "weight", "distance", "cost"]
+    assert rows[1][:4] == ["segment 1", "1 D4", "1 D4", "1.0"]
     found = json.loads(roslin(*arguments, "--format", "json").stdout)
     assert (found["query"], found["candidate"], found["matcher"]) == (
         "roslin-castle",
         "roslin-castle-4",
         "twv(radius=0.5)",
     )
-    assert sum(len(part["moves"]) for part in found["parts"]) == len(rows) - 1
-    assert sum(part["alignment"]["distance"] for part in found["parts"]) == pytest.approx(found["distance"])
-    assert found["words"].startswith("11 of 11 expected segments found; not transposed")
+    assert sum(len(step["within"]["steps"]) for step in found["steps"]) == len(rows) - 1
+    assert sum(step["cost"] for step in found["steps"]) == pytest.approx(found["distance"])
+    assert sum(float(row[-1]) for row in rows[1:]) == pytest.approx(found["distance"])
+    assert found["is_alone"]
+    assert found["sentence"].startswith("11 of 11 expected segments found; not transposed")
 
 
 def test_the_segments_in_words(starter: Path) -> None:
-    done = roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--matcher", "twv")
+    done = roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle")
+    assert "Distance 0.0000 (twv), measured for this melody alone" in done.stdout
     assert (
         "Segment 2: transposed down a minor third, at the same tempo, starting at bar 1; distance 0.0000" in done.stdout
     )
@@ -58,7 +67,7 @@ def test_query_from_text_and_file(starter: Path, tmp_path: Path) -> None:
     text = "%G-2@2/4 '4CC/GG/AA/2G"
     (tmp_path / "query.pae").write_text(text)
     by_text = roslin("explain", starter, "ah-vous-dirai-je", "--pae", text).stdout
-    assert "Distance 0.0000 (emd)" in by_text
+    assert "Distance 0.0000 (twv)" in by_text
     assert roslin("explain", starter, "ah-vous-dirai-je", "--file", tmp_path / "query.pae").stdout == by_text
 
 
@@ -67,7 +76,6 @@ def test_query_from_text_and_file(starter: Path, tmp_path: Path) -> None:
     [
         (["roslin-castle"], "exactly one of --pae, --file and --id"),
         (["nobody", "--pae", "'4CDE"], "roslin: unknown melody 'nobody'"),
-        (["roslin-castle", "--pae", "'4CDE", "--matcher", "dp", "--svg", "x.svg"], "dp moves no weight"),
         (["roslin-castle", "--pae", "'4CDE", "--matcher", "magic"], "unknown matcher 'magic'"),
         (["roslin-castle", "--pae", "'4CDE", "--number", "2"], "--number is for a melody of a --file"),
         (["roslin-castle", "--pae", "'4CDE", "--track", "2"], "--track is for reading a file"),
@@ -81,20 +89,41 @@ def test_bad_usage(starter: Path, arguments: list[str], message: str) -> None:
     assert error.count("\n") == 1
 
 
-def test_the_account_of_any_other_matcher(starter: Path, tmp_path: Path) -> None:
+def test_the_default_is_that_of_search(starter: Path) -> None:
+    for command in (explain_command, search_command):
+        assert inspect.signature(command).parameters["matcher"].default == DEFAULT_MATCHER
+
+
+def test_any_other_matcher(starter: Path, tmp_path: Path) -> None:
     asked = ("explain", starter, "frere-jacques-2", "--pae", "'4CDEF", "--matcher")
     lines = roslin(*asked, "dp(place='inside')").stdout.splitlines()
-    assert lines[0] == "Distance 0.2500 (dp(place='inside'))"
-    assert lines[2].split() == ["deed", "query", "candidate", "cost"]
-    assert lines[3].split() == ["same", "C4", "G4", "0.0000"]
+    assert lines[0].startswith("Notes side by side: 3 agree, 1 left out; transposed up a perfect fifth")
+    assert lines[1] == "Distance 0.2500 (dp(place='inside'))"
+    assert lines[3].split() == ["step", "query", "candidate", "cost"]
+    assert lines[4].split() == ["same", "C4", "G4", "0.0000"]
     assert lines[-1] == "Sum of costs 0.2500"
-    page = tmp_path / "why.html"
-    done = roslin(*asked, "roslin", "--html", page)
+    page, picture = tmp_path / "why.html", tmp_path / "why.svg"
+    done = roslin(*asked, "roslin", "--html", page, "--svg", picture)
     assert "What counts most: distance" in done.stdout
-    assert done.stderr == f"page written to {page}\n"
-    assert "alignment(metric=False, rhythm=0.75, divide=&#x27;mean&#x27;)" in page.read_text("utf-8")
-    rows = json.loads(roslin(*asked, "us", "--format", "json").stdout)
-    assert rows == [{"deed": "start", "query": "", "candidate": "", "words": "", "cost": 1.0}]
+    assert done.stderr == f"drawing written to {picture}\npage written to {page}\n"
+    assert "alignment(metric=False, rhythm=0.75, divide=&#39;mean&#39;)" in page.read_text("utf-8")
+    assert picture.read_text("utf-8").startswith("<svg")
+    found = json.loads(roslin(*asked, "us", "--format", "json").stdout)
+    assert (found["start"], found["steps"], found["distance"], found["kind"]) == (1.0, [], 1.0, "grams")
+    rows = roslin(*asked, "us", "--format", "tsv").stdout.splitlines()
+    assert rows == ["step\tquery\tcandidate\twords\tcost", "start\t\t\t\t1.0"]
+
+
+def test_the_distance_is_the_one_among_all_melodies(starter: Path) -> None:
+    found = json.loads(
+        roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--matcher", "orio", "--format", "json")
+        .stdout
+    )  # fmt: skip
+    listed = json.loads(
+        roslin("search", starter, "--id", "roslin-castle", "--matcher", "orio", "--format", "json").stdout
+    )
+    (distance,) = [row["distance"] for row in listed if row["id"] == "roslin-castle-2"]
+    assert found["distance"] == pytest.approx(distance, abs=1e-9)
 
 
 def test_a_reader_that_stops_reading_loses_no_file(starter: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from roslin.web.settings import Settings
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("roslin.web.serve.serve", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr("roslin.web.server.serve", lambda *arguments: calls.append(arguments))
     return calls
 
 
@@ -68,7 +68,7 @@ def test_a_missing_extra_prints_its_pip_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "roslin.web.serve", raising=False)
+    monkeypatch.delitem(sys.modules, "roslin.web.server", raising=False)
     monkeypatch.setattr(sys, "argv", ["roslin", "serve", "mine.roslin"])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -11,7 +11,7 @@ import pytest
 from roslin import Melody
 from roslin.notation import pae
 from roslin.report.pianoroll import pianoroll_svg
-from roslin.report.player import drawing, melody_figure, player_script
+from roslin.report.player import drawing, marked, melody_figure, player_script
 from roslin.report.results import results_page
 from roslin.run import Ranking, Run
 
@@ -31,9 +31,7 @@ def test_a_note_for_each_note_and_a_line_for_each_bar() -> None:
     kinds = [rect.get("class") for rect in svg.iter(f"{space}rect")]
     assert kinds == ["note", "note", "note", "grace", "note"]
     assert len(list(svg.iter(f"{space}line"))) == 2  # bars before the first note are left out
-    title = svg.find(f"{space}title")
-    assert title is not None
-    assert title.text == NASTY
+    assert svg.get("aria-label") == NASTY
     xs = [float(rect.get("x", "nan")) for rect in svg.iter(f"{space}rect") if rect.get("class") == "note"]
     assert xs == sorted(xs)
 
@@ -78,7 +76,7 @@ def test_what_cannot_be_engraved_is_a_piano_roll_with_the_reason() -> None:
     melody = Melody.from_notes([0, 1], [1 / 19, 1], [60, 62], id="odd")
     picture = drawing(melody)
     assert not picture.drawn
-    assert picture.svg.startswith('<svg class="roll"')
+    assert picture.svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" class="roll" role="img"')
     page = page_of(melody)
     assert page.count('class="roll"') == 2
     assert "Shown as a piano roll: a length that notation cannot write; found 2122 ticks." in page
@@ -90,6 +88,15 @@ def test_nothing_to_play() -> None:
     figure = melody_figure(Melody.from_notes([], [], []), "nothing", "x-")
     assert "there are no notes" in figure
     assert "<button" not in figure
+
+
+def test_matched_notes_are_marked() -> None:
+    drawn = melody_figure(pae.read("'4CDEC"), "a tune", "x-", [2, 3])
+    assert drawn.count("matched note") == 2
+    assert 'data-from="1.2"' in drawn
+    assert "Play a tune from the match" in drawn
+    assert melody_figure(pae.read("'4CDEC"), "a tune", "x-", [0]).count("<button") == 1
+    assert marked("<svg></svg>", []) == "<svg></svg>"
 
 
 class _Balance(HTMLParser):

@@ -18,8 +18,8 @@ from roslin.matchers import MATCHERS
 from roslin.playback import midi_bytes
 from roslin.run import read_run
 from roslin.web.app import create_app
-from roslin.web.asking import Asked, where_to
-from roslin.web.matching import offered
+from roslin.web.queries import offered
+from roslin.web.schemas import SearchParams, where_to
 from roslin.web.settings import Settings, is_loopback
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -157,43 +157,60 @@ def test_a_melody(client: TestClient) -> None:
 def test_explain_by_transport(client: TestClient) -> None:
     asked = {"q": "'4CDE", "candidate": "frere-jacques-2", "matcher": "emd"}
     answer = client.get("/api/explain", params=asked).json()
-    assert answer["kind"] == "transport"
-    assert "transposed up a perfect fifth" in answer["words"]
-    assert sum(move["cost"] for part in answer["parts"] for move in part["moves"]) == answer["distance"] == 0
-    assert client.get("/api/explain", params={**asked, "format": "svg"}).text.startswith("<svg")
+    assert (answer["kind"], answer["candidate"], answer["query"]) == ("transport", "frere-jacques-2", None)
+    assert "transposed up a perfect fifth" in answer["sentence"]
+    assert (answer["transposition"], answer["tempo"], answer["place"]) == (7, 1, 0)
+    assert answer["pairs"] == [[0, 0], [1, 1], [2, 2]]
+    assert sum(step["cost"] for step in answer["steps"]) == answer["distance"] == 0
+    assert [(step["kind"], step["weight"], step["apart"]) for step in answer["steps"]] == [("moved", 1, 0)] * 3
 
 
 def test_explain_by_alignment(client: TestClient) -> None:
     asked = {"q": "'4CDEF", "candidate": "frere-jacques", "matcher": "dp(place='inside')"}
     answer = client.get("/api/explain", params=asked).json()
     assert answer["kind"] == "alignment"
-    steps = answer["account"]["steps"]
-    assert answer["distance"] == sum(step["deed"] != "same" for step in steps) / 4
-    assert "moves no weight" in refused(client, "/api/explain", 422, **asked, format="svg")["message"]
+    assert answer["distance"] == sum(step["kind"] != "same" for step in answer["steps"]) / 4
+
+
+@pytest.mark.parametrize("matcher", ["twv", "dp", "us", "roslin"])
+def test_a_drawing_of_every_explanation(client: TestClient, matcher: str) -> None:
+    asked = {"q": FRERE, "candidate": "frere-jacques-2", "matcher": matcher, "format": "svg"}
+    answer = client.get("/api/explain", params=asked)
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.text.startswith("<svg")
+
+
+def test_the_document_describes_an_explanation_as_it_is(client: TestClient) -> None:
+    """What pydantic says and what `to_dict` gives have the same fields, all the way down."""
+    shapes = client.get("/api/openapi.json").json()["components"]["schemas"]
+    answer = client.get("/api/explain", params={"q": FRERE, "candidate": "frere-jacques", "matcher": "fm"}).json()
+    step = next(step for step in answer["steps"] if step["within"])
+    assert set(answer) == set(step["within"]) == set(shapes["ExplanationAnswer"]["properties"])
+    assert set(step) == set(shapes["StepAnswer"]["properties"])
+    assert set(shapes["MatchAnswer"]["properties"]) < set(answer)
 
 
 @pytest.mark.parametrize("narrowed", [{}, {"note_count": "..30", "words": "e"}, {"place": "start"}])
 @pytest.mark.parametrize("matcher", [name for name in offered() if name != "twv"])
 def test_an_explanation_is_that_of_the_list(client: TestClient, matcher: str, narrowed: dict[str, str]) -> None:
-    """The same search explains a result with the distance of the list, and the account adds up to it."""
+    """The same search explains a result with the distance of the list, and its steps add up to it."""
     asked: dict[str, Any] = {"q": FRERE, "matcher": matcher, "k": 12, **narrowed}
     results = client.get("/api/search", params=asked).json()["results"]
     for result in (results[0], results[-1]):
         answer = client.get("/api/explain", params={**asked, "candidate": result["id"]}).json()
         assert answer["distance"] == pytest.approx(result["distance"], abs=1e-9)
-        if answer["account"] is not None:
-            whole = answer["account"]["start"] + sum(step["cost"] for step in answer["account"]["steps"])
-        else:
-            whole = sum(part["distance"] for part in answer["parts"])
+        whole = answer["start"] + sum(step["cost"] for step in answer["steps"])
         assert whole == pytest.approx(answer["distance"], abs=1e-9)
 
 
 def test_what_counts_most_in_a_sum_is_told_too(client: TestClient) -> None:
     asked = {"q": FRERE, "candidate": "frere-jacques-2", "matcher": "roslin"}
     answer = client.get("/api/explain", params=asked).json()
-    assert {step["deed"] for step in answer["account"]["steps"]} <= {"measure", "limit"}
-    assert answer["within"]["matcher"].startswith("alignment(")
-    assert answer["within"]["steps"][0]["deed"] == "same"
+    assert {step["kind"] for step in answer["steps"]} <= {"measure", "limit"}
+    (within,) = [step["within"] for step in answer["steps"] if step["within"]]
+    assert within["matcher"].startswith("alignment(")
+    assert within["steps"][0]["kind"] == "same"
+    assert answer["pairs"] == within["pairs"]
 
 
 def test_exports(client: TestClient) -> None:
@@ -320,8 +337,8 @@ def test_a_request_without_a_file(client: TestClient) -> None:
 
 
 def test_addresses_leave_out_what_is_usual() -> None:
-    assert where_to(Asked(), "/") == "/"
-    assert where_to(Asked(q="C D", k=5), "/", page=2) == "/?q=C+D&k=5&page=2"
+    assert where_to(SearchParams(), "/") == "/"
+    assert where_to(SearchParams(q="C D", k=5), "/", page=2) == "/?q=C+D&k=5&page=2"
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ from roslin.represent.packed import Packed
 from roslin.sandbox import shared_worker
 from roslin.web import library as library_module
 from roslin.web.app import create_app
-from roslin.web.guards import LastResort
 from roslin.web.library import BusyError, GoneError, Library
+from roslin.web.progress import Wait, begun, progress_of
+from roslin.web.security import LastResort
 from roslin.web.settings import Settings
-from roslin.web.waiting import Wait, begun, progress_of
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 
@@ -103,7 +103,7 @@ def test_something_unforeseen_is_logged_and_not_told(
     def fail(*_: object) -> None:
         raise KeyError("a secret")
 
-    monkeypatch.setattr("roslin.web.api.find", fail)
+    monkeypatch.setattr("roslin.web.service.find", fail)
     with TestClient(client.app, raise_server_exceptions=False) as quiet:
         answer = quiet.get("/api/search", params={"q": FRERE})
     assert answer.status_code == 500
@@ -119,7 +119,7 @@ def test_a_page_that_fails_is_a_page_with_its_headers_and_logged(
         raise KeyError("a secret")
 
     caplog.set_level(logging.INFO, "roslin.access")
-    monkeypatch.setattr("roslin.web.pages.find", fail)
+    monkeypatch.setattr("roslin.web.service.find", fail)
     with TestClient(create_app(replace(settings, log_requests=True)), raise_server_exceptions=False) as client:
         answer = client.get("/", params={"q": FRERE})
     assert answer.status_code == 500
@@ -257,12 +257,12 @@ def test_a_large_body_without_a_length(client: TestClient, settings: Settings) -
 
 
 def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
-    from roslin.web.asking import Asked
-    from roslin.web.finding import find
+    from roslin.web.schemas import SearchParams
+    from roslin.web.service import find
 
     library = Library(settings)
     with pytest.raises(GoneError, match="nobody waits"):
-        find(library, Asked(q=FRERE), Wait(is_gone=True))
+        find(library, SearchParams(q=FRERE), Wait(is_gone=True))
     assert library.searching == 0
     library.close()
 

@@ -14,10 +14,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from roslin import Collection, Melody, load
+from roslin import matcher as roslin_matcher
 from roslin.web.app import create_app
 from roslin.web.examples import examples
-from roslin.web.figures import figure, marked
-from roslin.web.matching import kind_of, offered
+from roslin.web.queries import offered
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -48,7 +48,7 @@ def lines(client: TestClient, **asked: Any) -> list[dict[str, Any]]:
 
 def test_results_as_lines(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far it is, rising, and last the same page as without lines; also when somebody wants no compression."""
-    monkeypatch.setattr("roslin.web.waiting._LOOK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr("roslin.web.progress._LOOK_EVERY_SECONDS", 0.001)
     monkeypatch.setattr("roslin.search.engine.COMPARED_AT_ONCE", 4)
     told = lines(client, q=FRERE, matcher="alignment")
     shares = [line["done"] for line in told[:-1]]
@@ -68,7 +68,7 @@ def test_a_refusal_as_a_line(client: TestClient, monkeypatch: pytest.MonkeyPatch
     def fail(*_: object) -> None:
         raise KeyError("a secret")
 
-    monkeypatch.setattr("roslin.web.pages.find", fail)
+    monkeypatch.setattr("roslin.web.service.find", fail)
     told = lines(client, q=FRERE)
     assert "Something went wrong here" in told[-1]["page"]
     assert "secret" not in told[-1]["page"]
@@ -113,8 +113,10 @@ def test_other_refusals_are_pages(client: TestClient) -> None:
 @pytest.mark.parametrize("matcher", offered())
 def test_explain(client: TestClient, matcher: str) -> None:
     page = client.get("/explain", params={"q": FRERE, "candidate": "frere-jacques-2", "matcher": matcher}).text
-    kind = kind_of(matcher)
-    assert ("Which note went where" in page) == (kind == "transport")
+    kind = roslin_matcher(matcher).kind
+    assert "Which note went where" in page
+    assert '<svg xmlns="http://www.w3.org/2000/svg" class="flow"' in page
+    assert ("What each move costs" in page) == (kind == "transport")
     assert ("side by side</h2>" in page) == (kind == "alignment" or matcher == "roslin")
     assert ("Runs that both have" in page) == (kind == "grams" or matcher == "fm")
     assert ("Notes that coincide" in page) == (kind == "places")
@@ -144,15 +146,6 @@ def test_one_melody_and_about(client: TestClient) -> None:
     assert "/?id=roslin-castle" in page
     about = client.get("/about").text
     assert "Earth Mover" in about
-
-
-def test_matched_notes_are_marked() -> None:
-    drawn = figure(load(FRERE)[0], "a tune", "x-", [2, 3])
-    assert drawn.count("matched note") == 2
-    assert 'data-from="1.2"' in drawn
-    assert "Play a tune from the match" in drawn
-    assert figure(load(FRERE)[0], "a tune", "x-", [0]).count("<button") == 1
-    assert marked("<svg></svg>", []) == "<svg></svg>"
 
 
 @pytest.fixture(scope="module")
@@ -203,5 +196,8 @@ def test_a_formula_in_a_title_stays_text(tmp_path: Path) -> None:
 def test_a_melody_without_notes_is_listed(hostile: TestClient) -> None:
     found = hostile.get("/api/search", params={"q": FRERE}).json()["results"]
     assert found[-1]["id"] == "empty"
-    assert found[-1]["match"]["words"] == "The melody has no notes."
+    assert found[-1]["match"]["sentence"] == "The melody has no notes."
     assert hostile.get("/", params={"q": FRERE}).status_code == 200
+    for matcher in ("twv", "dp", "roslin", "us"):
+        asked = {"q": FRERE, "candidate": "empty", "matcher": matcher}
+        assert "The melody has no notes." in hostile.get("/explain", params=asked).text

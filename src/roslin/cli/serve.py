@@ -41,7 +41,7 @@ def serve_command(
     from roslin.errors import MissingExtraError
 
     try:
-        from roslin.web.serve import serve
+        from roslin.web.server import serve
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
         raise MissingExtraError("roslin serve", str(error.name), "web") from None

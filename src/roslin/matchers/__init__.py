@@ -9,11 +9,13 @@ import sys
 from types import ModuleType
 
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers, register_matcher
+from roslin.matchers.base import matcher as _matcher
 from roslin.matchers.edit.alignment import NoteAlignment
 from roslin.matchers.edit.dp import DP
 from roslin.matchers.edit.gam import GAM
 from roslin.matchers.edit.lcts import LCTS
 from roslin.matchers.edit.mongeau_sankoff import MongeauSankoff
+from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.fuse import Fusion, fuse
 from roslin.matchers.geometric.p1 import P1
 from roslin.matchers.geometric.p2 import P2
@@ -29,8 +31,10 @@ from roslin.matchers.shapes.shapetime import ShapeTime
 from roslin.matchers.shapes.time import Time
 from roslin.matchers.transport.emd import EMD
 from roslin.matchers.transport.twv import TWV
+from roslin.melody import Melody
 
 __all__ = [
+    "DEFAULT_MATCHER",
     "DP",
     "EMD",
     "FM",
@@ -43,6 +47,7 @@ __all__ = [
     "TWV",
     "US",
     "DiffEd",
+    "Explanation",
     "Fusion",
     "HarmCore",
     "Matcher",
@@ -57,12 +62,26 @@ __all__ = [
     "Roslin",
     "ShapeH",
     "ShapeTime",
+    "Step",
     "Time",
+    "explain",
     "fuse",
     "matcher",
     "matchers",
     "register_matcher",
 ]
+
+DEFAULT_MATCHER = "twv"  # of a search, and of an explanation
+
+
+def explain(query: Melody, candidate: Melody, matcher: str | Matcher = DEFAULT_MATCHER) -> Explanation:
+    """How the distance from a query to a candidate comes about, as if there were no other candidates.
+
+    >>> from roslin import load
+    >>> explain(load("'4CDE")[0], load("4-'GAB2''C")[0], "emd").sentence
+    'The query is transposed up a perfect fifth, at the same tempo, starting after 1 quarter.'
+    """
+    return _matcher(matcher).explain(query, [candidate])
 
 
 class _CallablePackage(ModuleType):

@@ -1,4 +1,4 @@
-"""Numba kernel of `account`: the cheapest path through a table, and the steps that it takes."""
+"""Numba kernel of `paths`: the cheapest path through a table, and the steps that it takes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ a name, a summary, a reference and `_distances`, or a plain function (`function`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, MelodyError, PluginError, RoslinError
-from roslin.matchers.account import Account
+from roslin.matchers.explanation import Explanation, Step
 from roslin.melody import Melody
-from roslin.represent.packed import Candidates, Packed, pack, pieces
+from roslin.represent.packed import Candidates, Packed, SupportsPacked, melody_of, pack, pieces
 from roslin.values.named import Named
 from roslin.values.numbers import one_number_each
 from roslin.values.plugins import failure, is_own
@@ -55,9 +55,10 @@ _DECIMALS = 12
 class Matcher(Named, ABC):
     """Smaller is more similar. Distances of one matcher can be compared with each other, not with those of another."""
 
-    kind: ClassVar[str] = "likeness"  # how its distances are taken apart (account.py); likeness: they are not
+    kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
     things: ClassVar[str] = "notes"  # what an alignment puts side by side
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
+    pairs_explained: ClassVar[int] = 250_000  # of notes; beyond that, more memory than an explanation is worth
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection.
@@ -97,21 +98,32 @@ class Matcher(Named, ABC):
         """How many notes a candidate may have so that it is compared with the query in a second or two."""
         return self.notes_at_once(query)
 
-    def account(
+    def explain(
         self, query: Melody, candidates: Candidates, number: int = 0, tell: Tell = lambda _: None
-    ) -> Account | None:
-        """How the distance to one of the candidates comes about. None: not known, or the candidate has no notes.
+    ) -> Explanation:
+        """How the distance to one of the candidates comes about; the others are what it may depend on.
 
         `tell` is told the share that is done, where all candidates have to be compared.
         """
         check_query(query)
-        packed = pack(candidates)
-        notes = packed.notes["is_grace"][packed.offsets[number] : packed.offsets[number + 1]]
-        return None if notes.all() else self._account_told(query, packed, number, tell)
+        known = candidates if isinstance(candidates, (Packed, SupportsPacked)) else list(candidates)
+        packed = pack(known)
+        if not 0 <= number < len(packed):
+            raise ArgumentError(f"number must be that of one of {len(packed)} candidates, from 0; got {number}")
+        candidate = melody_of(known, number)
+        if candidate.notes["is_grace"].all():
+            distance = float(self.alone.distances_told(query, packed, tell)[number])
+            return Explanation(self, self.kind, query, candidate, distance, (), "The melody has no notes.")
+        return self._explain_told(query, packed, number, tell).about(query, candidate)
 
     @property
     def leading(self) -> Matcher:
         """The matcher that decides most: itself, unless it is made of others."""
+        return self
+
+    @property
+    def alone(self) -> Matcher:
+        """The matcher whose distances are explained: itself, unless it would need all candidates only for that."""
         return self
 
     @property
@@ -128,14 +140,31 @@ class Matcher(Named, ABC):
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         """One distance for each of the melodies, which lie end to end in one table (represent/packed.py)."""
 
-    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
-        del tell  # one comparison is quick
-        return self._account(query, candidates, number)
+    def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
+        found = self._explain(query, candidates, number)  # one comparison is quick: there is nothing to tell
+        if found is not None:
+            return found
+        from roslin.matchers.likeness import likeness  # made with a matcher, so it cannot come first
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
-        """The account of a candidate with notes; the others are what its distance may depend on."""
+        among, place = (candidates.part(number, number + 1), 0) if self.is_independent else (candidates, number)
+        return likeness(self, query, among, place, float(self.distances_told(query, among, tell)[place]))
+
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation | None:
+        """The explanation of a candidate with notes. None: there are no rules for it."""
         del query, candidates, number
         return None
+
+    def _explanation(
+        self,
+        query: Melody,
+        candidates: Packed,
+        number: int,
+        start: float,
+        steps: Iterable[Step],
+        tempo: float | None = None,
+    ) -> Explanation:
+        """What these steps say about one of the candidates."""
+        return Explanation.of(self, query, candidates.melody(number), start, steps, tempo)
 
 
 def check_query(query: Melody) -> None:

@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from roslin.matchers.account import Account, Step
 from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
+from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice, reals, whole
@@ -89,16 +89,22 @@ class Fusion(Matcher):
         best: Distances = total.max(initial=-np.inf) - total
         return best
 
-    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account:
+    def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
         """How far each member puts the candidate behind the one that is best of all."""
         scores = self._scores(query, candidates, tell)
         behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
         counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
-        steps = tuple(
-            Step("measure", (), (), float(cost), repr(member) if weight == 1 else f"{weight:g} times {member!r}")
-            for (member, weight), cost in zip(counted, behind, strict=True)
-        )
-        return Account(0.0, steps, within=self.leading.account(query, candidates, number)).bounded()
+        heaviest = [weight for _, weight in counted].index(max(self._weights))
+        steps = [
+            Step(
+                "measure",
+                cost=float(cost),
+                words=repr(member) if weight == 1 else f"{weight:g} times {member!r}",
+                within=self.leading.explain(query, candidates, number) if place == heaviest else None,
+            )
+            for place, ((member, weight), cost) in enumerate(zip(counted, behind, strict=True))
+        ]
+        return self._explanation(query, candidates, number, 0.0, bounded(0.0, steps))
 
     @property
     def _weights(self) -> tuple[float, ...]:

@@ -26,10 +26,10 @@ spelling, and much the same in half or double tempo.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, Matcher, Tell, register
+from roslin.matchers.explanation import Explanation
 from roslin.matchers.fuse import Fusion, fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
@@ -80,8 +80,8 @@ class Roslin(Matcher):
         """The distances, telling how far the members are."""
         return self._fused.distances_told(query, candidates, tell)
 
-    def _account_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Account | None:
-        return self._fused.account(query, candidates, number, tell)
+    def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
+        return replace(self._fused.explain(query, candidates, number, tell), matcher=self)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self._fused.distances(query, candidates)

@@ -1,6 +1,7 @@
 """Documents: one module each, which collects values and renders one template of `templates/`.
 
 results         the list of a search
+explanation     why a melody is as near to a query as it is; `flow` is the picture, `ties` its lines
 evaluation      runs against a truth
 campaign        systems on the same queries, as a page and as a text
 truth           a ground truth; `truth_drawing` and `truth_latex` are the same for slides and papers

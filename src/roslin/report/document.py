@@ -17,7 +17,7 @@ from typing import Any
 from roslin.display.templates import render
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
 
-__all__ = ["document", "page", "said_of_file", "versions"]
+__all__ = ["document", "said_of_file", "versions"]
 
 
 def document(template: str, **values: Any) -> str:
@@ -31,11 +31,6 @@ def document(template: str, **values: Any) -> str:
         **values,
     )
     return made + "\n"
-
-
-def page(heading: str, body: str) -> str:
-    """A page with figures of melodies, from a body that is HTML already."""
-    return document("melodies.html", heading=heading, body=body)
 
 
 @cache

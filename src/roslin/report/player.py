@@ -1,4 +1,4 @@
-"""A melody on a page: its notation (or a piano roll where that fails) with a button that plays it.
+"""A melody on a page: its notation (or a piano roll where that fails) with buttons that play it.
 
 A page needs `PLAYER_STYLE` once in its style sheet, `melody_figure` for each melody, and `player_script()` once at its
 end: our own small synthesiser, inline, that asks nobody for anything. Without scripts the button stays hidden.
@@ -8,16 +8,24 @@ Each figure takes a prefix for the ids in its drawing, because no two elements o
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from functools import lru_cache
-from html import escape
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
+from roslin.display.templates import render
 from roslin.engrave import Engraving, engrave
 from roslin.melody import Melody
 from roslin.playback import note_list
 from roslin.report.pianoroll import pianoroll_svg
 
-__all__ = ["PLAYER_STYLE", "drawing", "melody_figure", "player_script"]
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["PLAYER_STYLE", "drawing", "marked", "melody_figure", "player_script", "playing"]
+
+_NOTE = re.compile(r'data-note="(\d+)" class="')
 
 PLAYER_STYLE = """
 .melody { margin: .4rem 0; }
@@ -47,22 +55,42 @@ def drawing(melody: Melody, title: str = "") -> Engraving:
     return Engraving(roll, drawn=False, reason=engraved.reason)
 
 
-def melody_figure(melody: Melody, name: str, prefix: str) -> str:
-    """A figure with the drawing and its button. `prefix` must be another for each figure of a page."""
-    picture = drawing(melody, f"Notation of {name}")
-    rows = [[note["row"], note["start"], note["duration"], note["pitch"]] for note in note_list(melody)]
-    caption = "" if picture.drawn else f"<figcaption>Shown as a piano roll: {escape(picture.reason)}.</figcaption>\n"
-    button = (
-        f'<button type="button" class="play" aria-pressed="false" aria-label="Play {escape(name)}" hidden>'
-        '<span class="sign" aria-hidden="true">▶</span> <span class="word">Play</span></button>\n'
+def melody_figure(melody: Melody, name: str, prefix: str, matched: Sequence[int] = ()) -> Markup:
+    """A figure with the drawing, in which the `matched` notes are marked, and buttons that play it.
+
+    `prefix` must be another for each figure of a page.
+    """
+    from markupsafe import Markup
+
+    picture, notes = drawing(melody, f"Notation of {name}"), playing(melody)
+    figure = render(
+        "report/figure.html",
+        name=name,
+        drawing=marked(picture.in_page(prefix), matched),
+        reason="" if picture.drawn else picture.reason,
+        notes=json.dumps(notes, separators=(",", ":")),
+        has_notes=bool(notes),
+        start=next((note[1] for note in notes if note[0] in set(matched)), 0.0),
     )
-    return (
-        f'<figure class="melody" data-notes="{json.dumps(rows, separators=(",", ":"))}">\n{picture.in_page(prefix)}\n'
-        f"{caption}{button if rows else ''}</figure>"
-    )
+    return Markup(figure)  # noqa: S704 - made, and escaped, by a template
+
+
+def playing(melody: Melody) -> list[list[float]]:
+    """Rows of [row, start, duration, pitch] as the player takes them, times in seconds."""
+    return [[note["row"], note["start"], note["duration"], note["pitch"]] for note in note_list(melody)]
+
+
+def marked(svg: str, rows: Sequence[int]) -> str:
+    """The drawing with the class `matched` on these notes."""
+    wanted = {str(row) for row in rows}
+
+    def mark(found: re.Match[str]) -> str:
+        return f"{found[0]}matched " if found[1] in wanted else found[0]
+
+    return _NOTE.sub(mark, svg) if wanted else svg
 
 
 @lru_cache(maxsize=1)
 def player_script() -> str:
-    """The script element that makes the buttons work."""
-    return f"<script>\n{files('roslin.report').joinpath('player.js').read_text('utf-8')}</script>"
+    """What makes the buttons work."""
+    return files("roslin.report").joinpath("player.js").read_text("utf-8")

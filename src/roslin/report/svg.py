@@ -32,9 +32,9 @@ class Element:
     inside: tuple[Element, ...] = field(default=())
 
 
-def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Element:
+def line(kind: str, x1: float, y1: float, x2: float, y2: float, said: str = "", **attributes: Any) -> Element:
     """A straight line."""
-    return Element("line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2)})
+    return Element("line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2), **_written(attributes)}, said=said)
 
 
 def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) -> Element:
@@ -44,7 +44,8 @@ def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) ->
 
 def rect(kind: str, x: float, y: float, width: float, height: float, said: str = "", **attributes: Any) -> Element:
     """A rectangle, by its upper left corner."""
-    return Element("rect", {"class": kind, **_rounded(x=x, y=y, width=width, height=height), **attributes}, said=said)
+    at = _rounded(x=x, y=y, width=width, height=height)
+    return Element("rect", {"class": kind, **at, **_written(attributes)}, said=said)
 
 
 def circle(kind: str, x: float, y: float, radius: float) -> Element:
@@ -54,13 +55,13 @@ def circle(kind: str, x: float, y: float, radius: float) -> Element:
 
 def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> Element:
     """A line of text; `x` is its start, middle or end, as `anchor` says."""
-    return Element("text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **attributes}, words)
+    return Element("text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **_written(attributes)}, words)
 
 
-def group(elements: Iterable[Element], x: float = 0, y: float = 0, said: str = "") -> Element:
+def group(elements: Iterable[Element], x: float = 0, y: float = 0, said: str = "", **attributes: Any) -> Element:
     """Several elements together, moved to the right and down."""
     moved = {"transform": f"translate({x:g} {y:g})"} if x or y else {}
-    return Element("g", moved, said=said, inside=tuple(elements))
+    return Element("g", {**moved, **_written(attributes)}, said=said, inside=tuple(elements))
 
 
 def placed(drawing: str, x: float, y: float, width: float, height: float) -> Element:
@@ -73,9 +74,16 @@ def placed(drawing: str, x: float, y: float, width: float, height: float) -> Ele
     return Element("svg", {**at, **seen}, Markup(drawing))  # noqa: S704
 
 
-def svg(elements: Iterable[Element], width: float, height: float, name: str, *, style: str = "") -> str:
-    """A whole drawing. `name` says what it shows to those who cannot see it; a drawing alone needs `plot_style`."""
-    return render("report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style)
+def svg(
+    elements: Iterable[Element], width: float, height: float, name: str, *, style: str = "", kind: str = "plot"
+) -> str:
+    """A whole drawing, of the class `kind`.
+
+    `name` says what it shows to those who cannot see it; a plot alone needs `plot_style`.
+    """
+    return render(
+        "report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style, kind=kind
+    )
 
 
 @cache
@@ -86,3 +94,8 @@ def plot_style() -> str:
 
 def _rounded(**numbers: float) -> dict[str, float]:
     return {name: round(float(value), 2) for name, value in numbers.items()}
+
+
+def _written(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes as SVG writes them: `stroke_width` here is `stroke-width` there."""
+    return {name.replace("_", "-"): value for name, value in attributes.items()}

@@ -9,7 +9,7 @@ it is made once, and is gone with the melodies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from roslin.melody import NOTE_DTYPE, Melody, NoteTable
 
-__all__ = ["Candidates", "Packed", "SupportsPacked", "pack", "pieces"]
+__all__ = ["Candidates", "Packed", "SupportsMelodies", "SupportsPacked", "melody_of", "pack", "pieces"]
 
 Numbers = npt.NDArray[np.int64]
 Made = TypeVar("Made")
@@ -53,13 +53,14 @@ class Packed:
 
     def melodies(self) -> list[Melody]:
         """The melodies one by one: their notes and bar lines, without any metadata."""
-        return [
-            Melody(
-                _locked(self.notes[self.offsets[k] : self.offsets[k + 1]]),
-                barlines_ticks=_locked(self.barlines[self.bar_offsets[k] : self.bar_offsets[k + 1]]),
-            )
-            for k in range(len(self))
-        ]
+        return [self.melody(number) for number in range(len(self))]
+
+    def melody(self, number: int) -> Melody:
+        """One of the melodies: its notes and bar lines, without any metadata."""
+        return Melody(
+            _locked(self.notes[self.offsets[number] : self.offsets[number + 1]]),
+            barlines_ticks=_locked(self.barlines[self.bar_offsets[number] : self.bar_offsets[number + 1]]),
+        )
 
     def keep(self, name: Hashable, make: Callable[[Packed], Made]) -> Made:
         """What `make` makes of these melodies: made when it is first asked for under this name.
@@ -114,6 +115,14 @@ class SupportsPacked(Protocol):
         """All melodies, in order."""
 
 
+@runtime_checkable
+class SupportsMelodies(Protocol):
+    """Anything that can hand out single melodies by their number, such as a collection."""
+
+    def melodies(self, numbers: Sequence[int]) -> Iterator[Melody]:
+        """The melodies with these numbers, in that order."""
+
+
 Candidates = Iterable[Melody] | SupportsPacked | Packed
 
 
@@ -128,6 +137,15 @@ def pack(candidates: Candidates) -> Packed:
         *_joined([melody.notes for melody in melodies], NOTE_DTYPE),
         *_joined([melody.barlines_ticks for melody in melodies], np.dtype(np.int64)),
     )
+
+
+def melody_of(candidates: Sequence[Melody] | SupportsPacked | Packed, number: int) -> Melody:
+    """One of the candidates, with all that is known about it."""
+    if isinstance(candidates, Packed):
+        return candidates.melody(number)
+    if isinstance(candidates, SupportsMelodies):
+        return next(candidates.melodies([number]))
+    return candidates.packed().melody(number) if isinstance(candidates, SupportsPacked) else candidates[number]
 
 
 def _joined(tables: list[npt.NDArray[Any]], dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], Numbers]:

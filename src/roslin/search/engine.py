@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
-from roslin.matchers import EMD, TWV, Matcher, matcher
+from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
@@ -27,8 +27,6 @@ from roslin.search.work import Progress, Work
 from roslin.transport.align import Query
 
 __all__ = ["DEFAULT_MATCHER", "search"]
-
-DEFAULT_MATCHER = "twv"
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]

@@ -1,39 +1,28 @@
-"""The application, put together: routes, guards, templates, static files, start and end."""
+"""The application, put together: routes, guards, start and end."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
-from pathlib import Path
 
-from fastapi import FastAPI, Request
-from fastapi.responses import Response
-from fastapi.templating import Jinja2Templates
-from starlette.exceptions import HTTPException
+from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from roslin.errors import RoslinError
+from roslin.matchers import DEFAULT_MATCHER
 from roslin.sandbox import shared_worker
-from roslin.search.engine import DEFAULT_MATCHER
-from roslin.web import api, pages
-from roslin.web.asking import where_to
-from roslin.web.guards import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.errors import add_handlers
 from roslin.web.library import Library
-from roslin.web.refusals import add_handlers
+from roslin.web.routes import api, pages, static
+from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
 
 __all__ = ["app_from_environment", "create_app"]
 
-_FOLDER = Path(str(files("roslin.web")))
 _LOG = logging.getLogger("roslin.web")
-_DAY = 86_400
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
 `problem` says where it went wrong."""
 
@@ -63,10 +52,8 @@ def create_app(settings: Settings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.library = library
-    app.state.templates = _templates()
-    app.include_router(api.router)
-    app.include_router(pages.router)
-    app.add_api_route("/static/{name}", _static, include_in_schema=False)
+    for room in (api, pages, static):
+        app.include_router(room.router)
     add_handlers(app)
     # The last one added is the first to see a request.
     app.add_middleware(LastResort)
@@ -85,48 +72,6 @@ def create_app(settings: Settings) -> FastAPI:
 def app_from_environment() -> FastAPI:
     """The application of a worker process, which finds its settings in the environment."""
     return create_app(Settings.from_environment())
-
-
-def _templates() -> Jinja2Templates:
-    templates = Jinja2Templates(_FOLDER / "templates")
-    environment = templates.env
-    environment.trim_blocks = environment.lstrip_blocks = True
-    environment.globals.update(
-        where_to=where_to, static=_address, roslin_version=version("roslin"), usual_matcher=DEFAULT_MATCHER
-    )
-    environment.filters["sentence"] = _sentence
-    return templates
-
-
-def _sentence(text: str) -> str:
-    """A message of an error as a sentence on a page.
-
-    >>> _sentence("there is no such file")
-    'There is no such file.'
-    """
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
-
-
-@cache
-def _statics() -> dict[str, bytes]:
-    """The static files by name, read once: no name from a request is ever a path."""
-    found = {path.name: path.read_bytes() for path in (_FOLDER / "static").iterdir() if path.suffix in _TYPES}
-    found["player.js"] = files("roslin.report").joinpath("player.js").read_bytes()
-    return found
-
-
-@cache
-def _address(name: str) -> str:
-    """Where a static file is, with a mark that changes when the file does."""
-    return f"/static/{name}?v={hashlib.sha256(_statics()[name]).hexdigest()[:12]}"
-
-
-def _static(request: Request, name: str) -> Response:
-    if name not in _statics():
-        raise HTTPException(404, "there is no such file")
-    age = 365 * _DAY if "v" in request.query_params else 60
-    kind = _TYPES[Path(name).suffix]
-    return Response(_statics()[name], media_type=kind, headers={"Cache-Control": f"public, max-age={age}"})
 
 
 def _warm_up(library: Library) -> None:

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Callable
 
-from roslin.web.finding import Found, Result
+from roslin.web.service import Found, Result
 
 __all__ = ["EXPORTS", "Export"]
 

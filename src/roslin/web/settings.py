@@ -11,9 +11,10 @@ import re
 from dataclasses import asdict, dataclass
 from string import Formatter
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from roslin.errors import ArgumentError
+from roslin.melody import Melody
 
 __all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "is_loopback"]
 
@@ -46,6 +47,20 @@ class Settings:
     def __post_init__(self) -> None:
         if self.link:
             _check_link(self.link)
+
+    def link_to(self, melody: Melody) -> str | None:
+        """The melody at its source. What goes into the address is quoted, so it stays where the pattern put it."""
+        if not self.link:
+            return None
+        id = melody.id or ""
+        values = {
+            "id": id,
+            "record": id.partition("-")[0],  # RISM: the number of the source, without that of the incipit
+            "source": melody.source or "",
+            "title": melody.title or "",
+            "composer": melody.composer or "",
+        }
+        return self.link.format(**{name: quote(value, safe="") for name, value in values.items()})
 
     def to_environment(self) -> str:
         """As text, for a worker process."""

@@ -19,8 +19,7 @@ from roslin.notation import FORMATS, Record, records
 from roslin.notation.jsonl import write_jsonl
 from roslin.notation.pae import write
 from roslin.represent.line import melodic_line
-from roslin.web.answers import UploadAnswer, UploadChoice
-from roslin.web.asking import MAX_QUERY
+from roslin.web.schemas import MAX_QUERY, UploadAnswer, UploadChoice
 from roslin.web.settings import Settings
 
 __all__ = ["choices"]

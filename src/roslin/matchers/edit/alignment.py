@@ -49,9 +49,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account, Way, both_lines, edits, successive
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.edit.shifts import tempos, transpositions
+from roslin.matchers.explanation import Explanation, scaled
+from roslin.matchers.paths import Way, both_lines, edits, successive
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
@@ -113,7 +114,7 @@ class NoteAlignment(Matcher):
         distances: Distances = 1.0 - scored / self._divisors(len(asked.rows), lengths)
         return distances
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)
         own, other = self._in_one_key(asked, stored)
         apart = np.abs(np.subtract.outer(own.pitches, other.pitches))
@@ -129,7 +130,8 @@ class NoteAlignment(Matcher):
                 ways.append(Way(0, 1, price, before, state) if state == 1 else Way(1, 0, price, before, state))
         place: Literal["anywhere", "corner"] = "anywhere" if self.aligner == "local" else "corner"
         found = edits(successive(asked), successive(stored), ways, apart % _OCTAVE == 0, place, place)
-        return found.account(1.0, float(self._divisors(m, np.array([n]))[0]))
+        by = float(self._divisors(m, np.array([n]))[0])
+        return self._explanation(query, candidates, number, 1.0, scaled(found.steps, 1.0 / by))
 
     def _in_one_key(self, asked: Lines, lines: Lines) -> tuple[_Columns, _Columns]:
         """The query, and all the others moved to its key and, if tempo does not count, to its tempo."""

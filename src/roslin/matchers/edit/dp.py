@@ -21,8 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.matchers.account import Account, both_lines, edits, side_by_side, successive
 from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.explanation import Explanation, scaled
+from roslin.matchers.paths import both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
@@ -59,13 +60,14 @@ class DP(Matcher):
             self.place == "inside",
         )
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)
         same = np.ones((len(asked.rows), len(stored.rows)), dtype=bool)  # the first note of either agrees with any
         same[1:, 1:] = np.equal.outer(asked.intervals()[:-1], stored.intervals()[:-1])
         m, n = same.shape
         ways = side_by_side(1.0 - same, np.ones(m), np.ones(n))
         things = successive(asked), successive(stored)
-        if self.place == "inside":
-            return edits(*things, ways, same, "top", "bottom").account(by=m)
-        return edits(*things, ways, same).account(by=max(m, n))
+        is_inside = self.place == "inside"
+        found = edits(*things, ways, same, "top", "bottom") if is_inside else edits(*things, ways, same)
+        by = m if is_inside else max(m, n)
+        return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))

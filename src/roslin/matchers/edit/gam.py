@@ -40,8 +40,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.matchers.account import Account, Rows, Way, both_lines, edits
 from roslin.matchers.base import Distances, Matcher, register, rounded
+from roslin.matchers.explanation import Explanation, Rows, scaled
+from roslin.matchers.paths import Way, both_lines, edits
 from roslin.melody import Melody
 from roslin.represent.implication import LABELS, Structures, structures
 from roslin.represent.line import Lines
@@ -103,7 +104,7 @@ class GAM(Matcher):
         everything = self.deletion * s.size.sum() + self.insertion * np.diff(notes)
         return rounded(np.divide(costs, everything, out=np.ones(len(costs)), where=everything > 0))
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         alone = candidates.part(number, number + 1)
         s, u = self._structures([query]), self._structures(alone)
         turned = np.abs(np.subtract.outer(s.direction, u.direction))
@@ -122,9 +123,10 @@ class GAM(Matcher):
         asked, stored = both_lines(query, candidates, number)
         everything = self.deletion * s.size.sum() + self.insertion * u.size.sum()
         if self.divide == "both" and not everything > 0:
-            return Account(1.0)
+            return self._explanation(query, candidates, number, 1.0, ())
         by = 1.0 if self.divide == "none" else float(everything)
-        return edits(_notes(asked, s), _notes(stored, u), ways, one_for_one == 0).account(by=by)
+        found = edits(_notes(asked, s), _notes(stored, u), ways, one_for_one == 0)
+        return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
 
     def _joined(self, pairs: Array, closed: Array, several: Numbers, one: Numbers, count: int) -> Array:
         """What label, size, direction and overlap cost of so many structures that become one, by the last of these."""

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.matchers.account import Account, Edits, both_lines, edits, side_by_side, successive
 from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.explanation import Explanation, scaled
+from roslin.matchers.paths import Edits, both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
@@ -55,7 +56,7 @@ class LCTS(Matcher):
         distances: Distances = (possible - shared) / possible
         return distances
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)
         m, n = len(asked.rows), len(stored.rows)
         things = successive(asked), successive(stored)
@@ -67,4 +68,5 @@ class LCTS(Matcher):
             return edits(*things, side_by_side(np.where(same, -1.0, np.inf), np.zeros(m), np.zeros(n)), same)
 
         found = min((moved(up) for up in np.unique(steps).tolist()), key=lambda way: way.cost)
-        return found.account(1.0, m if self.place == "inside" else max(m, n))
+        by = m if self.place == "inside" else max(m, n)
+        return self._explanation(query, candidates, number, 1.0, scaled(found.steps, 1.0 / by))

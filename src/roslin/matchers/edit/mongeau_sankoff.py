@@ -38,9 +38,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.matchers.account import Account, Edits, Way, both_lines, edits, successive
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.edit.shifts import tempos, transpositions
+from roslin.matchers.explanation import Explanation, scaled
+from roslin.matchers.paths import Edits, Way, both_lines, edits, successive
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
@@ -82,7 +83,7 @@ class MongeauSankoff(Matcher):
             self.transposition == "best", _WEIGHTS[np.arange(_LARGEST) % 12], float(self.k), self.fragments,
         )  # fmt: skip
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)
         own_lengths, lengths = self._lengths(asked, stored)
         steps = np.subtract.outer(asked.pitch_midi.astype(np.int64), stored.pitch_midi.astype(np.int64))
@@ -102,7 +103,8 @@ class MongeauSankoff(Matcher):
         if self.transposition == "best":
             shifts = range(-int(steps.max()), -int(steps.min()) + 1)
         found = min((moved(up) for up in shifts), key=lambda way: way.cost)
-        return found.account(by=self.k * float(own_lengths.sum() + lengths.sum()))
+        by = self.k * float(own_lengths.sum() + lengths.sum())
+        return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
 
     def _costs(self, by_interval: Array, one: Array, several: Array, count: int) -> Array:
         """What one note costs in place of so many of the other melody, by the last of these."""

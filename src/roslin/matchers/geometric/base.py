@@ -28,8 +28,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account, Rows, Step
 from roslin.matchers.base import Distances, Matcher
+from roslin.matchers.explanation import Explanation, Rows, Step
 from roslin.melody import Melody, NoteTable
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice, reals
@@ -74,18 +74,19 @@ class Geometric(Matcher):
             np.minimum(best, (whole - 2 * common) / np.maximum(whole, 1), out=best, where=whole > 0)
         return best
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         alone = candidates.part(number, number + 1)
-        accounts = [self._at(tempo, query, alone) for tempo in self.tempos]
-        return min(accounts, key=lambda account: account.distance)
+        found = [(self._steps_at(tempo, query, alone), tempo) for tempo in self.tempos]
+        steps, tempo = min(found, key=lambda way: sum(step.cost for step in way[0]))
+        return self._explanation(query, candidates, number, 1.0, steps, tempo)
 
-    def _at(self, tempo: float, query: Melody, candidate: Packed) -> Account:
-        """The account for the query in one tempo."""
+    def _steps_at(self, tempo: float, query: Melody, candidate: Packed) -> list[Step]:
+        """What the query in one tempo has in common with the candidate, at the best place."""
         notes = _at_tempo(query.notes, tempo)
         asked, stored = (self._figures(part, np.array([0, len(part)])) for part in (notes, candidate.notes))
         whole = int(self._whole(asked, stored)[0])
         if not whole or not self._common(asked, stored)[0]:
-            return Account(1.0, tempo=tempo)
+            return []
         later, higher = self._best_move(asked, stored)
         # For how long two segments lie on each other; points stop where they start, and coincide or not.
         begins = np.maximum.outer(asked.start + later, stored.start)
@@ -96,7 +97,7 @@ class Geometric(Matcher):
             Step("shared", (_rows(notes, asked, i),), (_rows(candidate.notes, stored, j),), -2 * common[i, j] / whole)
             for i, j in np.argwhere(common > 0).tolist()
         ]
-        return Account(1.0, tuple(sorted(steps, key=lambda step: step.query_notes)), tempo=tempo)
+        return sorted(steps, key=lambda step: step.query_notes)
 
     def _whole(self, asked: Figures, stored: Figures) -> Numbers:
         """a + b for each candidate, or 2 a."""

@@ -41,15 +41,16 @@ All grams of all candidates are in inverted indexes (represent/grams.py), one fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account, Step, both_lines, runs
 from roslin.matchers.base import Distances, Matcher, register, rounded
+from roslin.matchers.explanation import Explanation, Step, bounded, scaled
+from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import Lines, melodic_lines
@@ -167,7 +168,7 @@ class Orio(Matcher):
         score /= total
         return rounded(np.maximum(1.0 - (score * found / len(used) if self.fusion == "mnz" else score), 0.0))
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         both = both_lines(query, candidates, number)
         start, steps, found, total = 0.0, list[Step](), 0, 0.0
         for level, n in self._used:
@@ -177,12 +178,13 @@ class Orio(Matcher):
             low, high = (low, high) if high > low else (0.0, 1.0)
             shared = _shared(level, n, *both, stored, number)
             start += weight * low / (high - low)
-            steps += Account(0.0, shared).times(-weight / (high - low)).steps
+            steps += scaled(shared, -weight / (high - low))
             found += cosines[number] > 0
             total += weight
         share = (found / len(self._used) if self.fusion == "mnz" else 1.0) / total
-        whole = Account(float(start), tuple(sorted(steps, key=lambda step: step.cost))).times(float(share))
-        return replace(whole, start=1.0 + whole.start).bounded()
+        begins = 1.0 + float(start) * float(share)
+        listed = scaled(sorted(steps, key=lambda step: step.cost), float(share))
+        return self._explanation(query, candidates, number, begins, bounded(begins, listed))
 
     def _list(self, candidates: Packed, level: Level, n: int) -> _List:
         return candidates.keep((self.name, level, n), partial(_make_list, level, n))

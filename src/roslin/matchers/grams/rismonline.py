@@ -35,11 +35,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account, Step, both_lines, in_words, runs
 from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.explanation import Explanation, Step
+from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.represent.words import in_words
 from roslin.values.parameters import choice
 
 __all__ = ["RISMOnline"]
@@ -86,7 +88,7 @@ class RISMOnline(Matcher):
         compare = phrase_distances if self.match == "phrase" else bigram_distances
         return compare(write(asked)[: len(asked.rows) - extra], write(stored), stored.offsets, extra)
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         write, extra = _FIELDS[self.field]
         both = both_lines(query, candidates, number)
         strings = [write(line)[: len(line.rows) - extra].tolist() for line in both]
@@ -99,7 +101,8 @@ class RISMOnline(Matcher):
             by, shared = len(strings[1]), dict.fromkeys(shared, size)
             stored = {run: places[:1] for run, places in stored.items()}
         words = in_words if self.field == "intervals" else lambda _: ""
-        return Account(1.0, tuple(
+        steps = (
             Step("shared", tuple(asked[run]), tuple(stored[run]), -times / by, words(run))
             for run, times in shared.items()
-        ))  # fmt: skip
+        )
+        return self._explanation(query, candidates, number, 1.0, steps)

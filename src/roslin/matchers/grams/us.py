@@ -36,12 +36,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.matchers.account import Account, Step, both_lines, in_words, runs
 from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.explanation import Explanation, Step
+from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import melodic_line, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.represent.words import in_words
 from roslin.values.parameters import choice, whole
 
 __all__ = ["US"]
@@ -78,16 +80,18 @@ class US(Matcher):
         counts = index.counts if self.divide == "both" else np.empty(0, np.int32)
         return shared_grams(*index.find(asked), index.melodies, counts, len(candidates))
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = (
             runs(interval_codes(line.intervals()[:-1]).tolist(), line.rows.tolist(), self.n)
             for line in both_lines(query, candidates, number)
         )
         share = 2 / (len(asked) + len(stored)) if self.divide == "both" and stored else 1 / max(len(asked), 1)
-        return Account(1.0, tuple(
+        steps = (
             Step("shared", tuple(places), tuple(stored[gram]), -share, in_words(gram))
-            for gram, places in asked.items() if gram in stored
-        ))  # fmt: skip
+            for gram, places in asked.items()
+            if gram in stored
+        )
+        return self._explanation(query, candidates, number, 1.0, steps)
 
     def _grams(self, query: Melody) -> npt.NDArray[np.int64]:
         """The different runs of the query, as the index writes them."""

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.matchers.account import Account, Step
 from roslin.matchers.base import Distances, register
+from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.opti3.parts import LONGEST_GRAM, HarmCore, LineMatcher, NgrUkkon, RhytFuzz
 from roslin.melody import Melody
 from roslin.represent.line import Lines
@@ -60,16 +60,17 @@ class FM(LineMatcher):
         """The heaviest part, whatever the measure."""
         return NgrUkkon(self.n)
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         *weights, constant = _MEASURES[self.measure]
         alone = candidates.part(number, number + 1)
-        steps = tuple(
-            Step("measure", (), (), weight * float(part.distances(query, alone)[0]), f"{weight:g} times {part!r}")
+        steps = [
+            Step("measure", cost=weight * float(part.distances(query, alone)[0]), words=f"{weight:g} times {part!r}",
+                 within=self.leading.explain(query, alone) if part == self.leading else None)
             for weight, part in zip(weights, self.parts, strict=True)
             if weight
-        )
-        whole = Account(1.0 - constant - sum(weights), steps, within=self.leading.account(query, alone))
-        return whole.bounded(0.0, 1.0)
+        ]  # fmt: skip
+        start = 1.0 - constant - sum(weights)
+        return self._explanation(query, candidates, number, start, bounded(start, steps, 0.0, 1.0))
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - opti3, or 1 - opti2."""

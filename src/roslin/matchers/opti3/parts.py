@@ -41,22 +41,13 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import (
-    Account,
-    Edits,
-    Rows,
-    Step,
-    both_lines,
-    edits,
-    in_words,
-    runs,
-    side_by_side,
-    successive,
-)
 from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.explanation import Explanation, Rows, Step, scaled
+from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.represent.words import in_words
 from roslin.values.parameters import real, whole
 
 __all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
@@ -94,7 +85,7 @@ class _Grams(LineMatcher):
     def _counted(self, asked: int, found: int) -> int:
         """How many grams a gram counts for that occurs so often in the two melodies."""
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = (
             runs(line.intervals()[:-1].tolist(), line.rows.tolist(), self.n)
             for line in both_lines(query, candidates, number)
@@ -111,7 +102,7 @@ class _Grams(LineMatcher):
             for gram, places in asked.items()
             if gram in stored
         ]
-        return Account(1.0 if total else 0.0, tuple(steps))
+        return self._explanation(query, candidates, number, 1.0 if total else 0.0, steps)
 
 
 @register
@@ -166,7 +157,7 @@ class _Edits(LineMatcher):
         """The symbols of the query in every transposition that is tried."""
         return (asked,)
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         (mine, own), (theirs, other) = map(self._symbols, both_lines(query, candidates, number))
         m, n = len(own), len(other)
 
@@ -175,7 +166,7 @@ class _Edits(LineMatcher):
             return edits(mine, theirs, side_by_side(1.0 - same, np.ones(m), np.ones(n)), same)
 
         found = min(map(compared, self._moved(own, other)), key=lambda way: way.cost)
-        return found.account(by=max(m, n, 1))
+        return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / max(m, n, 1)))
 
 
 @register

@@ -26,8 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account, Begins, Ends, Flags, Rows, edits, side_by_side
 from roslin.matchers.base import Distances, Matcher, rounded
+from roslin.matchers.explanation import Rows, Step, bounded, scaled
+from roslin.matchers.paths import Begins, Ends, Flags, edits, side_by_side
 from roslin.values.parameters import choice
 
 __all__ = ["GramAlignment"]
@@ -57,7 +58,7 @@ class GramAlignment(Matcher):
         """Whether the score is the largest of all M, not the last one."""
         return self.aligner != "global"
 
-    def account_of_grams(
+    def steps_of_grams(
         self,
         query: list[Rows],
         candidate: list[Rows],
@@ -65,8 +66,8 @@ class GramAlignment(Matcher):
         gaps: tuple[Array, Array],
         same: Flags,
         own: float,
-    ) -> Account:
-        """The account of two sequences of grams, each as the notes that make it.
+    ) -> tuple[float, tuple[Step, ...]]:
+        """(what the distance starts from, steps) of two sequences of grams, each as the notes that make it.
 
         `scores` is that of every pair, `gaps` those of a gram of the query and of the candidate that is left out, `own`
         what the query scores with itself.
@@ -78,7 +79,8 @@ class GramAlignment(Matcher):
         if not n and ends == "inside":
             ends = "corner"  # every gram of the query is left out
         found = edits(query, candidate, side_by_side(-scores, -gaps[0], -gaps[1]), same, begins, ends)
-        return found.account(own / (1 if self.divide == "none" else m), by).bounded()
+        start = own / (1 if self.divide == "none" else m)
+        return start, bounded(start, scaled(found.steps, 1.0 / by))
 
     def distances_from_scores(
         self, scores: Array, order: Numbers, lengths: Numbers, own: float, lost: float, m: int

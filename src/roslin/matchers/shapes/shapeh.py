@@ -43,8 +43,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account, both_lines, successive
 from roslin.matchers.base import Distances, register
+from roslin.matchers.explanation import Explanation
+from roslin.matchers.paths import both_lines, successive
 from roslin.matchers.shapes.melodyshape import GramAlignment
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
@@ -123,20 +124,21 @@ class ShapeH(GramAlignment):
             scores / unit, pairs.order, pairs.lengths, match.sum() / unit, gaps[asked].sum() / unit, len(asked)
         )
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         lines = both_lines(query, candidates, number)
         asked, stored = (
             _pairs(part).codes[:, 0].astype(np.int64) for part in (pack([query]), candidates.part(number, number + 1))
         )
         if not len(asked):
-            return Account(0.0)
+            return self._explanation(query, candidates, number, 0.0, ())
         unit, worth, gaps = candidates.keep("interval pairs", _pairs).worth()
         classes, same = _sign_classes(), np.equal.outer(asked, stored)
         apart = _MISMATCH_COSTS[self.mismatch][np.ix_(classes[asked], classes[stored])]
         scores = np.where(same, worth[asked][:, None] / unit, apart)
         grams = successive(lines[0], 3), successive(lines[1], 3)
         own = float(worth[asked].sum() / unit)
-        return self.account_of_grams(*grams, scores, (gaps[asked] / unit, gaps[stored] / unit), same, own)
+        found = self.steps_of_grams(*grams, scores, (gaps[asked] / unit, gaps[stored] / unit), same, own)
+        return self._explanation(query, candidates, number, *found)
 
 
 def _pairs(packed: Packed) -> _Pairs:

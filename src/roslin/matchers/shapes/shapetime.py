@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.account import Account
 from roslin.matchers.base import Distances, register
+from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.shapes.melodyshape import GramAlignment
 from roslin.matchers.shapes.shapeh import MISMATCHES, ShapeH
 from roslin.matchers.shapes.time import Time
@@ -39,6 +39,8 @@ class ShapeTime(GramAlignment):
     name = "shapetime"
     summary = "Takes the best that the shapes of three notes find, and puts them in order by curves that know rhythm."
     reference = "Urbano, MelodyShape (ShapeTime), MIREX 2012-2015"
+
+    things = "groups of notes"
 
     k: int = whole(10)
     mismatch: str = choice("symmetric", *MISMATCHES)
@@ -80,9 +82,10 @@ class ShapeTime(GramAlignment):
         is_again: npt.NDArray[np.bool_] = shapes <= np.partition(shapes, last)[last]
         return is_again
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account | None:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         is_again = self._is_again(self.first.distances(query, candidates))[number]
-        found = (self.second if is_again else self.first).account(query, candidates, number)
-        if found is None or not is_again:
-            return found and replace(found, start=1.0 + found.start)
-        return found.times(1.0 / (1.0 + found.distance))
+        found = (self.second if is_again else self.first).explain(query, candidates, number)
+        if not is_again:
+            return replace(found, matcher=self, start=1.0 + found.start)
+        factor = 1.0 / (1.0 + found.distance)
+        return replace(found, matcher=self, start=found.start * factor, steps=scaled(found.steps, factor))

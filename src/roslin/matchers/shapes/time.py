@@ -35,8 +35,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.matchers.account import Account, both_lines, successive
 from roslin.matchers.base import Distances, register
+from roslin.matchers.explanation import Explanation
+from roslin.matchers.paths import both_lines, successive
 from roslin.matchers.shapes.melodyshape import GramAlignment
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
@@ -79,12 +80,12 @@ class Time(GramAlignment):
         own = m * (same_pitch + weight * same_time)
         return self.distances_from_scores(scores, order, lengths, own, lost, m)
 
-    def _account(self, query: Melody, candidates: Packed, number: int) -> Account:
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         from roslin.matchers.shapes._kernels import time_pairs
 
         asked, stored = both_lines(query, candidates, number)
         if len(asked.rows) < _GRAM:
-            return Account(0.0)
+            return self._explanation(query, candidates, number, 0.0, ())
         same_pitch, same_time, weight = self._worth
         scores, *gaps = time_pairs(
             asked.pitch_midi, asked.duration_ticks, stored.pitch_midi, stored.duration_ticks,
@@ -92,7 +93,8 @@ class Time(GramAlignment):
         )  # fmt: skip
         most = same_pitch + weight * same_time
         grams = successive(asked, _GRAM), successive(stored, _GRAM)
-        return self.account_of_grams(*grams, scores, (gaps[0], gaps[1]), scores == most, len(grams[0]) * most)
+        found = self.steps_of_grams(*grams, scores, (gaps[0], gaps[1]), scores == most, len(grams[0]) * most)
+        return self._explanation(query, candidates, number, *found)
 
     @property
     def _worth(self) -> tuple[float, float, float]:

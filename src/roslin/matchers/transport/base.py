@@ -18,7 +18,8 @@ class Transport(Matcher, Setting):
     """A matcher that moves weight between point sets. `transport.align` says what the parameters mean."""
 
     pairs_at_once = 20_000
-    kind = "transport"  # taken apart by search/explain.py, with the flow of weight
+    pairs_explained = 20_000  # beyond that, moving weight would take seconds for one result
+    kind = "transport"
 
     @property
     def setting(self) -> Setting:

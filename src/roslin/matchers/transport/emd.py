@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
+from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, ground_code, missing_cost
@@ -50,6 +52,15 @@ class EMD(Transport):
             documents = (Document.of(points, number, setting) for number in range(len(points)))
             distances = np.array([_one(moving, document, setting) for document in documents], dtype=np.float64)
         return np.where(np.isfinite(distances), rounded(distances), NOWHERE)
+
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
+        candidate = candidates.melody(number)
+        asked, stored = self.query_points([query]), self.points([candidate])
+        if not stored.weight.sum() > 0:
+            return Explanation(self, self.kind, query, candidate, NOWHERE, (), "No note of the melody lasts.")
+        moving, document = Query.of(asked, self.setting), Document.of(stored, 0, self.setting)
+        _, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self.setting)
+        return laid(self, (query, candidate), (asked, stored), moving, slice(None), (x, y, tempo))
 
 
 def _one(query: Query, document: Document, setting: Setting) -> float:

@@ -27,18 +27,24 @@ programming over matches and lengths of chains). Three options go beyond the pap
                    are expected, however short the other melody is; and it is a mean over segments, not over directions,
                    because a melody of a few notes, one segment, is found in nearly everything. In the second direction
                    the document is cut, in its own unit of time
+
+An explanation looks at one candidate alone. What it takes from the others, the largest distance as the penalty for a
+segment that is not matched, it does not know: the radius stands in its place, and the distance is then that under
+penalty="radius".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.explanation import Explanation, Step, scaled
 from roslin.matchers.transport.base import Transport
+from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
@@ -93,6 +99,11 @@ class TWV(Transport):
     both: bool = flag(False)
 
     @property
+    def alone(self) -> TWV:
+        """With the radius as the penalty, which does not depend on the other candidates."""
+        return self if self.penalty == "radius" else replace(self, penalty="radius")
+
+    @property
     def is_independent(self) -> bool:
         """Whether a candidate's distance is the same whatever the others are."""
         return self.penalty == "radius"
@@ -124,24 +135,68 @@ class TWV(Transport):
         back, expected_back = self._one_way(stored, asked, None)
         return rounded((there + back) / (expected + expected_back))
 
-    def best_chain(self, query: Melody, candidate: Melody, penalty: float) -> Chain:
-        """The combination that makes the distance from a query to one candidate, with this penalty."""
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return self.distances_where(query, candidates, None)
+
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
+        candidate = candidates.melody(number)
         asked, stored = self.query_points([query]), self.points([candidate])
+        chain = self._best_chain(asked, stored)
+        steps = self._segment_steps(chain, (query, candidate), (asked, stored))
+        if self.both:
+            back = self._segment_steps(self._best_chain(stored, asked), (candidate, query), (stored, asked))
+            steps += [_turned(step) for step in back]
+        if self.both or self.score == "mean":
+            steps = list(scaled(steps, 1.0 / len(steps)))
+        said = f"{len(chain.matches)} of {chain.expected} expected segments found"
+        first = next((step.within for step in steps if step.kind == "segment" and step.within is not None), None)
+        if first is None:
+            sentence = f"{said}: none is within the radius."
+            return Explanation(self, self.kind, query, candidate, 0.0, tuple(steps), sentence)
+        sentence = f"{said}; {first.transformation}."
+        return replace(first, steps=tuple(steps), sentence=sentence)
+
+    def _best_chain(self, asked: PointSets, stored: PointSets) -> Chain:
+        """The combination that makes the distance from one query to one document, with the radius as the penalty."""
         cut, held = segments(asked, self.segment, self.step), segments(stored, self.segment, self.step)
         expected = int(self._expected(cut, held)[0])
         found = self._matches(asked, stored)
         if not len(found):
             return Chain(found, expected)
         sums, previous = self._chains(asked, cut, found, expected)
-        totals = rounded(sums + penalty * (expected - 1 - np.arange(expected)))
+        totals = rounded(sums + self.radius * (expected - 1 - np.arange(expected)))
         last, length = (int(k) for k in np.unravel_index(np.argmin(totals), totals.shape))
         order = [last]
         for k in range(length, 0, -1):
             order.append(int(previous[order[-1], k]))
         return Chain(found[order[::-1]], expected)
 
-    def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        return self.distances_where(query, candidates, None)
+    def _segment_steps(
+        self, chain: Chain, melodies: tuple[Melody, Melody], points: tuple[PointSets, PointSets]
+    ) -> list[Step]:
+        """A step for each segment of a combination, with its moves, and one for each that is expected and not there.
+
+        Where nothing at all was found, every segment counts. Which ones are not found is known unless fewer are
+        expected than there are.
+        """
+        asked, _ = points
+        cut, unit = segments(asked, self.segment, self.step), self._unit(asked)
+        spans = [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
+        steps, left = list[Step](), dict(enumerate(spans))
+        for segment, _, start, _, transposition, tempo in chain.matches.tolist():
+            span = left.pop(int(segment))
+            moving = Query.of(asked, self.setting, span, unit=unit)
+            place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
+            within = laid(self, melodies, points, moving, span, place)
+            rows, name = tuple(asked.rows[span].tolist()), f"segment {int(segment) + 1}"
+            steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
+        missing = chain.expected - len(steps) if steps else len(spans)
+        if len(left) > missing:
+            return steps + [Step("unmatched", cost=self.radius, words="a segment, not found")] * missing
+        for number, span in left.items():
+            rows = tuple(asked.rows[span].tolist())
+            steps.append(Step("unmatched", (rows,), (), self.radius, f"segment {number + 1}, not found"))
+        return sorted(steps, key=lambda step: step.query_places)
 
     def _expected(self, cut: Segments, held: Segments) -> Numbers:
         """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
@@ -230,6 +285,13 @@ class TWV(Transport):
             if best.distance <= self.radius:
                 rows.append([number, best.distance, *places, best.transposition, best.tempo])
         return np.array(rows, dtype=np.float64).reshape(-1, 6)
+
+
+def _turned(step: Step) -> Step:
+    """A step of the other direction, the document in the query, as a step of this one."""
+    kind = "back" if step.kind == "segment" else step.kind
+    words = f"{step.words} (of the melody, in the query)"
+    return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)
 
 
 def _one_of(points: PointSets, k: int) -> PointSets:

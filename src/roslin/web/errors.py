@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from roslin.errors import (
@@ -24,8 +24,9 @@ from roslin.errors import (
     TimeLimitError,
     UnknownNameError,
 )
-from roslin.web.answers import Refusal, RefusalBody, RefusedNotation
 from roslin.web.library import BusyError, GoneError
+from roslin.web.rendering import rendered
+from roslin.web.schemas import Refusal, RefusalBody, RefusedNotation
 
 __all__ = ["RESPONSES", "add_handlers", "answer", "refusal", "refusal_of"]
 
@@ -57,15 +58,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def refusal(status: int, message: str, code: str = "", problem: Problem | None = None) -> Refusal:
     """An error in its shape."""
-    where = None
-    if problem is not None:
-        where = RefusedNotation(
-            reason=problem.reason,
-            expected=problem.expected,
-            found=problem.found,
-            line=problem.line,
-            column=problem.column,
-        )
+    where = None if problem is None else RefusedNotation.model_validate(problem)
     return Refusal(error=RefusalBody(code=code or _BY_STATUS.get(status, "error"), message=message, problem=where))
 
 
@@ -95,7 +88,7 @@ def refusal_of(error: Exception) -> tuple[int, Refusal]:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer every error that is foreseen in its shape; `guards.LastResort` answers the others."""
+    """Answer every error that is foreseen in its shape; `security.LastResort` answers the others."""
     for kind in (RoslinError, sqlite3.Error, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
 
@@ -113,8 +106,6 @@ async def answer(request: Request, error: Exception) -> Response:
         headers["Retry-After"] = "30"
     if request.url.path.startswith(("/api/", "/healthz")):
         return JSONResponse(body.model_dump(), status_code=status, headers=headers)
-    templates = request.app.state.templates
     page = "_refusal.html" if request.url.path == "/results" else "refusal.html"
-    context = {"refusal": body.error, "status": status, "library": request.app.state.library}
-    response: Response = templates.TemplateResponse(request, page, context, status_code=status, headers=headers)
-    return response
+    html = rendered(request.app.state.library, page, refusal=body.error, status=status)
+    return HTMLResponse(html, status_code=status, headers=headers)

@@ -1,54 +1,27 @@
-"""A distance taken apart: what it starts from, and what each step adds to it or, below 0, takes off it.
+"""The cheapest way from one melody to another, step by step, for every matcher that edits; and the runs that both have.
 
-`Matcher.account` gives one; `start` and the costs of all steps add up to the distance. What a step is, depends on the
-`kind` of the matcher:
-
-    alignment   things of both melodies side by side, or of one alone; a thing is a note, or a few that are compared as
-                one: `edits` finds the cheapest way, for every matcher that edits
-    grams       a run that both melodies have, at all its places
-    places      notes that coincide, or sound together, after one move of the whole query
-    sum         a measure among several; `within` is the account of the one that weighs most
-
-Notes are rows of the note tables. The rules are those of the matcher, the path through them is found here a second
-time, one step after the other: the kernels of the matchers keep no trace.
+The rules are those of the matcher. The path through them is found here a second time: its kernels keep no trace. Notes
+are rows of the note tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from roslin.matchers.explanation import Rows, Step, together
 from roslin.melody import Melody
-from roslin.represent.intervals import interval_name
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
-__all__ = [
-    "Account",
-    "Begins",
-    "Edits",
-    "Ends",
-    "Flags",
-    "Rows",
-    "Step",
-    "Way",
-    "both_lines",
-    "edits",
-    "in_words",
-    "runs",
-    "side_by_side",
-    "successive",
-    "together",
-]
+__all__ = ["Begins", "Edits", "Ends", "Flags", "Way", "both_lines", "edits", "runs", "side_by_side", "successive"]
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Rows = tuple[int, ...]
 Begins = Literal["corner", "top", "anywhere"]
 Ends = Literal["corner", "bottom", "anywhere", "inside"]
 
@@ -62,64 +35,6 @@ _ENDS: dict[Ends, tuple[int | slice, int | slice]] = {
     "anywhere": (_ALL, _ALL),
     "inside": (slice(1, None), slice(1, None)),
 }
-_PATIENCE = 1e-12  # a limit that rounding alone crosses is not crossed
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What some notes of the query and some of the candidate do to the distance; a run may stand at several places.
-
-    `deed` is same or other (side by side), missing (only in the query), added (only in the candidate), joined (several
-    notes of the query for one), split (one for several), shared (a run, or notes that coincide), measure, or limit (the
-    distance was beyond its bounds).
-    """
-
-    deed: str
-    query_places: tuple[Rows, ...]
-    candidate_places: tuple[Rows, ...]
-    cost: float
-    words: str = ""
-
-    @property
-    def query_notes(self) -> Rows:
-        """The notes of the query, at whatever place."""
-        return together(self.query_places)
-
-    @property
-    def candidate_notes(self) -> Rows:
-        """The notes of the candidate, at whatever place."""
-        return together(self.candidate_places)
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A distance: `start`, and the cost of each step.
-
-    `tempo` is how many times slower the candidate is than the query, where the matcher knows.
-    """
-
-    start: float
-    steps: tuple[Step, ...] = ()
-    tempo: float | None = None
-    within: Account | None = None
-
-    @property
-    def distance(self) -> float:
-        """What all adds up to."""
-        return self.start + sum(step.cost for step in self.steps)
-
-    def times(self, factor: float) -> Account:
-        """The account of a distance that is so many times as large."""
-        steps = tuple(replace(step, cost=step.cost * factor) for step in self.steps)
-        return replace(self, start=self.start * factor, steps=steps)
-
-    def bounded(self, least: float = 0.0, most: float = np.inf) -> Account:
-        """The account with a last step that takes the distance back to its bounds, if it is beyond them."""
-        beyond = min(max(self.distance, least), most) - self.distance
-        if abs(beyond) < _PATIENCE:
-            return self
-        words = f"no distance is {'below' if beyond > 0 else 'above'} {least if beyond > 0 else most:g}"
-        return replace(self, steps=(*self.steps, Step("limit", (), (), beyond, words)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +59,6 @@ class Edits:
 
     cost: float
     steps: tuple[Step, ...]
-
-    def account(self, start: float = 0.0, by: float = 1.0) -> Account:
-        """The account of the distance that starts so, and adds the cost of these steps divided by `by`."""
-        return replace(Account(0.0, self.steps).times(1.0 / by), start=start)
 
 
 def side_by_side(costs: Array, missing: Array, added: Array) -> tuple[Way, ...]:
@@ -184,23 +95,18 @@ def edits(
     for k, i, j in path.tolist():
         way = ways[k]
         if not way.rows or not way.columns:
-            deed = "missing" if way.rows else "added"
+            kind = "missing" if way.rows else "added"
         elif way.rows == way.columns:
-            deed = "same" if same[i - 1, j - 1] else "other"
+            kind = "same" if same[i - 1, j - 1] else "other"
         else:
-            deed = "joined" if way.rows > way.columns else "split"
+            kind = "joined" if way.rows > way.columns else "split"
         mine, theirs = query[i - way.rows : i], candidate[j - way.columns : j]
-        steps.append(Step(deed, _one_place(mine), _one_place(theirs), float(costs[k, i, j])))
+        steps.append(Step(kind, _one_place(mine), _one_place(theirs), float(costs[k, i, j])))
     return Edits(cost, tuple(steps))
 
 
 def _one_place(things: Sequence[Rows]) -> tuple[Rows, ...]:
     return (together(things),) if things else ()
-
-
-def together(things: Iterable[Rows]) -> Rows:
-    """All notes of several things or places, in order."""
-    return tuple(sorted({row for thing in things for row in thing}))
 
 
 def both_lines(query: Melody, candidates: Packed, number: int) -> tuple[Lines, Lines]:
@@ -229,14 +135,3 @@ def runs(symbols: Sequence[int], rows: Sequence[int], n: int) -> dict[tuple[int,
     for first in range(len(symbols) - n + 1):
         found.setdefault(tuple(symbols[first : first + n]), []).append(tuple(rows[first : first + size]))
     return found
-
-
-def in_words(intervals: Iterable[int]) -> str:
-    """Intervals in semitones as words.
-
-    >>> in_words([2, 0, -4])
-    'major second up, repeated, major third down'
-    """
-    return ", ".join(
-        f"{interval_name(abs(size))} {'up' if size > 0 else 'down'}" if size else "repeated" for size in intervals
-    )

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
 from roslin.represent.intervals import interval_name
-from roslin.transport.align import Alignment
 
-__all__ = ["bar_number", "note_name", "place_words", "tempo_words", "transformation_words", "transposition_words"]
+__all__ = [
+    "bar_number",
+    "in_words",
+    "note_name",
+    "place_words",
+    "places_named",
+    "spelled",
+    "tempo_words",
+    "transposition_words",
+]
 
 _SAME = 1e-6
 # Base-40 intervals within an octave, in semitones; the others have no common name.
 _SEMITONES_OF_BASE40 = {0: 0, 5: 1, 6: 2, 11: 3, 12: 4, 17: 5, 18: 6, 22: 6, 23: 7, 28: 8, 29: 9, 34: 10, 35: 11}
 
 
-def transformation_words(alignment: Alignment, start: float, candidate: Melody, pitch: str = "semitone") -> str:
-    """What was done to the query. `start` is where its first note then lies in the candidate, in quarters."""
-    steps = transposition_words(alignment.transposition, pitch)
-    return f"{steps}, {tempo_words(alignment.tempo)}, {place_words(start, candidate)}"
+def spelled(melody: Melody, row: int | None) -> str:
+    """A note as "3 F♯4": its row, counted from 1, and its name; "-" where there is none.
+
+    >>> spelled(Melody.from_notes([0, 1], [1, 1], [60, 66]), 1)
+    '2 F♯4'
+    """
+    return "-" if row is None else f"{row + 1} {note_name(int(melody.notes['pitch_base40'][row]))}"
+
+
+def places_named(melody: Melody, places: Iterable[Sequence[int]]) -> str:
+    """The notes of each place by name; a place is some rows of the note table.
+
+    >>> places_named(Melody.from_notes([0, 1, 2], [1] * 3, [60, 62, 64]), [(0,), (2,)])
+    'C4; E4'
+    """
+    spelling = melody.notes["pitch_base40"]
+    return "; ".join("–".join(note_name(int(spelling[row])) for row in rows) for rows in places)
+
+
+def in_words(intervals: Iterable[int]) -> str:
+    """Intervals in semitones as words.
+
+    >>> in_words([2, 0, -4])
+    'major second up, repeated, major third down'
+    """
+    return ", ".join(
+        f"{interval_name(abs(size))} {'up' if size > 0 else 'down'}" if size else "repeated" for size in intervals
+    )
 
 
 def transposition_words(transposition: float, pitch: str = "semitone") -> str:
@@ -53,7 +87,7 @@ def tempo_words(tempo: float) -> str:
 
 
 def place_words(start: float, candidate: Melody) -> str:
-    """Where in the candidate the query starts."""
+    """Where in the candidate the query starts, in quarters."""
     onsets = candidate.notes["onset_ticks"]
     if start < onsets[0] / TICKS_PER_QUARTER - _SAME:
         return "starting before its first note"

@@ -41,7 +41,7 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
         uvicorn.run(create_app(settings), **server_options)  # type: ignore[arg-type]
     else:
         os.environ[VARIABLE] = settings.to_environment()
-        uvicorn.run("roslin.web.serve:worker", factory=True, workers=workers, **server_options)  # type: ignore[arg-type]
+        uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **server_options)  # type: ignore[arg-type]
 
 
 def worker() -> object:

@@ -3,15 +3,16 @@ from __future__ import annotations
 import pytest
 
 from roslin import Melody
-from roslin.search.words import (
+from roslin.represent.words import (
     bar_number,
+    in_words,
     note_name,
     place_words,
+    places_named,
+    spelled,
     tempo_words,
-    transformation_words,
     transposition_words,
 )
-from roslin.transport.align import Alignment
 
 BARRED = Melody.from_notes(range(12), [1] * 12, [60] * 12, barlines=[4, 8, 12])
 WITH_PICK_UP = Melody.from_notes(range(12), [1] * 12, [60] * 12, barlines=[1, 5, 9])
@@ -73,14 +74,21 @@ def test_places(melody: Melody, start: float, bar: int | None, words: str) -> No
     assert place_words(start, melody) == words
 
 
-def test_the_sentence_of_the_issue() -> None:
-    assert transformation_words(Alignment(0.1, 1.5, 8, 5), 8, BARRED) == (
-        "transposed up a perfect fourth, 1.5 times slower, starting at bar 3"
-    )
-
-
 @pytest.mark.parametrize(
     ("base40", "name"), [(162, "C4"), (163, "C♯4"), (161, "C♭4"), (197, "B4"), (196, "B♭4"), (199, "B𝄪4"), (165, "?")]
 )
 def test_names_of_notes(base40: int, name: str) -> None:
     assert name in note_name(base40)
+
+
+@pytest.mark.parametrize(("row", "text"), [(0, "1 C4"), (2, "3 E4"), (None, "-")])
+def test_spelled(row: int | None, text: str) -> None:
+    assert spelled(Melody.from_notes([0, 1, 2], [1] * 3, [60, 62, 64]), row) == text
+
+
+def test_places_and_intervals() -> None:
+    melody = Melody.from_notes([0, 1, 2], [1] * 3, [60, 61, 64])
+    assert places_named(melody, [(0, 1), (2,)]) == "C4–C♯4; E4"
+    assert places_named(melody, []) == ""
+    assert in_words([0, 7, -12]) == "repeated, perfect fifth up, octave down"
+    assert in_words([]) == ""

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roslin.web.refusals import answer, refusal
+from roslin.web.errors import answer, refusal
 
 __all__ = ["BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
 

@@ -1,0 +1,104 @@
+"""What an explanation says in words, from its steps: how much agrees, in which transposition, tempo and place.
+
+Transposition and tempo are those that more than half of the notes that belong together have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.represent.words import place_words, tempo_words, transposition_words
+
+if TYPE_CHECKING:
+    from roslin.matchers.explanation import Step
+
+__all__ = ["Told", "told", "transformation_words"]
+
+_KINDS = {
+    "same": "agree",
+    "other": "changed",
+    "joined": "joined",
+    "split": "split",
+    "missing": "left out",
+    "added": "added",
+}
+
+
+class Told(NamedTuple):
+    """The words and numbers of an explanation, in the order of its fields."""
+
+    sentence: str
+    transformation: str = ""
+    transposition: float | None = None
+    tempo: float | None = None
+    place: float | None = None
+
+
+def told(
+    kind: str, things: str, query: Melody, candidate: Melody, steps: Sequence[Step], tempo: float | None = None
+) -> Told:
+    """What these steps say; `tempo` where the matcher knows it."""
+    both = [(step.query_notes[0], step.candidate_notes[0]) for step in steps if step.agrees]
+    what = _counted(kind, things, steps)
+    if not both:
+        return Told(f"{what}.")
+    up = _transposition(query, candidate, both)
+    slower = tempo or _tempo(query, candidate, both)
+    place = float(candidate.notes["onset_ticks"][both[0][1]] / TICKS_PER_QUARTER)
+    words = transformation_words(up, slower, place, candidate, has_rhythm=len(both) > 1)
+    return Told(f"{what}; {words}.", words, up, slower, place)
+
+
+def transformation_words(
+    transposition: float | None,
+    tempo: float | None,
+    place: float,
+    candidate: Melody,
+    pitch: str = "semitone",
+    *,
+    has_rhythm: bool = True,
+) -> str:
+    """What was done to the query; `has_rhythm` says whether there is enough of it to have a tempo."""
+    parts = [
+        "" if transposition is None else transposition_words(transposition, pitch),
+        tempo_words(tempo) if tempo is not None else "in another rhythm" if has_rhythm else "",
+        place_words(place, candidate),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _counted(kind: str, things: str, steps: Sequence[Step]) -> str:
+    """What the steps are, in numbers."""
+    kinds = Counter(step.kind for step in steps)
+    if kind == "alignment":
+        counts = [f"{kinds[name]} {words}" for name, words in _KINDS.items() if kinds[name]]
+        return f"{things.capitalize()} side by side: {', '.join(counts) or 'none'}"
+    shared = kinds["shared"]
+    if kind == "places":
+        return f"{shared} {'note coincides' if shared == 1 else 'notes coincide'}"
+    return f"{shared} {'run' if shared == 1 else 'runs'} in common"
+
+
+def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:
+    """The semitones that more than half of the pairs have."""
+    asked, found = query.notes["pitch_midi"], candidate.notes["pitch_midi"]
+    return _most(int(found[j]) - int(asked[i]) for i, j in both)
+
+
+def _tempo(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:
+    """How many times slower more than half of the times from one pair to the next are."""
+    asked, found = query.notes["onset_ticks"], candidate.notes["onset_ticks"]
+    steps = [(int(asked[k] - asked[i]), int(found[m] - found[j])) for (i, j), (k, m) in pairwise(both)]
+    return _most(Fraction(there, here) for here, there in steps if here > 0 and there > 0)
+
+
+def _most(values: Iterable[int | Fraction]) -> float | None:
+    """The value that more than half of them are."""
+    counted = Counter(values)
+    value, times = max(counted.items(), key=lambda item: item[1], default=(0, 0))
+    return float(value) if 2 * times > counted.total() else None

@@ -1,0 +1,158 @@
+"""The pages, made on the server: they can be read, shared and printed without any script."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from roslin.errors import RoslinError
+from roslin.matchers import Matcher, matcher, matchers
+from roslin.report.flow import flow_svg, name_of
+from roslin.report.player import melody_figure
+from roslin.represent.words import places_named
+from roslin.web import service
+from roslin.web.dependencies import Opened
+from roslin.web.errors import refusal_of
+from roslin.web.examples import examples
+from roslin.web.library import Library
+from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
+from roslin.web.queries import offered
+from roslin.web.rendering import rendered
+from roslin.web.schemas import ExplainParams, SearchParams, where_to
+from roslin.web.service import Found
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Figures of the query and, by rank, of the results."""
+
+    query: Markup
+    results: dict[int, Markup]
+
+    @property
+    def is_engraved(self) -> bool:
+        """Whether none of them had to be a piano roll."""
+        return not any("<figcaption>" in drawn for drawn in (self.query, *self.results.values()))
+
+
+@router.get("/")
+async def start(request: Request, library: Opened, asked: Annotated[SearchParams, Query()]) -> Response:
+    """The search page; with a query, its results too. A query that is refused stays in the form, to be mended."""
+    status, context = 200, _nothing_yet(asked)
+    try:
+        context |= await _searched(request, library, asked)
+    except RoslinError as error:
+        status, refused = refusal_of(error)
+        context["refusal"] = refused.error
+    return _page(library, "search.html", context | {"matchers": _shown_matchers(asked.matcher)}, status)
+
+
+@router.get("/results")
+async def results(request: Request, library: Opened, asked: Annotated[SearchParams, Query()]) -> Response:
+    """Only the results, for a page that is there already; as lines with how far the search is, if it likes."""
+    if asked.is_empty or not wants_lines(request):
+        return _page(library, "_results.html", _nothing_yet(asked) | await _searched(request, library, asked))
+
+    def page(answer: tuple[Found, Drawn]) -> str:
+        found, drawn = answer
+        return rendered(library, "_results.html", **_nothing_yet(asked) | {"found": found, "drawn": drawn})
+
+    def refused(error: Exception) -> str:
+        return rendered(library, "_refusal.html", refusal=refusal_of(error)[1].error)
+
+    return as_lines(request, lambda wait: _work(library, asked, wait), page, refused)
+
+
+@router.get("/explain")
+def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
+    """Why a melody is as near as it is."""
+    why = service.explain(library, asked)
+    name = name_of(why.candidate, "the melody")
+    context = {
+        "asked": asked,
+        "why": why,
+        "name": name,
+        "query_figure": melody_figure(why.query, "the query", "query-", why.query_notes),
+        "candidate_figure": melody_figure(why.candidate, name, "candidate-", why.candidate_notes),
+        "flow": flow_svg(why),
+        "names": places_named,
+        "link": library.settings.link_to(why.candidate),
+        "back": where_to(SearchParams(**asked.model_dump(exclude={"candidate"})), "/"),
+    }
+    return _page(library, "explain.html", context)
+
+
+@router.get("/melodies/{id:path}")
+def melody(library: Opened, id: str) -> Response:
+    """One melody."""
+    found = library.collection[id]
+    name = found.title or id
+    context = {
+        "melody": found,
+        "name": name,
+        "figure": melody_figure(found, name, "melody-"),
+        "link": library.settings.link_to(found),
+    }
+    return _page(library, "melody.html", context)
+
+
+@router.get("/about")
+def about(library: Opened) -> Response:
+    """What the page does, the matchers, the API."""
+    return _page(library, "about.html", {"known": [matcher(name) for name in matchers()]})
+
+
+def _nothing_yet(asked: SearchParams) -> dict[str, Any]:
+    """What the list of results needs, before anything is found."""
+    return {"asked": asked, "found": None, "drawn": None, "refusal": None, "examples": examples()}
+
+
+async def _searched(request: Request, library: Library, asked: SearchParams) -> dict[str, Any]:
+    """What was found, if anything was asked."""
+    if asked.is_empty:
+        return {}
+    found, drawn = await while_waited_for(request, lambda wait: _work(library, asked, wait))
+    return {"found": found, "drawn": drawn}
+
+
+def _work(library: Library, asked: SearchParams, wait: Wait) -> tuple[Found, Drawn]:
+    """A search, and its results drawn."""
+    found = service.find(library, asked, wait)
+    key = (library.collection.about["token"], "drawn", repr(asked))
+    return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved)
+
+
+def _drawn(found: Found) -> Drawn:
+    """The query and the results as figures. The query shows what it shares with the first result."""
+    figures = {
+        result.rank: melody_figure(
+            result.melody, name_of(result.melody, "a result"), f"result-{result.rank}-", result.match.candidate_notes
+        )
+        for result in found.results
+    }
+    shared = found.results[0].match.query_notes if found.results else ()
+    return Drawn(melody_figure(found.query, "the query", "query-", shared), figures)
+
+
+def _shown_matchers(asked: str) -> list[tuple[str, Matcher]]:
+    """The matchers to choose from, and the one that was asked for, if there is such a one."""
+    shown = {text: matcher(text) for text in offered()}
+    if asked not in shown:
+        with suppress(RoslinError):  # whoever asked is told so elsewhere on the page
+            shown[asked] = matcher(asked)
+    return list(shown.items())
+
+
+def _page(library: Library, template: str, context: dict[str, Any], status: int = 200) -> Response:
+    found = context.get("found")
+    headers = {"Server-Timing": found.timing} if found is not None else {}
+    return HTMLResponse(rendered(library, template, **context), status, headers)

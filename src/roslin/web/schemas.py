@@ -1,0 +1,337 @@
+"""The shapes of requests and of JSON answers; the OpenAPI document is made from them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from roslin.matchers import DEFAULT_MATCHER
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.represent.words import note_name
+
+__all__ = [
+    "MAX_QUERY",
+    "RANGES",
+    "AboutAnswer",
+    "CollectionAnswer",
+    "ExplainParams",
+    "ExplanationAnswer",
+    "FilterAnswer",
+    "HealthAnswer",
+    "ListParams",
+    "MatchAnswer",
+    "MatcherAnswer",
+    "MelodyAnswer",
+    "NoteAnswer",
+    "QueryParams",
+    "ReadAnswer",
+    "Refusal",
+    "RefusalBody",
+    "RefusedNotation",
+    "ResultAnswer",
+    "SearchAnswer",
+    "SearchParams",
+    "StepAnswer",
+    "UploadAnswer",
+    "UploadChoice",
+    "where_to",
+]
+
+MAX_QUERY = 8000
+_MAX_ID = 500
+_MAX_WORDS = 200
+RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
+_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals")
+
+
+# -- requests ---------------------------------------------------------------------------------------------------------
+
+
+class QueryParams(BaseModel):
+    """A query: text, or the id of a melody of the collection."""
+
+    q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
+    notation: Literal["auto", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
+    id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
+
+
+class SearchParams(QueryParams):
+    """A search. Ranges are LOW..HIGH, LOW.., ..HIGH or one value; names of intervals are understood."""
+
+    matcher: str = Field(
+        default=DEFAULT_MATCHER, max_length=_MAX_WORDS, description="How to compare: see /api/matchers."
+    )
+    place: Literal["anywhere", "start"] = Field(default="anywhere", description="Where in a melody the query may be.")
+    words: str = Field(default="", max_length=_MAX_WORDS, description="Words in title, composer, text or source.")
+    title: str = Field(default="", max_length=_MAX_WORDS)
+    composer: str = Field(default="", max_length=_MAX_WORDS)
+    pitch_range: str = Field(default="", max_length=60, description="Semitones from the lowest to the highest note.")
+    max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
+    note_count: str = Field(default="", max_length=60, description="Number of notes.")
+    duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
+    intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
+    k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
+    page: int = Field(default=1, ge=1, le=100)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.q.strip() and not self.id
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether the collection is narrowed down."""
+        return any(getattr(self, name) for name in _FILTER_FIELDS)
+
+
+class ListParams(SearchParams):
+    """A search, and the form of its answer."""
+
+    format: Literal["json", "csv", "trec", "citations"] = Field(default="json", description="The form of the answer.")
+
+
+class ExplainParams(SearchParams):
+    """A search, and which melody of it is to be explained."""
+
+    candidate: str = Field(max_length=500, min_length=1, description="A melody of the collection.")
+
+
+def where_to(asked: BaseModel, path: str, **changes: object) -> str:
+    """The address that asks the same, with changes; what is left at its default is left out.
+
+    >>> where_to(SearchParams(q="'4CDE", page=2), "/", page=3)
+    '/?q=%274CDE&page=3'
+    """
+    values = {**asked.model_dump(), **changes}
+    fields = type(asked).model_fields
+    kept = {name: value for name, value in values.items() if name not in fields or value != fields[name].default}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+class RefusedNotation(BaseModel):
+    """Where notation went wrong. Lines and columns count from 1; 0 means that there is none."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    reason: str
+    expected: str
+    found: str
+    line: int
+    column: int
+
+
+class RefusalBody(BaseModel):
+    """Why a request was refused."""
+
+    code: str
+    message: str
+    problem: RefusedNotation | None = None
+
+
+class Refusal(BaseModel):
+    """The one shape of errors."""
+
+    error: RefusalBody
+
+
+# -- melodies ---------------------------------------------------------------------------------------------------------
+
+
+class NoteAnswer(BaseModel):
+    """One note; times in quarter notes, 60 is middle C."""
+
+    onset: float
+    duration: float
+    pitch: int
+    name: str
+    is_grace: bool
+    voice: int
+
+    @classmethod
+    def table(cls, melody: Melody) -> list[NoteAnswer]:
+        """The note table of a melody."""
+        return [
+            cls(
+                onset=row["onset_ticks"] / TICKS_PER_QUARTER,
+                duration=row["duration_ticks"] / TICKS_PER_QUARTER,
+                pitch=int(row["pitch_midi"]),
+                name=note_name(int(row["pitch_base40"])),
+                is_grace=bool(row["is_grace"]),
+                voice=int(row["voice"]),
+            )
+            for row in melody.notes
+        ]
+
+
+class AboutAnswer(BaseModel):
+    """What is known about a melody besides its notes."""
+
+    id: str
+    title: str | None
+    composer: str | None
+    voice: str | None
+    key: str | None
+    metre: str | None
+    text: str | None
+    source: str | None
+    link: str | None = Field(description="The melody at its source, where the operator gave a pattern.")
+
+    @staticmethod
+    def known(melody: Melody, link: str | None) -> dict[str, Any]:
+        """These fields of a melody."""
+        return {"link": link, **{name: getattr(melody, name) for name in AboutAnswer.model_fields if name != "link"}}
+
+
+class MelodyAnswer(AboutAnswer):
+    """A melody with all its notes."""
+
+    notation: str | None
+    music: str | None
+    notes: list[NoteAnswer]
+
+    @classmethod
+    def of(cls, melody: Melody, link: str | None) -> MelodyAnswer:
+        """The answer about a melody."""
+        known = cls.known(melody, link)
+        return cls(**known, notation=melody.notation, music=melody.music, notes=NoteAnswer.table(melody))
+
+
+class ReadAnswer(BaseModel):
+    """A query as it was understood."""
+
+    notation: str | None
+    notes: list[NoteAnswer]
+    drawing: str = Field(description="SVG")
+    playing: list[list[float]] = Field(description="Rows of row, start, duration (seconds) and MIDI pitch.")
+
+
+class UploadChoice(BaseModel):
+    """One melody of a file, as a query."""
+
+    label: str
+    notes: int
+    notation: str = Field(description="How `q` is to be read: pae or jsonl.")
+    q: str
+    is_cut: bool = Field(description="Whether only its beginning was taken.")
+
+
+class UploadAnswer(BaseModel):
+    """What a file holds."""
+
+    format: str
+    choices: list[UploadChoice]
+    refused: list[str] = Field(description="Why other melodies of the file could not be read.")
+    has_more: bool
+
+
+# -- searches and explanations ----------------------------------------------------------------------------------------
+
+
+class MatcherAnswer(BaseModel):
+    """A way to compare melodies."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    summary: str
+    reference: str
+    kind: str = Field(description="How it is explained: transport, alignment, grams, places, sum or likeness.")
+
+
+class FilterAnswer(BaseModel):
+    """One step of a chain of filters."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    sentence: str
+    removed: int
+    left: int
+
+
+class MatchAnswer(BaseModel):
+    """What belongs together, without the steps that say why. Notes are rows of the note tables, from 0."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str = Field(description="transport, alignment, grams, places, sum, or likeness: an aid to the eye.")
+    sentence: str
+    transposition: float | None = Field(description="Semitones; of pitch='fifths', steps on the line of fifths.")
+    tempo: float | None = Field(description="How many times slower the candidate is.")
+    place: float | None = Field(description="Where in the candidate the query starts, in quarters.")
+    query_notes: list[int]
+    candidate_notes: list[int]
+
+
+class ExplanationAnswer(MatchAnswer):
+    """A distance taken apart: `start` and the costs of all steps add up to it."""
+
+    query: str | None
+    candidate: str | None
+    matcher: str
+    distance: float
+    is_alone: bool = Field(description="Whether the candidate was looked at alone, and not among the others.")
+    pairs: list[list[int]] = Field(description="Which notes belong together: of the query, of the candidate.")
+    start: float
+    steps: list[StepAnswer]
+
+
+class StepAnswer(BaseModel):
+    """What some notes of the two melodies add to a distance or, below 0, take off it."""
+
+    kind: str = Field(
+        description="same, other, missing, added, joined, split, shared, moved, segment, back, unmatched, measure, "
+        "whole or limit."
+    )
+    query_places: list[list[int]] = Field(description="The notes of each place: runs may stand at several.")
+    candidate_places: list[list[int]]
+    cost: float
+    words: str
+    weight: float | None = Field(description="How much weight is moved.")
+    apart: float | None = Field(description="How far it is moved.")
+    within: ExplanationAnswer | None = Field(description="The step taken apart itself.")
+
+
+class ResultAnswer(AboutAnswer):
+    """One line of a ranked list."""
+
+    rank: int
+    distance: float
+    match: MatchAnswer
+
+
+class SearchAnswer(BaseModel):
+    """A page of a ranked list."""
+
+    query_notes: int
+    matcher: str
+    place: str
+    searched: int = Field(description="How many melodies were left by the filters.")
+    filters: list[FilterAnswer]
+    page: int
+    has_more: bool
+    seconds: float = Field(description="What the search itself took; less when the answer was kept.")
+    results: list[ResultAnswer]
+
+
+# -- the server -------------------------------------------------------------------------------------------------------
+
+
+class CollectionAnswer(BaseModel):
+    """What is searched."""
+
+    title: str
+    melodies: int
+    roslin: str
+
+
+class HealthAnswer(BaseModel):
+    """Whether searches can be answered."""
+
+    status: str
+    melodies: int
+    searching: int

@@ -1,0 +1,276 @@
+"""Search and explain, for a request.
+
+A list is searched once, as deep as the page that is asked for, and kept: the next page, an export and a reload of a
+list that is deep enough cost nothing. A request for an explanation holds the whole search that the melody was found by:
+some matchers weigh what they compare by how often others have it, so the melody is seen among those that were searched,
+and its distance is that of the list.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.api import Collection
+from roslin.errors import ArgumentError, TimeLimitError
+from roslin.matchers import Explanation, Matcher
+from roslin.matchers.base import Tell
+from roslin.matchers.likeness import likeness
+from roslin.melody import Melody
+from roslin.represent.packed import Packed
+from roslin.run import Hit, Run
+from roslin.search.beginnings import beginnings, onsets_compared, search_beginnings
+from roslin.web.library import GoneError, Library
+from roslin.web.progress import Wait
+from roslin.web.queries import chosen_matcher, filters_of, query_of
+from roslin.web.schemas import (
+    AboutAnswer,
+    ExplainParams,
+    FilterAnswer,
+    MatchAnswer,
+    ResultAnswer,
+    SearchAnswer,
+    SearchParams,
+)
+
+__all__ = ["Found", "Result", "explain", "find"]
+
+Numbers = npt.NDArray[np.int64]
+
+_STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One melody of a ranked list."""
+
+    rank: int
+    distance: float
+    melody: Melody
+    link: str | None
+    match: MatchAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes."""
+
+    query: Melody
+    matcher: Matcher
+    run: Run
+    searched: int
+    steps: tuple[FilterAnswer, ...]
+    results: tuple[Result, ...]
+    page: int
+    has_more: bool
+    seconds: float
+    matching: float
+
+    @property
+    def timing(self) -> str:
+        """Both, as browsers show it (the header Server-Timing), in milliseconds."""
+        return f"search;dur={self.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
+
+    def answer(self, asked: SearchParams) -> SearchAnswer:
+        """The page as JSON."""
+        return SearchAnswer(
+            query_notes=len(self.query),
+            matcher=repr(self.matcher),
+            place=asked.place,
+            searched=self.searched,
+            filters=list(self.steps),
+            page=self.page,
+            has_more=self.has_more,
+            seconds=self.seconds,
+            results=[
+                ResultAnswer(
+                    **AboutAnswer.known(result.melody, result.link),
+                    rank=result.rank,
+                    distance=result.distance,
+                    match=result.match,
+                )
+                for result in self.results
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A ranked list, before its melodies are looked at."""
+
+    run: Run
+    searched: int
+    steps: tuple[FilterAnswer, ...]
+
+
+def find(library: Library, asked: SearchParams, wait: Wait) -> Found:
+    """Search, unless the same was asked before. `wait` tells whether anybody still waits for the answer."""
+    settings, collection = library.settings, library.collection
+    if asked.page * asked.k > settings.most_results:
+        raise ArgumentError(f"only the first {settings.most_results} results are listed; got page {asked.page}")
+    chosen = chosen_matcher(asked.matcher, settings)
+    began = time.perf_counter()
+    found = library.kept(
+        (collection.about["token"], "page", repr(asked), repr(chosen)),
+        lambda: _find(library, collection, asked, chosen, wait),
+    )
+    seconds = time.perf_counter() - began
+    return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
+
+
+def explain(library: Library, asked: ExplainParams) -> Explanation:
+    """Explain one melody, in one of the slots for searches: it computes as they do."""
+    collection, settings = library.collection, library.settings
+    query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
+    chosen = chosen_matcher(asked.matcher, settings)
+    with library.slot() as seconds:
+        among, number = _among(collection, asked, chosen)
+        if asked.place == "start":
+            among = beginnings(among, onsets_compared(query))
+        length, longest = _length(among, number), chosen.longest(query)
+        if settings.is_open and length > longest:
+            raise ArgumentError(f"{chosen.name} compares melodies of at most {longest} notes with it; got {length}")
+        tell = _until(time.monotonic() + seconds, settings.search_seconds)
+        if len(query) * length <= chosen.leading.pairs_explained:
+            return chosen.explain(query, among, number, tell).about(query, candidate)
+        distance = float(chosen.alone.distances_told(query, among, tell)[number])
+        return likeness(chosen, query, among, number, distance).about(query, candidate)
+
+
+def _find(library: Library, collection: Collection, asked: SearchParams, chosen: Matcher, wait: Wait) -> Found:
+    settings, last = library.settings, asked.page * asked.k
+    query = query_of(asked, collection, settings)
+    depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
+    whole = asked.model_copy(update={"page": 1, "k": 1})
+    began = time.perf_counter()
+    listed = library.kept(
+        (collection.about["token"], "list", repr(whole), repr(chosen), depth),
+        lambda: _search(library, collection, asked, query, chosen, depth, wait),
+    )
+    searched = time.perf_counter()
+    hits = listed.run.hits[last - asked.k : last]
+    return Found(
+        query,
+        chosen,
+        listed.run,
+        listed.searched,
+        listed.steps,
+        tuple(_results(library, collection, hits, query, asked, chosen)),
+        asked.page,
+        has_more=len(listed.run) > last and last + asked.k <= settings.most_results,
+        seconds=searched - began,
+        matching=time.perf_counter() - searched,
+    )
+
+
+def _search(
+    library: Library,
+    collection: Collection,
+    asked: SearchParams,
+    query: Melody,
+    chosen: Matcher,
+    depth: int,
+    wait: Wait,
+) -> _Listed:
+    def progress(done: float, _what: str) -> None:
+        wait.done = done
+        if wait.is_gone:
+            raise GoneError("the search was given up: nobody waits for it")
+
+    chain = filters_of(asked)
+    itself = (asked.id,) if asked.id else ()
+    with library.slot() as seconds:
+        progress(0.0, "")
+        selection = collection.filter(*chain) if chain else None
+        numbers = None if selection is None else selection.numbers
+        taken = selection.report.steps if selection is not None else ()
+        steps = tuple(FilterAnswer.model_validate(step) for step in taken)
+        if library.settings.is_open:
+            numbers, steps = _short_enough(collection, numbers, steps, query, chosen)
+        if asked.place == "start":
+            run = search_beginnings(
+                query, collection, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
+            )
+        else:
+            run = collection.search(
+                query, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
+            )
+    return _Listed(run, len(collection) if numbers is None else len(numbers), steps)
+
+
+def _short_enough(
+    collection: Collection, numbers: Numbers | None, steps: tuple[FilterAnswer, ...], query: Melody, chosen: Matcher
+) -> tuple[Numbers | None, tuple[FilterAnswer, ...]]:
+    """Without melodies so long that a single comparison would go on after the time of a search is over."""
+    offsets, longest = collection.packed().offsets, chosen.longest(query)
+    is_short = np.diff(offsets) <= longest
+    if is_short.all():
+        return numbers, steps
+    before = np.arange(len(is_short)) if numbers is None else numbers
+    left = before[is_short[before]]
+    sentence = f"At most {longest} notes: {chosen.name} would take too long for longer melodies."
+    return left, (*steps, FilterAnswer(sentence=sentence, removed=len(before) - len(left), left=len(left)))
+
+
+def _results(
+    library: Library,
+    collection: Collection,
+    hits: Sequence[Hit],
+    query: Melody,
+    asked: SearchParams,
+    chosen: Matcher,
+) -> Iterator[Result]:
+    """Hits with the notes that match. Where these depend on other melodies, all of the collection stand for them."""
+    numbers, packed = collection.numbers([hit.id for hit in hits]), collection.packed()
+    places = numbers.tolist()
+    if chosen.leading.alone.is_independent or asked.place == "start":
+        packed, places = packed.take(numbers), list(range(len(numbers)))
+    if asked.place == "start":
+        packed = beginnings(packed, onsets_compared(query))
+    for hit, melody, place in zip(hits, collection.melodies(numbers), places, strict=True):
+        match = _match(chosen, query, packed, place, hit.distance)
+        yield Result(hit.rank, hit.distance, melody, library.settings.link_to(melody), match)
+
+
+def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
+    """What belongs together, by what decides most in the matcher: all of a sum would be searched for again.
+
+    What was taken apart is not shown in a list, and lists are kept; so the steps are left behind.
+    """
+    leading = chosen.leading
+    is_long = len(query) * _length(among, number) > leading.pairs_explained
+    if is_long or leading.kind == "likeness":
+        return MatchAnswer.model_validate(likeness(chosen, query, among, number, distance))
+    found = leading.explain(query, among, number)
+    is_part = chosen.kind == "sum" and not found.candidate.notes["is_grace"].all()
+    sentence = found.counting_most if is_part else found.sentence
+    return MatchAnswer.model_validate(found).model_copy(update={"kind": chosen.kind, "sentence": sentence})
+
+
+def _among(collection: Collection, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
+    """The melodies on which the distance depends, and which of them is the candidate."""
+    packed, number = collection.packed(), int(collection.numbers([asked.candidate])[0])
+    if chosen.alone.is_independent:
+        return packed.part(number, number + 1), 0
+    if not asked.has_filters:
+        return packed, number
+    left = np.union1d(collection.filter(*filters_of(asked)).numbers, [number])
+    return packed.take(left), int(np.searchsorted(left, number))
+
+
+def _length(among: Packed, number: int) -> int:
+    return int(among.offsets[number + 1] - among.offsets[number])
+
+
+def _until(end: float, allowed: float) -> Tell:
+    """Something to be told how far an explanation is, that ends it when its time is over."""
+
+    def look_at_the_clock(_done: float) -> None:
+        if time.monotonic() > end:
+            raise TimeLimitError(f"the explanation was stopped after {allowed:g} seconds")
+
+    return look_at_the_clock

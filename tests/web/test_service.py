@@ -1,0 +1,117 @@
+"""What a search says about each of its results, and an explanation in its search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roslin import Collection, Melody, load, matcher, matchers
+from roslin.matchers import MATCHERS, Matcher
+from roslin.matchers.base import Distances
+from roslin.represent.packed import Packed
+from roslin.web import service
+from roslin.web.library import Library
+from roslin.web.progress import Wait
+from roslin.web.queries import offered
+from roslin.web.schemas import ExplainParams, MatchAnswer, SearchParams
+from roslin.web.settings import Settings
+
+FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
+
+
+@pytest.fixture(scope="module")
+def library(settings: Settings) -> Iterator[Library]:
+    opened = Library(settings)
+    yield opened
+    opened.close()
+
+
+def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]:
+    found = service.find(library, SearchParams(q=FRERE, matcher=name, **asked), Wait())
+    return {str(result.melody.id): result.match for result in found.results}
+
+
+def test_what_is_offered() -> None:
+    assert set(matchers()) <= set(offered())
+    for text in offered():
+        assert repr(matcher(text)) == text
+
+
+@pytest.mark.parametrize("name", matchers())
+def test_a_match_says_what_the_explanation_says(library: Library, name: str) -> None:
+    first, match = next(iter(matches(library, name).items()))
+    why = service.explain(library, ExplainParams(q=FRERE, matcher=name, candidate=first))
+    assert match == MatchAnswer.model_validate(why)
+    assert match.kind == matcher(name).kind
+    assert (why.query.notes == load(FRERE)[0].notes).all()
+    assert why.candidate == library.collection[first]
+
+
+def test_a_sum_is_told_by_what_counts_most_in_it(library: Library) -> None:
+    match = matches(library, "fm")["frere-jacques"]
+    assert match.sentence.startswith("By ngrukkon, which counts most: ")
+    assert (match.kind, match.transposition, match.tempo) == ("sum", 0, 1)
+
+
+def test_only_the_beginning_is_explained(library: Library) -> None:
+    asked = ExplainParams(q="'4CDEC", matcher="dp", candidate="frere-jacques", place="start")
+    why = service.explain(library, asked)
+    assert max(row for step in why.steps for row in step.candidate_notes) == 4
+    assert len(why.candidate) > 5
+
+
+@dataclass(frozen=True, repr=False)
+class Backwards(Matcher):
+    """A matcher of somebody else, which needs to see all candidates and says nothing about how it measures."""
+
+    name = "backwards"
+    summary = "The last melody is the nearest."
+    reference = "none"
+
+    @property
+    def is_independent(self) -> bool:
+        return False
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return np.arange(len(candidates), 0, -1, dtype=np.float64)
+
+
+def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MATCHERS, "backwards", Backwards)
+    match = matches(library, "backwards", title="Jacques")["frere-jacques-2"]
+    assert match.kind == "likeness"
+    assert match.sentence.startswith("As an aid to the eye, notes side by side: ")
+    why = service.explain(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
+    assert (why.kind, why.leading is not None) == ("likeness", True)
+    assert why.distance == 243 - library.collection.numbers(["frere-jacques-2"])[0]
+
+
+def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
+    """Beyond 20,000 pairs of notes weight is not moved, beyond 250,000 nothing is laid side by side."""
+    path, pitches = tmp_path / "long.roslin", [60, 62, 64, 65]
+    tunes = [
+        Melody.from_notes(range(4 * count), [1] * (4 * count), pitches * count, id=str(count)) for count in (60, 600)
+    ]
+    Collection.build(tunes, path).close()
+    library = Library(replace(settings, collection=str(path)))
+    for name, sentences in (
+        ("emd", ("As an aid to the eye, notes side by side: 240 agree;", "The two are too long to be laid side by")),
+        ("dp", ("Notes side by side: 240 agree;", "The two are too long to be laid side by side.")),
+    ):
+        asked: dict[str, Any] = {"id": "60", "matcher": name}
+        explained = [
+            service.explain(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")
+        ]
+        for why, sentence in zip(explained, sentences, strict=True):
+            assert why.sentence.startswith(sentence)
+            among = [library.collection[str(why.candidate.id)]]
+            assert why.distance == pytest.approx(matcher(name).distances(library.collection["60"], among)[0])
+        (result,) = service.find(library, SearchParams(**asked), Wait()).results
+        assert result.match.sentence == explained[1].sentence
+        assert result.match.kind == "likeness"
+    library.close()
