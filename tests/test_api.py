@@ -204,7 +204,9 @@ def test_a_selection_says_its_steps(starter: Collection) -> None:
         str(len(unique)),
         "Identical with another, or part of it.",
     ]
-    assert "<caption>" in unique._repr_html_()
+    page = unique._repr_html_()
+    assert f"<caption>{len(unique)} of 243 melodies</caption>" in page
+    assert f">{unique.to_table().rows[1]['percent']:.1f}<" in page
     alone = starter.filter(contains("fifth up, octave down, seventh up")).without_near_duplicates()
     assert str(alone).splitlines()[-1].split()[0] == "0"  # looked for, and none found
 

@@ -332,4 +332,4 @@ class Selection:
         return str(self.to_table())
 
     def _repr_html_(self) -> str:
-        return self.to_table().to_html()
+        return self.to_table().to_html(digits=1)

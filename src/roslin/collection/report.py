@@ -104,5 +104,5 @@ class BuildReport:
         files, reasons = self.to_table(), self.reasons()
         if len(files.rows) > _FILES_SHOWN:
             title = f"{files.title}; the first {_FILES_SHOWN} of {len(files.rows)} files"
-            files = replace(files, rows=files.rows[:_FILES_SHOWN], title=title)
+            files = replace(files.first(_FILES_SHOWN), title=title)
         return files.to_html() + (reasons.to_html() if reasons.rows else "")

@@ -155,7 +155,7 @@ class Truth(Mapping[str, Groups]):
         table = self.to_table()
         if len(table.rows) > _ROWS_SHOWN:
             title = f"{self.name}: the first {_ROWS_SHOWN} of {counted(len(table.rows), 'query', 'queries')}"
-            table = replace(table, rows=table.rows[:_ROWS_SHOWN], title=title.removeprefix(": "))
+            table = replace(table.first(_ROWS_SHOWN), title=title.removeprefix(": "))
         return table.to_html()
 
 
