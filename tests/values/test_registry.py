@@ -107,6 +107,9 @@ def test_two_owners_of_a_name_are_refused_and_both_are_named(animals: NamedRegis
     again = module(tmp_path / "first.py", "kennel", head + DOG.format(name="dog"))
     animals.register(again.Dog)
     assert animals["dog"] is again.Dog is not first.Dog
+    renamed = module(tmp_path / "first.py", "kennel", head + DOG.format(name="DOG"))
+    animals.register(renamed.Dog)
+    assert sorted(animals) == ["DOG", "cat"]
 
 
 def test_what_is_not_complete_is_refused(animals: NamedRegistry[Animal]) -> None:

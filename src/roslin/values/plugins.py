@@ -54,6 +54,7 @@ _OWN = "roslin"
 _LOADING: ContextVar[str] = ContextVar("roslin_plugin", default="")
 # What was loaded: the checksum of its text by the path of a file.
 _FILES: dict[Path, str] = {}
+_SAID: set[str] = set()
 
 
 class PluginWarning(UserWarning):
@@ -119,7 +120,9 @@ def load_environment() -> None:
             try:
                 load_plugin(path)
             except PluginError as error:
-                warn(str(error))
+                if str(error) not in _SAID:  # every registry asks; once is enough
+                    _SAID.add(str(error))
+                    warn(str(error))
 
 
 @contextmanager

@@ -74,13 +74,12 @@ class Registry(Mapping[str, Thing]):
 
     def find(self, name: str) -> Thing:
         """What has this name, however it is written; an unknown one lists all."""
-        for is_last_try in (False, True):
-            known = self._names.get(self._fold(name))
-            if known is not None:
-                return self.compound[known] if known in self.compound else self._things[known]
-            if not is_last_try:
-                self._load()
-        raise UnknownNameError(self.kind, name, self.names())
+        if self._fold(name) not in self._names:
+            self._load()
+        known = self._names.get(self._fold(name))
+        if known is None:
+            raise UnknownNameError(self.kind, name, self.names())
+        return self.compound[known] if known in self.compound else self._things[known]
 
     def origin(self, name: str) -> str:
         """Where it comes from: "roslin", a package, or the path of a file."""
@@ -114,6 +113,9 @@ class Registry(Mapping[str, Thing]):
         self.check_free(thing)
         code = self._code_of(thing)
         for name in (thing.name, *getattr(thing, "also", ())):
+            before = self._names.get(self._fold(name), "")
+            self._things.pop(before, None)
+            self.compound.pop(before, None)
             self._names[self._fold(name)] = thing.name
         is_compound = isinstance(thing, type) and bool(members_of(thing))
         (self.compound if is_compound else self._things)[thing.name] = thing
