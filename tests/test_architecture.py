@@ -78,6 +78,37 @@ def test_imports_point_upwards(path: Path) -> None:
         assert (own, other) not in FORBIDDEN
 
 
+KERNELS = [path for path in MODULES if path.name.startswith("_") and not path.name.startswith("__")]
+
+
+def imported_modules(path: Path) -> set[str]:
+    return {
+        name
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    }
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_take_nothing_from_elsewhere(path: Path) -> None:
+    """What they are compiled from is what `roslin.kernels` stamps: modules with an underscore."""
+    for name in imported_modules(path):
+        is_ours = name.partition(".")[0] == "roslin"
+        assert not is_ours or name == "roslin.kernels" or name.rpartition(".")[2].startswith("_"), name
+
+
+def test_kernels_are_nowhere_else() -> None:
+    for path in set(MODULES) - set(KERNELS) - {SOURCE / "kernels.py"}:
+        names = imported_modules(path)
+        assert not names & {"roslin.kernels", "numba"}, path
+
+
 def test_the_check_sees_a_wrong_arrow(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("def f():\n    from roslin.cli import main\n")

@@ -6,9 +6,10 @@ are filled up with notes that cost nothing to leave out and are like no other.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["BINS", "alignment_scores", "best_shifts", "inner_metric_weights", "log_times"]
 
@@ -24,7 +25,7 @@ Numbers = npt.NDArray[np.int64]
 # -- inner metric weight ----------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _slot(times: Numbers, time: int) -> int:
     """Where a time is in the table, or would be put; the size of the table is a power of two, -1 is an empty slot."""
     spread = np.uint64(time) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
@@ -34,12 +35,12 @@ def _slot(times: Numbers, time: int) -> int:
     return slot
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _has(times: Numbers, time: int) -> bool:
     return time >= 0 and times[_slot(times, time)] == time
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_part_of_a_finer_one(times: Numbers, start: int, step: int, length: int, n: int) -> bool:
     """Whether a local metre lies inside another with steps of which several make one of its own."""
     for parts in range(2, (n - 1) // length + 1):
@@ -52,7 +53,7 @@ def _is_part_of_a_finer_one(times: Numbers, start: int, step: int, length: int, 
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _weigh(onsets: Numbers, times: Numbers, places: Numbers, weights: Array) -> None:
     """Inner metric weights of one melody; `times` and `places` are room for a table of its onsets."""
     n = len(onsets)
@@ -79,7 +80,7 @@ def _weigh(onsets: Numbers, times: Numbers, places: Numbers, weights: Array) -> 
     weights /= heaviest
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Array:
     """For every onset, the sum of length ** 2 over the local metres it belongs to, by the largest sum in the melody.
 
@@ -106,7 +107,7 @@ def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Array:
 # -- transposition and tempo ------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def log_times(onsets: Numbers, durations: Numbers, offsets: Numbers) -> Array:
     """log2 of the ticks to the next onset; of the duration for the last note of a melody."""
     logs = np.empty(len(onsets))
@@ -117,7 +118,7 @@ def log_times(onsets: Numbers, durations: Numbers, offsets: Numbers) -> Array:
     return logs
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _histogram(values: Numbers, lengths: Numbers, bins: Array, used: Numbers) -> int:
     """Each value's share of the whole length into `bins`, the values that there are into `used`; how many these are."""
     total, count = 0.0, 0
@@ -133,7 +134,7 @@ def _histogram(values: Numbers, lengths: Numbers, bins: Array, used: Numbers) ->
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def best_shifts(query: Numbers, query_lengths: Numbers, values: Numbers, lengths: Numbers, offsets: Numbers) -> Numbers:
     """By how much the query's histogram of values, weighted by lengths, must be moved to share most with each other.
 
@@ -171,7 +172,7 @@ def best_shifts(query: Numbers, query_lengths: Numbers, values: Numbers, lengths
 # -- alignment --------------------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def alignment_scores(
     query_pitches: Numbers,
     query_logs: Array,

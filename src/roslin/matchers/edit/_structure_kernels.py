@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["structure_distances"]
 
@@ -12,7 +13,7 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def structure_distances(
     query_label: Numbers,
     query_size: Numbers,

@@ -8,9 +8,10 @@ leave out and never match: with these, M(i, j) = M(i, n) for every j beyond the 
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = [
     "CODES",
@@ -35,7 +36,7 @@ Numbers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint16]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def interval_pairs(pitch: npt.NDArray[np.int16], offsets: Numbers, order: Numbers) -> tuple[Codes, Numbers, Numbers]:
     """(codes, starts, counts): two intervals in one number, for each note that two others follow.
 
@@ -64,7 +65,7 @@ def interval_pairs(pitch: npt.NDArray[np.int16], offsets: Numbers, order: Number
     return codes, starts, counts
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _start(columns: Array, best: Array, gaps: Array, floor: float) -> None:
     """M(i, 0) for every document of a block."""
     columns[0, :] = 0.0
@@ -73,7 +74,7 @@ def _start(columns: Array, best: Array, gaps: Array, floor: float) -> None:
     best[:] = -np.inf
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shape_scores(
     codes: Codes,
     starts: Numbers,
@@ -124,7 +125,7 @@ def shape_scores(
     return scores.ravel()
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _variation(x: float, y: float, z: float) -> float:
     """How much the curve with the control values (0, x, y, z) rises and falls in all.
 
@@ -144,7 +145,7 @@ def _variation(x: float, y: float, z: float) -> float:
     return float(0.5 * (abs(at_early) + abs(at_late - at_early) + abs(c + half + third - at_late)))
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _curve(pitch: npt.NDArray[np.int16], duration: Numbers, note: int, lane: int, curves: Array) -> None:
     """The control values of four notes, relative to the first of them: pitch, time, and time in thousandths."""
     length = max(duration[note], 1)
@@ -155,7 +156,7 @@ def _curve(pitch: npt.NDArray[np.int16], duration: Numbers, note: int, lane: int
         curves[6 + k, lane] = np.rint(1000.0 * ratio)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def time_pairs(
     query_pitch: npt.NDArray[np.int16],
     query_duration: Numbers,
@@ -184,7 +185,7 @@ def time_pairs(
     return scores, gap, gap_there
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def time_scores(
     query_pitch: npt.NDArray[np.int16],
     query_duration: Numbers,
