@@ -12,7 +12,8 @@ from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV
-from roslin.matchers.transport._chain_kernels import Legality, SegmentSpans, chains
+from roslin.matchers.transport._arguments import Legality, SegmentSpans
+from roslin.matchers.transport._chain_kernels import chains
 from roslin.matchers.transport.twv import _one_of
 from roslin.represent.packed import pack
 from roslin.represent.segments import segment_count

@@ -44,6 +44,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.account import Account, Rows, Way, both_lines, edits
 from roslin.matchers.base import Distances, Matcher, register, rounded
+from roslin.matchers.edit._arguments import LabelledStrings, StructureCosts
 from roslin.melody import Melody
 from roslin.represent.implication import LABELS, Structures, structures
 from roslin.represent.line import Lines
@@ -101,16 +102,16 @@ class GAM(Matcher):
             raise UnknownNameError("divide", str(self.divide), sorted(_DIVISORS))
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.edit._structure_kernels import (
-            structure_distances,
-        )  # Numba loads only when something is searched
+        # Numba loads only when something is searched.
+        from roslin.matchers.edit._structure_kernels import structure_distances
 
         s, u = self._structures([query]), self._structures(candidates)
-        costs = structure_distances(
-            s.label, s.size, s.direction, s.overlap, u.label, u.size, u.direction, u.overlap, u.offsets,
-            self._label_costs(), self.size, self.direction, self.overlap, self.deletion, self.insertion,
-            self.replacement, self.consolidation, self.fragmentation, self.joined,
+        prices = StructureCosts(
+            self._label_costs(), float(self.size), float(self.direction), float(self.overlap), float(self.deletion),
+            float(self.insertion), float(self.replacement), float(self.consolidation), float(self.fragmentation),
+            self.joined,
         )  # fmt: skip
+        costs = structure_distances(_strings(s), _strings(u), u.offsets, prices)
         if self.divide == "none":
             return rounded(costs)
         notes = np.concatenate([[0], np.cumsum(u.size)])[u.offsets]
@@ -157,6 +158,10 @@ class GAM(Matcher):
         costs = np.where(plain[:, None] == plain, self.twin, 1.0)
         np.fill_diagonal(costs, 0.0)
         return self.label * costs
+
+
+def _strings(found: Structures) -> LabelledStrings:
+    return LabelledStrings(found.label, found.size, found.direction, found.overlap)
 
 
 def _notes(line: Lines, found: Structures) -> list[Rows]:

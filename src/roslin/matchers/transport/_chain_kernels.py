@@ -5,11 +5,17 @@ Matches are rows of `_match_kernels`, in order of segments.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from roslin.kernels import kernel
+from roslin.matchers.transport._arguments import (
+    CutQueries,
+    Flags,
+    KeyedDocuments,
+    Legality,
+    SegmentedQuery,
+    SegmentSpans,
+)
 from roslin.matchers.transport._match_kernels import (
     COLUMNS,
     DISTANCE,
@@ -19,75 +25,14 @@ from roslin.matchers.transport._match_kernels import (
     START,
     TEMPO,
     TRANSPOSITION,
-    Flags,
-    SegmentedQuery,
     matches,
 )
 from roslin.transport._arguments import Array, Notes, Numbers, Rules
 
-__all__ = ["CutQueries", "KeyedDocuments", "Legality", "SegmentSpans", "chain_sums", "chains"]
+__all__ = ["chain_sums", "chains"]
 
 # Matches of a pair that there is room for at first.
 _FIRST_ROOM = 64
-
-
-class Legality(NamedTuple):
-    """Which matches may follow each other in a combination.
-
-    tolerance   by how much the overlap of two successive segments may differ from that in the query, in units of time
-    apart       how much wider the gap between them may be, in units of time
-    agree       whether all must have one transposition and one tempo
-    """
-
-    tolerance: float
-    apart: float
-    agree: bool
-
-
-class SegmentSpans(NamedTuple):
-    """Where the segments of a query lie in it: (segments,) onsets of their first and last notes, in quarters.
-
-    unit   the query's unit of time, in quarters
-    """
-
-    starts: Array
-    ends: Array
-    unit: float
-
-
-class CutQueries(NamedTuple):
-    """Queries, end to end, and the segments that they are cut into.
-
-    notes             (notes,) each
-    offsets           (queries + 1,): where the notes of each begin
-    units             (queries,): the unit of time of each, in quarters
-    first, end        (segments,): the notes of each segment, counted through all queries
-    segment_offsets   (queries + 1,): where the segments of each query begin
-    pitch_unit        units in a pitch
-    """
-
-    notes: Notes
-    offsets: Numbers
-    units: Array
-    first: Numbers
-    end: Numbers
-    segment_offsets: Numbers
-    pitch_unit: float
-
-
-class KeyedDocuments(NamedTuple):
-    """Documents, end to end.
-
-    notes     (notes,) each
-    offsets   (documents + 1,): where the notes of each begin
-    tables    (keys, 128, 128): tables of the tonal ground distance; (1, 0, 0) for another
-    keys      (documents,): which of the tables each needs
-    """
-
-    notes: Notes
-    offsets: Numbers
-    tables: Array
-    keys: Numbers
 
 
 @kernel

@@ -6,14 +6,12 @@ last onset lie in the document (quarters), transposition (in pitches) and tempo.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from roslin.kernels import kernel
+from roslin.matchers.transport._arguments import Flags, SegmentedQuery
 from roslin.transport._align_kernels import aligned_cost
-from roslin.transport._arguments import TABLE, Array, Notes, Numbers, Points, Rules, Workspace
+from roslin.transport._arguments import TABLE, Array, Notes, Points, Rules, Workspace
 from roslin.transport._bound_kernels import nearest
 from roslin.transport._kernels import SLACK, charge_and_base
 
@@ -26,11 +24,8 @@ __all__ = [
     "START",
     "TEMPO",
     "TRANSPOSITION",
-    "SegmentedQuery",
     "matches",
 ]
-
-Flags = npt.NDArray[np.bool_]
 
 SEGMENT, DISTANCE, START, END, TRANSPOSITION, TEMPO = 0, 1, 2, 3, 4, 5
 COLUMNS = 6
@@ -40,24 +35,6 @@ SAME = 1e-9
 _ROUNDING = 1e12
 # How many matches there is room for at first, beyond twice what there was room for before.
 _MORE_MATCHES = 16
-
-
-class SegmentedQuery(NamedTuple):
-    """A query and the segments that it is cut into.
-
-    notes         the query's, (notes,) each
-    first, end    (segments,): segment s is notes `first[s]` to `end[s]`, without the last
-    possible      (segments,): whether it is looked for
-    unit          the query's unit of time, in quarters
-    pitch_unit    units in a pitch
-    """
-
-    notes: Notes
-    first: Numbers
-    end: Numbers
-    possible: Flags
-    unit: float
-    pitch_unit: float
 
 
 @kernel

@@ -32,13 +32,19 @@ programming over matches and lengths of chains). Three options go beyond the pap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.transport._arguments import (
+    CutQueries,
+    KeyedDocuments,
+    Legality,
+    SegmentedQuery,
+    SegmentSpans,
+)
 from roslin.matchers.transport.base import Transport
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
@@ -55,9 +61,6 @@ from roslin.transport.align import (
     unit_of,
 )
 from roslin.transport.ground import Key, find_key, tonal_table
-
-if TYPE_CHECKING:
-    from roslin.matchers.transport._chain_kernels import Legality
 
 __all__ = ["TWV", "Chain"]
 
@@ -192,11 +195,7 @@ class TWV(Transport):
     def _sums(
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
     ) -> tuple[Array, float]:
-        from roslin.matchers.transport._chain_kernels import (  # Numba loads only when something is searched
-            CutQueries,
-            KeyedDocuments,
-            chain_sums,
-        )
+        from roslin.matchers.transport._chain_kernels import chain_sums  # Numba loads only when something is searched
 
         setting = self.setting
         units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
@@ -234,15 +233,13 @@ class TWV(Transport):
         return unit_of(query, self.setting) if len(query.time) else 1.0
 
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
-        from roslin.matchers.transport._chain_kernels import SegmentSpans, chains
+        from roslin.matchers.transport._chain_kernels import chains
 
         spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self._unit(query))
         return chains(found, len(found), most, spans, self._legality)
 
     @property
     def _legality(self) -> Legality:
-        from roslin.matchers.transport._chain_kernels import Legality
-
         return Legality(float(self.tolerance), float(self.apart), self.agree)
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
@@ -252,18 +249,18 @@ class TWV(Transport):
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
         if setting.alignment == "coincidence":
-            from roslin.matchers.transport import _match_kernels as kernels
+            from roslin.matchers.transport._match_kernels import COLUMNS, matches
 
             everywhere = np.ones(len(cut.first), np.bool_)
-            found, count = kernels.matches(
-                kernels.SegmentedQuery(
+            found, count = matches(
+                SegmentedQuery(
                     notes_of(query), cut.first, cut.end, everywhere, float(unit), float(setting.pitch_scale)
                 ),
                 whole.notes,
                 whole.table,
                 rules_of(setting),
                 float(self.radius),
-                np.empty((0, kernels.COLUMNS)),
+                np.empty((0, COLUMNS)),
             )
             return found[:count]
         rows = []
