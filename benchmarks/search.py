@@ -22,26 +22,26 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 from real_data import FRAGMENTS, packed_fragments
+from roslin.kernels import kernel
 from roslin.matchers import EMD
 from roslin.represent.packed import Packed
-from roslin.represent.points import PointSets, point_sets
+from roslin.represent.points import point_sets
 from roslin.search.index import Index, build_index
-from roslin.search.nearest import Neighbours, nearest
+from roslin.search.nearest import Nearest, nearest
 from roslin.search.work import Work
 from roslin.transport._align_kernels import aligned_cost
-from roslin.transport.align import Query, Setting, missing_cost
+from roslin.transport._arguments import Notes, Points, Rules
+from roslin.transport._kernels import charge_and_base, workspace
+from roslin.transport.align import Query, Setting, notes_of, rules_of
 
 SEED = 4
 SEGMENT = 7
@@ -137,7 +137,7 @@ def _case(
         print(f"  ten times the melodies take {whole / small:.1f} times as long")
 
 
-def _search(query: Query, number: int, case: Case, packed: Packed, index: Index, threads: int) -> Neighbours:
+def _search(query: Query, number: int, case: Case, packed: Packed, index: Index, threads: int) -> Nearest:
     allowed = np.ones(len(index), dtype=bool)
     if number < len(index):
         allowed[number] = False
@@ -160,14 +160,10 @@ def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: I
     """CPU seconds to compare with everything, from a sample; the search must agree with it on that sample."""
     chosen = np.sort(np.random.default_rng(SEED + number).choice(len(index), BRUTE_SAMPLE, replace=False))
     points = point_sets(packed.take(chosen))
-    tempos = np.array(case.setting.tempos)
-    compare: Callable[..., Array] = _compare
-    compare(query.x, query.y, query.weight, *_arrays(points, 1), query.time_unit, tempos, missing_cost(case.setting))
+    arguments = query.points, notes_of(points), query.time_unit, rules_of(case.setting)
+    _compare(points.offsets[:2], *arguments)
     began = time.process_time()
-    distances = compare(
-        query.x, query.y, query.weight, *_arrays(points, len(points)), query.time_unit, tempos,
-        missing_cost(case.setting),
-    )  # fmt: skip
+    distances = _compare(points.offsets, *arguments)
     seconds = time.process_time() - began
     allowed = np.zeros(len(index), dtype=bool)
     allowed[chosen] = True
@@ -178,35 +174,23 @@ def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: I
     return seconds * len(index) / BRUTE_SAMPLE
 
 
-def _arrays(points: PointSets, count: int) -> tuple[Any, ...]:
-    return points.time, points.pitch, points.weight, points.offsets[: count + 1]
-
-
-@nb.njit(cache=True)
-def _compare(
-    query_x: Array, query_y: Array, query_w: Array, time: Array, pitch: Array, weight: Array,
-    offsets: npt.NDArray[np.int64], time_unit: float, tempos: Array, missing: float,
-) -> Array:  # fmt: skip
+@kernel
+def _compare(offsets: npt.NDArray[np.int64], query: Points, notes: Notes, time_unit: float, rules: Rules) -> Array:
     """Every alignment of every document, one EMD each: what one would write first."""
-    n = len(query_x)
-    distances = np.full(len(offsets) - 1, np.inf)
+    distances, total = np.full(len(offsets) - 1, np.inf), query.weight.sum()
     for d in range(len(offsets) - 1):
         start, end = offsets[d], offsets[d + 1]
-        m = end - start
-        most = max(n, m)
-        flow, lines, indices = np.empty((most, most)), np.empty((8, most)), np.empty((5, most), np.int64)
-        for tempo in tempos:
-            x, w = time[start:end] * time_unit / tempo, weight[start:end] / tempo
-            is_light = w.sum() < query_w.sum()
-            cost = np.empty((m, n) if is_light else (n, m))
-            charge = (query_w.sum() - w.sum()) * missing if is_light else 0.0
-            for j in range(m):
-                for i in range(n):
-                    value = aligned_cost(
-                        query_x, query_y, query_w, n, x, pitch[start:end], w, m, x[j] - query_x[i],
-                        pitch[start + j] - query_y[i], np.inf, 0, _NO_TABLE, is_light, cost, flow, lines, indices,
-                    )  # fmt: skip
-                    distances[d] = min(distances[d], (value + charge) / query_w.sum())
+        most = max(len(query.x), end - start)
+        work = workspace(most, most)
+        for tempo in rules.tempos:
+            x, w = notes.time[start:end] * time_unit / tempo, notes.weight[start:end] / tempo
+            document = Points(x, notes.pitch[start:end], w, np.arange(end - start))
+            is_light, charge, base = charge_and_base(total, w.sum(), rules.missing)
+            for j in range(len(x)):
+                for i in range(len(query.x)):
+                    shifts = x[j] - query.x[i], document.y[j] - query.y[i]
+                    value = aligned_cost(query, document, *shifts, np.inf, rules.ground, _NO_TABLE, is_light, work)
+                    distances[d] = min(distances[d], (value + charge) / base)
     return distances
 
 

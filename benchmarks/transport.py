@@ -36,9 +36,9 @@ from roslin import Melody
 from roslin.notation import records
 from roslin.represent.points import point_sets
 from roslin.transport._align_kernels import align_document
+from roslin.transport._arguments import Pair
 from roslin.transport._kernels import emd_pairs
-from roslin.transport._refine_kernels import Pair
-from roslin.transport.align import Document, Query, Setting, ground_code, missing_cost
+from roslin.transport.align import Document, Query, Setting, pair_of
 from roslin.transport.methods import evolved, refined, unaligned
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
@@ -232,31 +232,29 @@ def _real_pairs(count: int) -> list[tuple[Melody, Melody]]:
 def _pair(query: Melody, document: Melody, setting: Setting) -> Pair:
     points = point_sets([query, document])
     moving, still = Query.of(points, setting, slice(0, SEGMENT)), Document.of(points, 1, setting)
-    return Pair(
-        moving.x, moving.y, moving.weight, moving.order, still.time, still.pitch, still.weight, moving.time_unit,
-        moving.pitch_unit, setting.scales_weights, missing_cost(setting), ground_code(setting), still.table,
-    )  # fmt: skip
+    return pair_of(moving, still, setting)
 
 
-def _coincidence(pair: Pair, tempos: Array, counts: npt.NDArray[np.int64]) -> float:
-    return align_document(
-        pair.query_x, pair.query_y, pair.query_w, pair.query_order, pair.time, pair.pitch, pair.weight, pair.time_unit,
-        pair.pitch_unit, tempos, pair.scales_weights, pair.missing, pair.ground, pair.table, np.inf, counts,
-    )[0]  # fmt: skip
+def _coincidence(pair: Pair, counts: npt.NDArray[np.int64]) -> float:
+    return align_document(pair, np.inf, counts)[0]
 
 
-def _none(pair: Pair, tempos: Array, counts: npt.NDArray[np.int64]) -> float:
-    counts[0] += len(tempos)
-    return unaligned(pair, tempos)[0]
+def _none(pair: Pair, counts: npt.NDArray[np.int64]) -> float:
+    counts[0] += len(pair.rules.tempos)
+    return unaligned(pair)[0]
 
 
-METHODS: dict[str, Callable[[Pair, Array, npt.NDArray[np.int64]], float]] = {
+def _at_many_tempos(pair: Pair) -> Pair:
+    return pair._replace(rules=pair.rules._replace(tempos=MANY_TEMPOS))
+
+
+METHODS: dict[str, Callable[[Pair, npt.NDArray[np.int64]], float]] = {
     "none": _none,
     "coincidence": _coincidence,
-    "coincidence, 17 tempos": lambda pair, _, counts: _coincidence(pair, MANY_TEMPOS, counts),
-    "refined": lambda pair, tempos, counts: refined(pair, tempos, counts)[0],
-    "evolution 30x60": lambda pair, tempos, counts: evolved(pair, tempos, counts=counts)[0],
-    "evolution 64x120, polished": lambda pair, tempos, counts: evolved(pair, tempos, 64, 120, True, counts)[0],
+    "coincidence, 17 tempos": lambda pair, counts: _coincidence(_at_many_tempos(pair), counts),
+    "refined": lambda pair, counts: refined(pair, counts)[0],
+    "evolution 30x60": lambda pair, counts: evolved(pair, counts=counts)[0],
+    "evolution 64x120, polished": lambda pair, counts: evolved(pair, 64, 120, True, counts)[0],
 }
 
 
@@ -270,10 +268,10 @@ def _alignments(count: int) -> list[str]:
         values, seconds, counts = {}, {}, {}
         methods = {name: method for name, method in METHODS.items() if len(tempos) > 1 or "tempos" not in name}
         for name, method in methods.items():
-            method(pairs[0], np.array(tempos), np.zeros(1, np.int64))
+            method(pairs[0], np.zeros(1, np.int64))
             tally = np.zeros(1, np.int64)
             began = time.process_time()
-            values[name] = np.array([method(pair, np.array(tempos), tally) for pair in pairs])
+            values[name] = np.array([method(pair, tally) for pair in pairs])
             seconds[name], counts[name] = time.process_time() - began, tally[0] / len(pairs)
         best = np.min(list(values.values()), axis=0)
         gaps = {name: (found - best) / np.maximum(best, 0.1) for name, found in values.items()}

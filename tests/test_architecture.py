@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,6 +26,7 @@ from room_graph import (
     ROOMS,
     SOURCE,
     direct_imports,
+    imported_modules,
     imported_rooms,
     modules,
     named_rooms,
@@ -50,6 +54,57 @@ def test_only_melodies_name_rooms_below_them() -> None:
     for path in MODULES:
         below = {other for other in named_rooms(path) if ROOMS.index(other) > ROOMS.index(room(path))}
         assert below == (named_rooms(BY_NAME) if path == BY_NAME else set()), path
+
+
+KERNELS = [path for path in MODULES if path.name.startswith("_") and not path.name.startswith("__")]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_take_nothing_from_elsewhere(path: Path) -> None:
+    """What they are compiled from is what `roslin.kernels` stamps: modules with an underscore."""
+    for name in imported_modules(path):
+        is_ours = name.partition(".")[0] == "roslin"
+        assert not is_ours or name == "roslin.kernels" or name.rpartition(".")[2].startswith("_"), name
+
+
+def test_kernels_are_nowhere_else() -> None:
+    for path in set(MODULES) - set(KERNELS) - {SOURCE / "kernels.py"}:
+        names = imported_modules(path)
+        assert not names & {"roslin.kernels", "numba"}, path
+
+
+# A function that takes more wants a value. Commands are exempt: their parameters are the options that people type.
+MOST_PARAMETERS = 10
+
+
+def long_functions(path: Path) -> Iterator[str]:
+    """Functions with too many parameters; a method's own object is none."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if len([name for name in names if name not in ("self", "cls")]) > MOST_PARAMETERS:
+                yield node.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_function_takes_more_than_ten_parameters(path: Path) -> None:
+    assert room(path) == "cli" or not list(long_functions(path))
+
+
+def test_no_two_classes_have_one_name() -> None:
+    owners = defaultdict(set)
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                owners[node.name].add(path.relative_to(SOURCE).as_posix())
+    assert {name: sorted(paths) for name, paths in owners.items() if len(paths) > 1} == {}
+
+
+def test_the_check_sees_long_functions(tmp_path: Path) -> None:
+    long = tmp_path / "long.py"
+    names = ", ".join("abcdefghij")
+    long.write_text(f"class A:\n    def f(self, {names}): ...\n\ndef g(k, {names}): ...\n")
+    assert list(long_functions(long)) == ["g"]
 
 
 def test_the_check_sees_a_wrong_arrow(tmp_path: Path) -> None:

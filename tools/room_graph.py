@@ -18,6 +18,7 @@ __all__ = [
     "SOURCE",
     "Edges",
     "direct_imports",
+    "imported_modules",
     "imported_rooms",
     "modules",
     "named_rooms",
@@ -78,20 +79,22 @@ def room(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """The rooms that a module imports from, wherever in it the import stands."""
-    found = set()
+def imported_modules(path: Path) -> set[str]:
+    """The modules that a module imports, wherever in it the import stands."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            names = [node.module or ""]
-            if node.module == "roslin":
-                names = [f"roslin.{alias.name}" for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("roslin.")}
+            is_top = node.module == "roslin"
+            found |= {f"roslin.{alias.name}" for alias in node.names} if is_top else {node.module or ""}
     return found
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms that a module imports from."""
+    return {name.split(".")[1] for name in imported_modules(path) if name.startswith("roslin.")}
 
 
 def named_rooms(path: Path) -> set[str]:

@@ -12,6 +12,7 @@ from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV
+from roslin.matchers.transport._arguments import Legality, SegmentSpans
 from roslin.matchers.transport._chain_kernels import chains
 from roslin.matchers.transport.twv import _one_of
 from roslin.represent.packed import pack
@@ -114,9 +115,8 @@ def test_aggregation_is_the_paper_s(agree: bool, step: float) -> None:
             rows.append([number, random.random(), start, start + 4.0 * tempo, float(random.choice([0, 0, 5])), tempo])
         found = np.array(rows, dtype=np.float64)
         for expected in range(1, count + 1):
-            sums, previous = chains(
-                found, len(found), expected, starts, ends, unit, chosen.tolerance, chosen.apart, agree
-            )
+            spans, legality = SegmentSpans(starts, ends, unit), Legality(chosen.tolerance, chosen.apart, agree)
+            sums, previous = chains(found, len(found), expected, spans, legality)
             least = sums.min(axis=0)
             for penalty in (1.0, float(found[:, 1].max())):
                 totals = least + penalty * (expected - 1 - np.arange(expected))

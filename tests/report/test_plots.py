@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from roslin.report.plots import curve_plot, heat_map, interval_plot
-from roslin.report.svg import Element, group, line, placed, rect, svg, text
+from roslin.report.svg import SvgElement, group, line, placed, rect, svg, text
 
 SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -93,7 +93,7 @@ def test_a_drawing_escapes_what_it_is_given() -> None:
 
 
 def test_a_drawing_inside_another_keeps_its_shape() -> None:
-    inner = svg([Element("circle", {"r": 1})], 120, 30, "inner")
+    inner = svg([SvgElement("circle", {"r": 1})], 120, 30, "inner")
     root = ElementTree.fromstring(svg([placed(inner, 5, 6, 360, 48)], 400, 60, "outer"))
     (around,) = root
     assert (around.attrib["viewBox"], around.attrib["x"], around.attrib["width"]) == ("0 0 120 30", "5", "360")

@@ -12,7 +12,7 @@ import pytest
 from roslin.melody import Melody
 from roslin.notation import load
 from roslin.report.rank_plots import SQUARE, Scale, box_plot, experience_plot, p_squares, scale_of
-from roslin.report.svg import Element, svg
+from roslin.report.svg import SvgElement, svg
 from roslin.report.truth import truth_csv, truth_page
 from roslin.report.truth_drawing import truth_svg
 from roslin.report.truth_latex import latex_box_plot, latex_squares, truth_latex
@@ -28,7 +28,7 @@ def found() -> Study:
     return study_rankings(rankings, Method(), shuffles=50)
 
 
-def elements(found: list[Element], kind: str) -> list[dict[str, float]]:
+def elements(found: list[SvgElement], kind: str) -> list[dict[str, float]]:
     """The numbers of all elements of a class."""
     numbers = [
         {name: value for name, value in each.attributes.items() if name != "class"}

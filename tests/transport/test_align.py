@@ -20,8 +20,9 @@ from roslin.transport.align import (
     Query,
     Setting,
     aligned_points,
-    ground_code,
-    missing_cost,
+    notes_of,
+    pair_of,
+    rules_of,
 )
 
 LENGTHS = [0.25, 0.5, 1.0, 1.0, 1.5, 2.0]
@@ -94,11 +95,7 @@ def test_coincidence_is_the_brute_force_over_all_note_pairs(setting: Setting) ->
 
 
 def arguments(query: Query, document: Document, setting: Setting, limit: float) -> Any:
-    return (
-        query.x, query.y, query.weight, query.order, document.time, document.pitch, document.weight,
-        query.time_unit, query.pitch_unit, np.array(setting.tempos), setting.scales_weights, missing_cost(setting),
-        ground_code(setting), document.table, limit, np.zeros(1, np.int64),
-    )  # fmt: skip
+    return pair_of(query, document, setting), limit, np.zeros(1, np.int64)
 
 
 @pytest.mark.parametrize("setting", [*SETTINGS, Setting(ground="tonal")], ids=str)
@@ -125,10 +122,7 @@ def test_many_documents_are_the_same_as_one_by_one() -> None:
     query = Query.of(points, setting)
     documents = [Document.of(points, number, setting) for number in range(len(points))]
     distances = np.array([align_document(*arguments(query, each, setting, np.inf))[0] for each in documents])
-    given = (
-        query.x, query.y, query.weight, query.order, points.time, points.pitch, points.weight, points.offsets,
-        query.time_unit, query.pitch_unit, np.array(setting.tempos), True, 2.0, 0,
-    )  # fmt: skip
+    given = query.points, notes_of(points), points.offsets, query.frame, rules_of(setting)
     found = align_documents(*given, np.zeros(30), np.array([np.inf]))
     # The best alone: what comes after the nearest, the query itself, is given up.
     assert found[0].tolist() == pytest.approx([0.0, 1.0]), "one EMD"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from roslin.transport._arguments import GROUNDS, Points
 from roslin.transport._bound_kernels import centre, centre_shifts, pair_bound, second_bound
-from roslin.transport._kernels import GROUNDS
 from roslin.transport.emd import emd_flow
 
 
@@ -23,6 +23,8 @@ def test_no_flow_costs_less(seed: int, ground: str) -> None:
         )
         for size in (n, m)
     )
+    query = Points(query_x, query_y, query_w, np.arange(n))
+    document = Points(document_x, document_y, document_w, np.arange(m))
     is_light, lighter = document_w.sum() < query_w.sum(), min(document_w.sum(), query_w.sum())
     for i in range(n):
         for j in range(m):
@@ -32,14 +34,9 @@ def test_no_flow_costs_less(seed: int, ground: str) -> None:
                 lighter
                 * emd_flow(moved, query_w, np.column_stack([document_x, document_y]), document_w, ground).distance
             )
-            bound = pair_bound(
-                query_x, query_y, query_w, np.arange(n), document_x, document_y, document_w, np.arange(m), m, i, j,
-                is_light, np.inf, GROUNDS[ground],
-            )  # fmt: skip
-            back = second_bound(
-                query_x, query_y, query_w, document_x, document_y, document_w, m, i, j, is_light, lighter,
-                GROUNDS[ground], np.empty((2, 2 * max(n, m))),
-            )  # fmt: skip
+            pieces = np.empty((2, 2 * max(n, m)))
+            bound = pair_bound(query, document, i, j, is_light, np.inf, GROUNDS[ground])
+            back = second_bound(query, document, i, j, is_light, lighter, GROUNDS[ground], pieces)
             assert max(bound, back) <= cost + 1e-9
             if is_light:
                 middle, heavier, heavier_w = centre(document_x, document_w, m, lighter, False), query_x, query_w
@@ -51,7 +48,6 @@ def test_no_flow_costs_less(seed: int, ground: str) -> None:
 
 def test_both_sides_count() -> None:
     """Two notes, 1 apart, on two that are 9 apart: one bound sees a note near by, the other that both are taken."""
-    query = np.array([0.0, 1.0]), np.zeros(2), np.ones(2)
-    far = np.array([0.0, 9.0]), np.zeros(2), np.ones(2)
-    assert pair_bound(*query, np.arange(2), *far, np.arange(2), 2, 0, 0, False, np.inf, 0) == pytest.approx(1.0)
-    assert second_bound(*query, *far, 2, 0, 0, False, 2.0, 0, np.empty((2, 4))) == pytest.approx(8.0)
+    query, far = (Points(np.array([0.0, last]), np.zeros(2), np.ones(2), np.arange(2)) for last in (1.0, 9.0))
+    assert pair_bound(query, far, 0, 0, False, np.inf, 0) == pytest.approx(1.0)
+    assert second_bound(query, far, 0, 0, False, 2.0, 0, np.empty((2, 4))) == pytest.approx(8.0)

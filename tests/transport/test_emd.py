@@ -160,8 +160,8 @@ def test_weights_that_differ_by_many_powers_of_ten() -> None:
 
 def solve(cost: Array, supply: Array, capacity: Array, limit: float) -> tuple[float, bool]:
     n, m = cost.shape
-    _, flow, lines, indices = workspace(n, m)
-    value, is_optimal = partial_transport(n, m, cost, supply, capacity, limit, flow, lines, indices)
+    work = workspace(n, m)._replace(cost=np.ascontiguousarray(cost))
+    value, is_optimal = partial_transport(n, m, supply, capacity, limit, work)
     return float(value), bool(is_optimal)
 
 

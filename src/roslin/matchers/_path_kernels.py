@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["cheapest_path"]
 
@@ -15,7 +16,7 @@ Flags = npt.NDArray[np.bool_]
 _BEGIN = -1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cheapest_path(
     costs: Array, rows: Numbers, columns: Numbers, before: Numbers, after: Numbers, starts: Flags, ends: Flags
 ) -> tuple[float, Numbers]:

@@ -23,7 +23,7 @@ import numpy as np
 from roslin.matchers import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.report.svg import Element, circle, group, line, rect, svg, text
+from roslin.report.svg import SvgElement, circle, group, line, rect, svg, text
 from roslin.report.ties import FARTHEST, Tie, colour_of, ties_of
 from roslin.represent.words import bar_number, note_name
 
@@ -83,7 +83,7 @@ def flow_svg(explanation: Explanation) -> str:
     """One SVG element with all parts, under each other, and a legend."""
     drawings = [_drawn(*part) for part in _parts(explanation)]
     width = max([width for _, width, _ in drawings], default=_NARROWEST)
-    body, y = list[Element](), 0.0
+    body, y = list[SvgElement](), 0.0
     for drawing, _, height in drawings:
         body.append(group(drawing, 0, round(y, 1)))
         y += height
@@ -116,7 +116,7 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
         yield label, explanation, _sounding(explanation.query)
 
 
-def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[Element], float, float]:
+def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement], float, float]:
     """(drawing, width, height) of one part."""
     query = _Staff(_moved_notes(part, rows), _TOP + _LARGEST + 8)
     candidate = _Staff(_still_notes(part), query.bottom + _BETWEEN)
@@ -194,7 +194,7 @@ def _notes(
     return drawn
 
 
-def _tied(tie: Tie, above: dict[int, _Place], below: dict[int, _Place]) -> Element:
+def _tied(tie: Tie, above: dict[int, _Place], below: dict[int, _Place]) -> SvgElement:
     x, y = above[tie.query_note]
     width = round(tie.width, 1)
     if tie.candidate_note is None:
@@ -215,7 +215,7 @@ def _tied(tie: Tie, above: dict[int, _Place], below: dict[int, _Place]) -> Eleme
     )
 
 
-def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, bottom: float) -> Iterator[Element]:
+def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, bottom: float) -> Iterator[SvgElement]:
     end = candidate.end_ticks
     for tick in [0, *candidate.barlines_ticks.tolist()]:
         quarters = tick / TICKS_PER_QUARTER
@@ -226,7 +226,7 @@ def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, 
         yield _text(x + 3, bottom, str(number), font_size=10, fill_opacity=0.6)
 
 
-def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: float, ink: float) -> Element:
+def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: float, ink: float) -> SvgElement:
     radius = max(_LARGEST * (note.weight / heaviest) ** 0.5, _SMALLEST)
     x, y = place
     bar = rect("length", x, y - 1, max(note.length * quarter - 2, 1), 2, fill_opacity=0.45)
@@ -234,16 +234,16 @@ def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: flo
     return group([bar, circle("note", x, y, radius)], said=said, fill=colour, opacity=ink)
 
 
-def _distances(y: float) -> Element:
+def _distances(y: float) -> SvgElement:
     """The legend of moves."""
     shades = [rect("shade", _LEFT + 16 * k, y + 4, 16, 8, fill=colour_of(k * FARTHEST / 6)) for k in range(7)]
     words = f"0 to {FARTHEST:g} and more. Disk: weight of a note. Width of a line: weight moved."
     return _legend([_text(8, y + 12, "Distance"), *shades, _text(_LEFT + 7 * 16 + 8, y + 12, words)])
 
 
-def _colours(y: float) -> Element:
+def _colours(y: float) -> SvgElement:
     """The legend of pairs."""
-    elements, x = list[Element](), 8.0
+    elements, x = list[SvgElement](), 8.0
     for colour, words in ((colour_of(0.0), "the same"), (colour_of(FARTHEST), "changed")):
         elements += [rect("shade", x, y + 4, 16, 8, fill=colour), _text(x + 21, y + 12, words)]
         x += 84
@@ -251,7 +251,7 @@ def _colours(y: float) -> Element:
     return _legend([*elements, _text(x, y + 12, words)])
 
 
-def _runs(y: float) -> Element:
+def _runs(y: float) -> SvgElement:
     """The legend of runs."""
     words = (
         "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
@@ -259,16 +259,16 @@ def _runs(y: float) -> Element:
     return _legend([_text(8, y + 12, words)])
 
 
-def _captioned(label: str, caption: str) -> Element:
-    parts = Element("tspan", {"font-weight": "bold"}, label), Element("tspan", {"dx": 4}, caption)
+def _captioned(label: str, caption: str) -> SvgElement:
+    parts = SvgElement("tspan", {"font-weight": "bold"}, label), SvgElement("tspan", {"dx": 4}, caption)
     return replace(_text(8, 18, "", font_size=13), inside=parts)
 
 
-def _legend(elements: list[Element]) -> Element:
+def _legend(elements: list[SvgElement]) -> SvgElement:
     return group(elements, font_size=11, fill_opacity=0.8)
 
 
-def _text(x: float, y: float, words: str, **attributes: Any) -> Element:
+def _text(x: float, y: float, words: str, **attributes: Any) -> SvgElement:
     return text("said", x, y, words, **attributes)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.report.svg import Element, group, line, rect, svg
+from roslin.report.svg import SvgElement, group, line, rect, svg
 
 __all__ = ["pianoroll_svg"]
 
@@ -47,7 +47,7 @@ def _x(tick: int, start: int) -> float:
     return _MARGIN + (tick - start) / TICKS_PER_QUARTER * _QUARTER_WIDTH
 
 
-def _note(number: int, row: tuple[int, int, int, bool], start: int, top: int) -> Element:
+def _note(number: int, row: tuple[int, int, int, bool], start: int, top: int) -> SvgElement:
     onset, duration, pitch, grace = row
     x, y = _x(onset, start), _MARGIN + (top - pitch) * _SEMITONE_HEIGHT
     width = _GRACE_WIDTH if grace else max(duration / TICKS_PER_QUARTER * _QUARTER_WIDTH - 1.5, 1.5)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from roslin.evaluate.hits import Floats
-from roslin.report.svg import Element, circle, line, path, rect, svg, text
+from roslin.report.svg import SvgElement, circle, line, path, rect, svg, text
 
 __all__ = ["Curve", "curve_plot", "heat_map", "interval_plot"]
 
@@ -69,7 +69,7 @@ def interval_plot(names: Sequence[str], means: Floats, intervals: Floats, title:
     top = max(1.0, float(np.nanmax(np.concatenate([means.ravel(), intervals.ravel()]), initial=1.0)))
     left = _room_for(names)
     height = _ROW * len(names) + 26
-    parts: list[Element] = []
+    parts: list[SvgElement] = []
     for tick in np.linspace(0, top, 6):
         x = left + _PLOT * tick / top
         parts += [line("plot-grid", x, 0, x, height - 22), text("plot-soft", x, height - 8, f"{tick:g}", "middle")]
@@ -95,7 +95,7 @@ def heat_map(names: Sequence[str], queries: Sequence[str], values: Floats, title
     width = _PLOT / max(1, len(columns))
     left = _room_for(names)
     height = _ROW * len(names) + 22
-    parts: list[Element] = []
+    parts: list[SvgElement] = []
     for row, name in enumerate(names):
         y = _ROW * row
         parts.append(text("plot-text", left - 8, y + _ROW / 2 + 4, _short(name), "end"))

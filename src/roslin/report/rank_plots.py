@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.report.svg import Element, circle, group, line, rect, svg, text
+from roslin.report.svg import SvgElement, circle, group, line, rect, svg, text
 from roslin.truth.rankings import Floats
 
 __all__ = [
@@ -79,7 +79,7 @@ def mean_and_deviation(sample: Floats) -> tuple[float, float]:
     return float(np.mean(sample)), float(np.std(sample, ddof=1)) if len(sample) > 1 else 0.0
 
 
-def box_plot(sample: Floats, scale: Scale) -> list[Element]:
+def box_plot(sample: Floats, scale: Scale) -> list[SvgElement]:
     """The plot of one sample, as wide as the scale and PLOT_HEIGHT high. Nothing for no values."""
     if not len(sample):
         return []
@@ -101,7 +101,7 @@ def box_plot(sample: Floats, scale: Scale) -> list[Element]:
     ]
 
 
-def _dots(sample: Floats, scale: Scale) -> Iterable[Element]:
+def _dots(sample: Floats, scale: Scale) -> Iterable[SvgElement]:
     """A little dot for every value, below the box; equal values stand in a column, closer where they are many."""
     values, counts = np.unique(sample, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -110,7 +110,7 @@ def _dots(sample: Floats, scale: Scale) -> Iterable[Element]:
             yield circle("plot-dot", scale.at(value), 32 + step * number, 1.4)
 
 
-def p_squares(pvalues: Sequence[float], names: Sequence[str]) -> list[Element]:
+def p_squares(pvalues: Sequence[float], names: Sequence[str]) -> list[SvgElement]:
     """One square for each earlier candidate, in rows of 28; the dark upper part is the p-value."""
     parts = []
     for number, (p, name) in enumerate(zip(pvalues, names, strict=True)):
@@ -129,7 +129,7 @@ def bar_height(earlier: int) -> int:
     return -(-earlier // _SQUARES_ACROSS) * (SQUARE + _GAP)
 
 
-def scale_axis(scale: Scale) -> list[Element]:
+def scale_axis(scale: Scale) -> list[SvgElement]:
     """The numbers of a scale, 14 pixels high."""
     return [text("plot-soft", scale.at(tick), 11, str(tick), "middle") for tick in scale.ticks]
 

@@ -16,66 +16,72 @@ from typing import Any
 
 from roslin.display.templates import render
 
-__all__ = ["Element", "circle", "group", "line", "path", "placed", "plot_style", "rect", "svg", "text"]
+__all__ = ["SvgElement", "circle", "group", "line", "path", "placed", "plot_style", "rect", "svg", "text"]
 
 _VIEW_BOX = re.compile(r'viewBox="([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class SvgElement:
     """One element: its attributes, what is written in it, and what appears when somebody points at it."""
 
     tag: str
     attributes: dict[str, Any]
     text: str = ""
     said: str = ""
-    inside: tuple[Element, ...] = field(default=())
+    inside: tuple[SvgElement, ...] = field(default=())
 
 
-def line(kind: str, x1: float, y1: float, x2: float, y2: float, said: str = "", **attributes: Any) -> Element:
+def line(kind: str, x1: float, y1: float, x2: float, y2: float, said: str = "", **attributes: Any) -> SvgElement:
     """A straight line."""
-    return Element("line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2), **_written(attributes)}, said=said)
+    return SvgElement(
+        "line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2), **_written(attributes)}, said=said
+    )
 
 
-def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) -> Element:
+def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) -> SvgElement:
     """A line through points."""
-    return Element("polyline", {"class": kind, "points": " ".join(f"{x:.2f},{y:.2f}" for x, y in points), **attributes})
+    return SvgElement(
+        "polyline", {"class": kind, "points": " ".join(f"{x:.2f},{y:.2f}" for x, y in points), **attributes}
+    )
 
 
-def rect(kind: str, x: float, y: float, width: float, height: float, said: str = "", **attributes: Any) -> Element:
+def rect(kind: str, x: float, y: float, width: float, height: float, said: str = "", **attributes: Any) -> SvgElement:
     """A rectangle, by its upper left corner."""
     at = _rounded(x=x, y=y, width=width, height=height)
-    return Element("rect", {"class": kind, **at, **_written(attributes)}, said=said)
+    return SvgElement("rect", {"class": kind, **at, **_written(attributes)}, said=said)
 
 
-def circle(kind: str, x: float, y: float, radius: float) -> Element:
+def circle(kind: str, x: float, y: float, radius: float) -> SvgElement:
     """A disk, by its centre."""
-    return Element("circle", {"class": kind, **_rounded(cx=x, cy=y, r=radius)})
+    return SvgElement("circle", {"class": kind, **_rounded(cx=x, cy=y, r=radius)})
 
 
-def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> Element:
+def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> SvgElement:
     """A line of text; `x` is its start, middle or end, as `anchor` says."""
-    return Element("text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **_written(attributes)}, words)
+    return SvgElement(
+        "text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **_written(attributes)}, words
+    )
 
 
-def group(elements: Iterable[Element], x: float = 0, y: float = 0, said: str = "", **attributes: Any) -> Element:
+def group(elements: Iterable[SvgElement], x: float = 0, y: float = 0, said: str = "", **attributes: Any) -> SvgElement:
     """Several elements together, moved to the right and down."""
     moved = {"transform": f"translate({x:g} {y:g})"} if x or y else {}
-    return Element("g", {**moved, **_written(attributes)}, said=said, inside=tuple(elements))
+    return SvgElement("g", {**moved, **_written(attributes)}, said=said, inside=tuple(elements))
 
 
-def placed(drawing: str, x: float, y: float, width: float, height: float) -> Element:
+def placed(drawing: str, x: float, y: float, width: float, height: float) -> SvgElement:
     """Another drawing inside this one: as large as this room allows, at its left."""
     from markupsafe import Markup
 
     box = _VIEW_BOX.search(drawing)
     seen = {"viewBox": box[1]} if box else {}
     at = {"x": x, "y": y, "width": width, "height": height, "preserveAspectRatio": "xMinYMid meet"}
-    return Element("svg", {**at, **seen}, Markup(drawing))  # noqa: S704
+    return SvgElement("svg", {**at, **seen}, Markup(drawing))  # noqa: S704
 
 
 def svg(
-    elements: Iterable[Element], width: float, height: float, name: str, *, style: str = "", kind: str = "plot"
+    elements: Iterable[SvgElement], width: float, height: float, name: str, *, style: str = "", kind: str = "plot"
 ) -> str:
     """A whole drawing, of the class `kind`.
 

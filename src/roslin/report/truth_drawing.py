@@ -15,7 +15,7 @@ from roslin.report.rank_plots import (
     p_squares,
     scale_axis,
 )
-from roslin.report.svg import Element, group, line, placed, plot_style, svg, text
+from roslin.report.svg import SvgElement, group, line, placed, plot_style, svg, text
 from roslin.report.truth import Melodies, common_scale, heading_of, title_of
 from roslin.truth.study import QueryStudy, Study
 
@@ -30,7 +30,7 @@ _NOTATION = (360, 48)
 def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequence[float] = ()) -> str:
     """All lists; above them the experience of the experts in years, where it is known."""
     known = melodies or {}
-    parts: list[Element] = []
+    parts: list[SvgElement] = []
     y = 10
     if len(experience):
         parts.append(placed(experience_plot(experience), 10, y, 480, PLOT_HEIGHT + 32))
@@ -49,7 +49,7 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
     return svg(parts, _WIDTH, y, heading_of(found), style=plot_style()) + "\n"
 
 
-def _row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[Element]:
+def _row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[SvgElement]:
     """One candidate: median, name, notation where it is at hand, and its plots."""
     arranged = each.grouped.arranged
     document = arranged.documents[k]

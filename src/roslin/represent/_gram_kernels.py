@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from roslin.kernels import kernel
 
 __all__ = ["gram_words", "postings"]
 
@@ -13,7 +14,7 @@ Numbers = npt.NDArray[np.int64]
 _MOST_TIMES = 2**16 - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gram_words(symbols: Numbers, offsets: Numbers, alphabet: int, n: int, count: int) -> Numbers:
     """gram * count + melody, for each gram of each of the lines that `offsets` bounds."""
     total = 0
@@ -32,7 +33,7 @@ def gram_words(symbols: Numbers, offsets: Numbers, alphabet: int, n: int, count:
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def postings(
     words: Numbers, count: int
 ) -> tuple[Numbers, Numbers, npt.NDArray[np.int32], npt.NDArray[np.uint16], npt.NDArray[np.int32]]:

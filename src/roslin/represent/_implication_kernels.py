@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from roslin.kernels import kernel
 
 __all__ = ["parse"]
 
@@ -16,7 +17,7 @@ _RETROSPECTIVE = 1
 _SIMILAR_SAME_DIRECTION, _SIMILAR_OTHER_DIRECTION = 3, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse(
     onset: Numbers,
     stop: Numbers,
@@ -67,7 +68,7 @@ def parse(
     return label[:count].copy(), size[:count].copy(), direction[:count].copy(), overlap[:count].copy(), bounds
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _label(x: int, y: int, small: int) -> int:
     """The label of two intervals that follow each other."""
     size, next_size = abs(x), abs(y)
@@ -89,7 +90,7 @@ def _label(x: int, y: int, small: int) -> int:
     return _VR + _RETROSPECTIVE if is_small else _VR
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cues(
     note: int, onset: Numbers, stop: Numbers, stress: Array, has_bars: bool, rest: float, longer: float, accent: float
 ) -> int:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from roslin.kernels import kernel
 
 __all__ = ["metrical_stress", "top_rows", "weighted_edit_distance"]
 
 Numbers = npt.NDArray[np.int64]
 
 
-@njit(cache=True)
+@kernel
 def weighted_edit_distance(
     query: npt.NDArray[np.uint8],
     candidate: npt.NDArray[np.uint8],
@@ -39,7 +40,7 @@ def weighted_edit_distance(
     return float(row[candidate.size])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def top_rows(
     onset_ticks: Numbers, pitch_midi: npt.NDArray[np.int16], is_grace: npt.NDArray[np.bool_], offsets: Numbers
 ) -> tuple[Numbers, Numbers]:
@@ -67,7 +68,7 @@ _STRESS = ((6, 0.25), (4, 0.25), (3, 0.5), (2, 0.5), (1, 1.0))
 _WEAKEST = 0.125
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def metrical_stress(
     onset: Numbers, stop: Numbers, offsets: Numbers, barlines: Numbers, bar_offsets: Numbers, bar_without_lines: int
 ) -> npt.NDArray[np.float64]:
@@ -99,7 +100,7 @@ def metrical_stress(
     return stress
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_lines(barlines: Numbers, lines: Numbers) -> int:
     """Where bars begin, each place once and in order, into `lines`, after the 0 that is there; gives their number."""
     count = 1
@@ -114,7 +115,7 @@ def _sort_lines(barlines: Numbers, lines: Numbers) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _most_frequent(lengths: Numbers) -> int:
     """The most frequent length, the longest of several."""
     best, most = lengths[0], 0

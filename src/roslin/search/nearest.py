@@ -12,7 +12,7 @@ Work is cut into pieces that threads share. What is found does not depend on how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -26,9 +26,9 @@ from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
 from roslin.search.index import Index
 from roslin.search.work import Work
-from roslin.transport.align import Query, Setting, ground_code, missing_cost
+from roslin.transport.align import Query, Setting, notes_of, rules_of
 
-__all__ = ["Neighbours", "nearest", "possible_within"]
+__all__ = ["Nearest", "nearest", "possible_within"]
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ _SLACK = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class Nearest:
     """Numbers of melodies and their distances, complete up to the largest; `compared` is how many got an EMD."""
 
     numbers: Numbers
@@ -66,20 +66,20 @@ def nearest(
     allowed: Flags,
     work: Work,
     radius: float = np.inf,
-) -> Neighbours:
+) -> Nearest:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
     found = _Found(k, radius)
     refining = _Refining(query, setting, packed, found, work)
     candidates = np.flatnonzero(allowed & (np.diff(index.offsets) > 0))
     if len(candidates) <= FIRST_SAMPLE + 2 * k:
         refining.compare(candidates, np.zeros(len(candidates)), 0.0)
-        return found.neighbours(refining.compared)
+        return found.nearest(refining.compared)
     if radius == np.inf:
         sample = candidates[:: len(candidates) // (FIRST_SAMPLE + 2 * k)]
         refining.compare(sample, np.zeros(len(sample)), 0.0)
         if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
             refining.compare(candidates, np.zeros(len(candidates)), 0.0)
-            return found.neighbours(refining.compared)
+            return found.nearest(refining.compared)
     scanned = []
     done = len(refining.seen) / len(candidates)
     for pieces, share in _rounds(len(index)):
@@ -90,7 +90,7 @@ def nearest(
     for pieces, limit in scanned:
         if limit < found.limit:
             refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (1.0, 1.0)), 1.0)
-    return found.neighbours(refining.compared)
+    return found.nearest(refining.compared)
 
 
 def _rounds(count: int) -> Iterator[tuple[list[tuple[int, int]], float]]:
@@ -134,23 +134,28 @@ def _scan(
     share: tuple[float, float],
 ) -> tuple[Numbers, Distances]:
     """Numbers and bounds of the melodies in these pieces whose bound is not above the limit, the nearest first."""
-    from roslin.transport._scan_kernels import scan_block
-    from roslin.transport.bounds import scan_arguments
+    from roslin.transport._scan_kernels import Block, scan_block
+    from roslin.transport.bounds import scan_of
 
     grids = index.grids[:: len(index) // _GRIDS + 1].astype(np.int64)
-    arguments = scan_arguments(query, setting, limit * (1 + _SLACK) + _SLACK, grids)
-    is_length = setting.weight == "duration"
-    weights = index.weights if is_length else np.ones(len(index.times), np.float32)
+    known = scan_of(query, setting, limit * (1 + _SLACK) + _SLACK, grids)
+    weights = index.weights if setting.weight == "duration" else np.ones(len(index.times), np.float32)
 
     def bounds_of(piece: tuple[int, int]) -> Distances:
-        start, stop = piece
-        bounds = np.empty(stop - start)
-        scan: Callable[..., None] = scan_block
-        scan(
-            index.words[start:stop], index.lows[start:stop], index.spans[start:stop], index.grids[start:stop],
-            index.offsets[start : stop + 1], index.times, index.pitches, weights, allowed[start:stop], *arguments,
-            bounds,
-        )  # fmt: skip
+        part = slice(*piece)
+        block = Block(
+            index.words[part],
+            index.lows[part],
+            index.spans[part],
+            index.grids[part],
+            index.offsets[part.start : part.stop + 1],
+            index.times,
+            index.pitches,
+            weights,
+            allowed[part],
+        )
+        bounds = np.empty(part.stop - part.start)
+        scan_block(block, known, bounds)
         return bounds
 
     numbers, bounds = [np.empty(0, np.int64)], [np.empty(0)]
@@ -198,9 +203,9 @@ class _Found:
         limit = self.limit
         self.distances = {number: distance for number, distance in self.distances.items() if distance <= limit}
 
-    def neighbours(self, compared: int) -> Neighbours:
+    def nearest(self, compared: int) -> Nearest:
         ranked = sorted((distance, number) for number, distance in self.distances.items())
-        return Neighbours(
+        return Nearest(
             np.array([number for _, number in ranked], dtype=np.int64),
             np.array([distance for distance, _ in ranked], dtype=np.float64),
             compared,
@@ -241,10 +246,6 @@ class _Refining:
 
         numbers, bounds = melodies
         points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
-        query, setting = self.query, self.setting
-        found = align_documents(
-            query.x, query.y, query.weight, query.order, points.time, points.pitch, points.weight, points.offsets,
-            query.time_unit, query.pitch_unit, np.array(setting.tempos, dtype=np.float64), setting.scales_weights,
-            missing_cost(setting), ground_code(setting), bounds, best.copy(),
-        )  # fmt: skip
+        query, rules = self.query, rules_of(self.setting)
+        found = align_documents(query.points, notes_of(points), points.offsets, query.frame, rules, bounds, best.copy())
         return rounded(found[:, 0]), found[:, 1]

@@ -7,16 +7,14 @@ point i exactly on document point j. All times are sorted.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from roslin.kernels import kernel
+from roslin.transport._arguments import TABLE, Array, Frame, Notes, Numbers, Pair, Points, Rules, Workspace
 from roslin.transport._bound_kernels import apart, centre, centre_shifts, pair_bound, second_bound
-from roslin.transport._kernels import SLACK, TABLE, partial_transport
+from roslin.transport._kernels import SLACK, budget_of, charge_and_base, partial_transport
 
-__all__ = ["align_document", "align_documents", "aligned_cost"]
-
-Array = npt.NDArray[np.float64]
+__all__ = ["align_document", "align_documents", "aligned_cost", "bring"]
 
 # Shifts that differ less are the same shift, rounded differently.
 SAME = 1e-11
@@ -24,129 +22,118 @@ SAME = 1e-11
 WITHIN = 1e-6
 # More than rounding can change in a distance, or a bound that was added up in another order.
 ROUNDED = 1e-7
+# The highest pitch that a table knows.
+_HIGHEST = 127
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel(inline="always")
+def table_row(pitch: float) -> int:
+    """The row of a table for a pitch that was moved: the nearest there is."""
+    return min(max(int(pitch + 0.5), 0), _HIGHEST)
+
+
+@kernel
+def bring(document: Notes, frame: Frame, rules: Rules, tempo: float, points: Points) -> float:
+    """Fill in the points of a document in the query's frame, played so many times as fast. Their weight."""
+    time, pitch, weight = document
+    x, y, w = points.x, points.y, points.weight
+    total = 0.0
+    for j in range(len(time)):
+        x[j] = time[j] * frame.time_unit / tempo
+        y[j] = pitch[j] * frame.pitch_unit
+        w[j] = weight[j] / tempo if rules.scales_weights else weight[j]
+        total += w[j]
+    return total
+
+
+@kernel
 def aligned_cost(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    n: int,
-    document_x: Array,
-    document_y: Array,
-    document_w: Array,
-    m: int,
-    shift_x: float,
-    shift_y: float,
+    query: Points,
+    document: Points,
+    x: float,
+    y: float,
     limit: float,
     ground: int,
     table: Array,
     is_light: bool,
-    cost: Array,
-    flow: Array,
-    lines: Array,
-    indices: npt.NDArray[np.int64],
+    work: Workspace,
 ) -> float:
-    """Least cost (not divided by weight) of moving the lighter set, with the query shifted; infinite above `limit`.
+    """Least cost (not divided by weight) of moving the lighter set, the query moved by (x, y); infinite above `limit`.
 
     With a table, pitches are its indices, and stay within it.
     """
+    query_x, query_y, document_x, document_y, cost = query.x, query.y, document.x, document.y, work.cost
+    n, m = len(query_x), len(document_x)
     for i in range(n):
-        x, y = query_x[i] + shift_x, query_y[i] + shift_y
+        moved_x, moved_y = query_x[i] + x, query_y[i] + y
         for j in range(m):
-            dx = abs(x - document_x[j])
+            dx = abs(moved_x - document_x[j])
             if ground == TABLE:
-                dy = table[min(max(int(y + 0.5), 0), 127), int(document_y[j])]
+                dy = table[table_row(moved_y), int(document_y[j])]
                 away = np.sqrt(dx * dx + dy * dy)
             else:
-                away = apart(dx, y - document_y[j], ground)
+                away = apart(dx, moved_y - document_y[j], ground)
             if is_light:
                 cost[j, i] = away
             else:
                 cost[i, j] = away
     if is_light:
-        value, is_optimal = partial_transport(m, n, cost, document_w, query_w, limit, flow, lines, indices)
+        value, is_optimal = partial_transport(m, n, document.weight, query.weight, limit, work)
     else:
-        value, is_optimal = partial_transport(n, m, cost, query_w, document_w, limit, flow, lines, indices)
+        value, is_optimal = partial_transport(n, m, query.weight, document.weight, limit, work)
     return value if is_optimal else np.inf
 
 
-@nb.njit(cache=True, nogil=True)
-def align_document(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    query_order: npt.NDArray[np.int64],
-    time: Array,
-    pitch: Array,
-    weight: Array,
-    time_unit: float,
-    pitch_unit: float,
-    tempos: Array,
-    scales_weights: bool,
-    missing: float,
-    ground: int,
-    table: Array,
-    limit: float,
-    counts: npt.NDArray[np.int64],
-) -> tuple[float, float, float, float]:
+@kernel
+def align_document(pair: Pair, limit: float, counts: Numbers) -> tuple[float, float, float, float]:
     """(distance, shift in time, shift in pitch, tempo) of the best coincidence alignment, if at most `limit`.
 
     Infinite when there is none. Of equal alignments the first wins, in the order of tempos, document points, query
-    points. `missing` is the cost of a unit of query weight that finds no partner because the document is lighter; below
-    0, it costs nothing and the distance is divided by the document's weight. `counts[0]` grows by the EMDs solved.
+    points. `counts[0]` grows by the EMDs solved.
     """
-    n, m = len(query_x), len(time)
+    query, rules, ground, table = pair.query, pair.rules, pair.rules.ground, pair.table
+    query_x, query_y = query.x, query.y
+    n, m = len(query_x), len(pair.document.time)
     best, best_x, best_y, best_tempo = np.inf, 0.0, 0.0, 0.0
     if n == 0 or m == 0:
         return best, best_x, best_y, best_tempo
     costs, flows = np.empty(n * m), np.empty(n * m)
     lines, indices = np.empty((6, max(n, m))), np.empty((4, max(n, m)), np.int64)
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
-    document_order = np.arange(m)
+    document = Points(document_x, document_y, document_w, np.arange(m))
     pieces = np.empty((2, 2 * max(n, m)))
     bounds, shifts_x, shifts_y = np.empty(n * m), np.empty(n * m), np.empty(n * m)
     pairs = np.empty(n * m, np.int64)
     rising = np.argsort(query_y, kind="mergesort")
-    query_rising, query_rising_w = query_y[rising], query_w[rising]
-    total_query = query_w.sum()
+    query_rising, query_rising_w = query_y[rising], query.weight[rising]
+    total_query = query.weight.sum()
     if not total_query > 0.0:
         return best, best_x, best_y, best_tempo
-    for tempo in tempos:
-        for j in range(m):
-            document_x[j] = time[j] * time_unit / tempo
-            document_y[j] = pitch[j] * pitch_unit
-            document_w[j] = weight[j] / tempo if scales_weights else weight[j]
-        total_document = document_w.sum()
+    for tempo in rules.tempos:
+        total_document = bring(pair.document, pair.frame, rules, tempo, document)
         if not total_document > 0.0:
             continue
-        is_light, lighter = total_document < total_query, min(total_document, total_query)
+        is_light, charge, base = charge_and_base(total_query, total_document, rules.missing)
+        lighter = min(total_document, total_query)
         shape = (m, n) if is_light else (n, m)
-        cost, flow = costs.reshape(shape), flows.reshape(shape)
-        # value = (cost + charge) / base
-        charge = (total_query - total_document) * missing if is_light and missing >= 0.0 else 0.0
-        base = total_document if is_light and missing < 0.0 else total_query
-        allowed = min(best, limit) * base - charge
-        budget = allowed + SLACK * (1.0 + charge + abs(allowed))
+        work = Workspace(costs.reshape(shape), flows.reshape(shape), lines, indices)
+        budget = budget_of(min(best, limit), charge, base, SLACK)
         if budget < 0.0:
             continue
         if ground != TABLE and budget == np.inf:
             # Nothing is known yet: the first notes on each other are as good a limit as any.
-            budget = aligned_cost(
-                query_x, query_y, query_w, n, document_x, document_y, document_w, m,
-                document_x[0] - query_x[0], document_y[0] - query_y[0], np.inf, ground, table, is_light,
-                cost, flow, lines, indices,
-            )  # fmt: skip
+            x, y = document_x[0] - query_x[0], document_y[0] - query_y[0]
+            budget = aligned_cost(query, document, x, y, np.inf, ground, table, is_light, work)
             budget += SLACK * (1.0 + charge + budget)
         first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
         if ground != TABLE and is_light:
             centre_x = centre(document_x, document_w, m, total_document, False)
             centre_y = centre(document_y, document_w, m, total_document, False)
-            first_x, last_x = centre_shifts(centre_x, True, query_x, query_w, n, total_document, budget)
+            first_x, last_x = centre_shifts(centre_x, True, query_x, query.weight, n, total_document, budget)
             first_y, last_y = centre_shifts(centre_y, True, query_rising, query_rising_w, n, total_document, budget)
         elif ground != TABLE:
-            centre_x = centre(query_x, query_w, n, total_query, False)
-            centre_y = centre(query_y, query_w, n, total_query, False)
+            centre_x = centre(query_x, query.weight, n, total_query, False)
+            centre_y = centre(query_y, query.weight, n, total_query, False)
             by_pitch = np.argsort(document_y, kind="mergesort")
             rising_y, rising_w = document_y[by_pitch], document_w[by_pitch]
             first_x, last_x = centre_shifts(centre_x, False, document_x, document_w, m, total_query, budget)
@@ -159,10 +146,7 @@ def align_document(
                     continue
                 bound = 0.0
                 if ground != TABLE:
-                    bound = pair_bound(
-                        query_x, query_y, query_w, query_order, document_x, document_y, document_w, document_order, m,
-                        i, j, is_light, budget, ground,
-                    )  # fmt: skip
+                    bound = pair_bound(query, document, i, j, is_light, budget, ground)
                     if bound > budget:
                         continue
                 # A good alignment puts many notes on each other: all of them give the same shifts.
@@ -179,24 +163,17 @@ def align_document(
             for k in range(1, left):
                 if bounds[k] < bounds[place]:
                     place = k
-            allowed = min(best, limit) * base - charge
-            allowed += SLACK * (1.0 + charge + abs(allowed))
+            allowed = budget_of(min(best, limit), charge, base, SLACK)
             if bounds[place] > allowed:
                 break
             bounds[place] = np.inf
             if ground != TABLE:
-                back = second_bound(
-                    query_x, query_y, query_w, document_x, document_y, document_w, m, pairs[place] % n,
-                    pairs[place] // n, is_light, lighter, ground, pieces,
-                )  # fmt: skip
-                if back > allowed:
+                i, j = pairs[place] % n, pairs[place] // n
+                if second_bound(query, document, i, j, is_light, lighter, ground, pieces) > allowed:
                     continue
             shift_x, shift_y = shifts_x[place], shifts_y[place]
             counts[0] += 1
-            value = aligned_cost(
-                query_x, query_y, query_w, n, document_x, document_y, document_w, m,
-                shift_x, shift_y, allowed, ground, table, is_light, cost, flow, lines, indices,
-            )  # fmt: skip
+            value = aligned_cost(query, document, shift_x, shift_y, allowed, ground, table, is_light, work)
             value = (value + charge) / base
             is_equal = abs(value - best) <= SLACK and best_tempo == tempo
             if value <= limit and (place < best_place if is_equal else value < best):
@@ -204,29 +181,15 @@ def align_document(
     return best, best_x, best_y, best_tempo
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def align_documents(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    query_order: npt.NDArray[np.int64],
-    time: Array,
-    pitch: Array,
-    weight: Array,
-    offsets: npt.NDArray[np.int64],
-    time_unit: float,
-    pitch_unit: float,
-    tempos: Array,
-    scales_weights: bool,
-    missing: float,
-    ground: int,
-    bounds: Array,
-    best: Array,
+    query: Points, documents: Notes, offsets: Numbers, frame: Frame, rules: Rules, bounds: Array, best: Array
 ) -> Array:
     """(documents, 2): the distance of each, as far as it may be among the best, and how many EMDs that took.
 
-    `bounds` are lower bounds on the distances; `best` the best distances so far, rising. Both are used to leave out
-    what is farther than the last of the best, and `best` is kept up to date. An empty `best` leaves nothing out.
+    Document k has the notes `offsets[k]` to `offsets[k + 1]`; the ground distance has no table. `bounds` are lower
+    bounds on the distances; `best` the best distances so far, rising. Both are used to leave out what is farther than
+    the last of the best, and `best` is kept up to date. An empty `best` leaves nothing out.
     """
     found = np.empty((len(bounds), 2))
     no_table, counts = np.empty((0, 0)), np.zeros(1, np.int64)
@@ -236,10 +199,8 @@ def align_documents(
         if bounds[k] > limit:
             continue
         start, end, before = offsets[k], offsets[k + 1], counts[0]
-        distance = align_document(
-            query_x, query_y, query_w, query_order, time[start:end], pitch[start:end], weight[start:end],
-            time_unit, pitch_unit, tempos, scales_weights, missing, ground, no_table, limit, counts,
-        )[0]  # fmt: skip
+        document = Notes(documents.time[start:end], documents.pitch[start:end], documents.weight[start:end])
+        distance = align_document(Pair(query, document, frame, rules, no_table), limit, counts)[0]
         found[k, 0], found[k, 1] = distance, counts[0] - before
         if len(best) and distance < best[-1]:
             place = len(best) - 1

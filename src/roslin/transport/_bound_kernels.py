@@ -10,23 +10,20 @@ matched; columns those of the heavier. No flow can cost less than the largest of
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from roslin.transport._kernels import CITYBLOCK
+from roslin.kernels import kernel
+from roslin.transport._arguments import CITYBLOCK, Array, Points
 
 __all__ = ["apart", "centre", "centre_shifts", "nearest", "pair_bound", "rows_bound", "second_bound"]
 
-Array = npt.NDArray[np.float64]
 
-
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def apart(dx: float, dy: float, ground: int) -> float:
     return dx + abs(dy) if ground == CITYBLOCK else np.sqrt(dx * dx + dy * dy)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _last_before(x: float, columns_x: Array, m: int, guess: int) -> int:
     """The last of m times that is not after x, -1 if there is none. Looks outwards from `guess`."""
     k = min(max(guess, 0), m - 1)
@@ -37,7 +34,7 @@ def _last_before(x: float, columns_x: Array, m: int, guess: int) -> int:
     return k
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def nearest(
     x: float, y: float, columns_x: Array, columns_y: Array, m: int, guess: int, cap: float, ground: int
 ) -> float:
@@ -61,7 +58,7 @@ def nearest(
     return best
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _two_nearest(
     x: float, y: float, w: float, columns_x: Array, columns_y: Array, columns_w: Array, m: int, guess: int, ground: int
 ) -> tuple[float, float, float]:
@@ -93,33 +90,20 @@ def _two_nearest(
     return first, room, second
 
 
-@nb.njit(cache=True, nogil=True)
-def rows_bound(
-    rows_x: Array,
-    rows_y: Array,
-    rows_w: Array,
-    order: npt.NDArray[np.int64],
-    n: int,
-    columns_x: Array,
-    columns_y: Array,
-    columns_w: Array,
-    m: int,
-    shift_x: float,
-    shift_y: float,
-    lead: int,
-    budget: float,
-    ground: int,
-) -> float:
-    """What all rows cost, moved by the shift, if each had the columns for itself: no flow can cost less.
+@kernel
+def rows_bound(rows: Points, columns: Points, x: float, y: float, lead: int, budget: float, ground: int) -> float:
+    """What all rows cost, moved by (x, y), if each had the columns for itself: no flow can cost less.
 
-    Rows are taken in `order`; stops when the sum exceeds the budget. `lead` is how far the index of a column is ahead
-    of that of the row it lies near.
+    Rows are taken in their order; stops when the sum exceeds the budget. `lead` is how far the index of a column is
+    ahead of that of the row it lies near.
     """
+    rows_x, rows_y, rows_w, order = rows
+    columns_x, columns_y, columns_w, m = columns.x, columns.y, columns.weight, len(columns.x)
     total = 0.0
-    for k in range(n):
+    for k in range(len(rows_x)):
         i = order[k]
         near, room, far = _two_nearest(
-            rows_x[i] + shift_x, rows_y[i] + shift_y, rows_w[i], columns_x, columns_y, columns_w, m, i + lead, ground
+            rows_x[i] + x, rows_y[i] + y, rows_w[i], columns_x, columns_y, columns_w, m, i + lead, ground
         )
         total += room * near + (rows_w[i] - room) * far
         if total > budget:
@@ -127,31 +111,21 @@ def rows_bound(
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _columns_bound(
-    columns_x: Array,
-    columns_y: Array,
-    columns_w: Array,
-    m: int,
-    rows_x: Array,
-    rows_y: Array,
-    rows_w: Array,
-    n: int,
-    shift_x: float,
-    shift_y: float,
-    lead: int,
-    amount: float,
-    ground: int,
-    pieces: Array,
+    columns: Points, rows: Points, x: float, y: float, lead: int, amount: float, ground: int, pieces: Array
 ) -> float:
-    """What so much weight costs at least when it comes to the columns, moved by the shift, where it is cheapest.
+    """What so much weight costs at least when it comes to the columns, moved by (x, y), where it is cheapest.
 
-    The same as `rows_bound` from the other side, where not everything must be matched. `pieces` is room for 2 m pairs.
+    The same as `rows_bound` from the other side, where not everything must be matched. `pieces` is room for two pairs
+    of numbers for each column.
     """
+    columns_x, columns_y, columns_w, m = columns.x, columns.y, columns.weight, len(columns.x)
+    rows_x, rows_y, rows_w, n = rows.x, rows.y, rows.weight, len(rows.x)
     count = 0
     for j in range(m):
         near, room, far = _two_nearest(
-            columns_x[j] + shift_x, columns_y[j] + shift_y, columns_w[j], rows_x, rows_y, rows_w, n, j + lead, ground
+            columns_x[j] + x, columns_y[j] + y, columns_w[j], rows_x, rows_y, rows_w, n, j + lead, ground
         )
         for part in range(2):
             cost, weight = (near, room) if part == 0 else (far, columns_w[j] - room)
@@ -173,64 +147,27 @@ def _columns_bound(
     return total
 
 
-@nb.njit(cache=True, nogil=True)
-def pair_bound(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    query_order: npt.NDArray[np.int64],
-    document_x: Array,
-    document_y: Array,
-    document_w: Array,
-    document_order: npt.NDArray[np.int64],
-    m: int,
-    i: int,
-    j: int,
-    is_light: bool,
-    budget: float,
-    ground: int,
-) -> float:
-    """`rows_bound` with query point i on document point j."""
-    n, x, y = len(query_x), document_x[j] - query_x[i], document_y[j] - query_y[i]
+@kernel
+def pair_bound(query: Points, document: Points, i: int, j: int, is_light: bool, budget: float, ground: int) -> float:
+    """`rows_bound` with query point i on document point j; `is_light`: the rows are those of the document."""
+    x, y = document.x[j] - query.x[i], document.y[j] - query.y[i]
     if is_light:
-        return rows_bound(
-            document_x, document_y, document_w, document_order, m,
-            query_x, query_y, query_w, n, -x, -y, i - j, budget, ground,
-        )  # fmt: skip
-    return rows_bound(
-        query_x, query_y, query_w, query_order, n,
-        document_x, document_y, document_w, m, x, y, j - i, budget, ground,
-    )  # fmt: skip
+        return rows_bound(document, query, -x, -y, i - j, budget, ground)
+    return rows_bound(query, document, x, y, j - i, budget, ground)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def second_bound(
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    document_x: Array,
-    document_y: Array,
-    document_w: Array,
-    m: int,
-    i: int,
-    j: int,
-    is_light: bool,
-    amount: float,
-    ground: int,
-    pieces: Array,
+    query: Points, document: Points, i: int, j: int, is_light: bool, amount: float, ground: int, pieces: Array
 ) -> float:
     """`_columns_bound` with query point i on document point j; `amount` is the weight of the lighter set."""
-    n, x, y = len(query_x), document_x[j] - query_x[i], document_y[j] - query_y[i]
+    x, y = document.x[j] - query.x[i], document.y[j] - query.y[i]
     if is_light:
-        return _columns_bound(
-            query_x, query_y, query_w, n, document_x, document_y, document_w, m, x, y, j - i, amount, ground, pieces
-        )
-    return _columns_bound(
-        document_x, document_y, document_w, m, query_x, query_y, query_w, n, -x, -y, i - j, amount, ground, pieces
-    )
+        return _columns_bound(query, document, x, y, j - i, amount, ground, pieces)
+    return _columns_bound(document, query, -x, -y, i - j, amount, ground, pieces)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bool) -> float:
     """The centre of so much weight, taken from one end."""
     left, total = amount, 0.0
@@ -244,7 +181,7 @@ def centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bo
     return total / amount
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def centre_shifts(
     middle: float, is_light: bool, heavier: Array, heavier_w: Array, m: int, amount: float, budget: float
 ) -> tuple[float, float]:

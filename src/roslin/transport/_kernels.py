@@ -15,26 +15,21 @@ is none.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from roslin.kernels import kernel
+from roslin.transport._arguments import CITYBLOCK, Array, Workspace
+
 __all__ = [
-    "CITYBLOCK",
-    "EUCLIDEAN",
-    "GROUNDS",
     "SLACK",
-    "TABLE",
+    "budget_of",
+    "charge_and_base",
     "emd_pairs",
     "ground_matrix",
     "partial_transport",
     "workspace",
 ]
-
-Array = npt.NDArray[np.float64]
-
-EUCLIDEAN, CITYBLOCK, TABLE = 0, 1, 2
-GROUNDS = {"euclidean": EUCLIDEAN, "cityblock": CITYBLOCK}
 
 # A bound must exceed the limit by more than rounding can explain before anything is given up.
 SLACK = 1e-9
@@ -44,11 +39,31 @@ _BLOCK = 32
 _CRUMB = 1e-15
 
 
-@nb.njit(cache=True, nogil=True)
-def workspace(rows: int, columns: int) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-    """Cost matrix, flow matrix, six lines of numbers and four of indices, for problems up to this size."""
+@kernel(inline="always")
+def charge_and_base(query_weight: float, document_weight: float, missing: float) -> tuple[bool, float, float]:
+    """(is the document lighter, charge, base): the distance is (cost of the flow + charge) / base.
+
+    Query weight that finds no partner, because the document is lighter than the query, costs `missing` a unit: that is
+    the charge; then the base is the query's weight. A `missing` below 0 stands for the paper's rule: it costs nothing,
+    and the base is the weight that was moved, which is that of the lighter of the two.
+    """
+    is_light = document_weight < query_weight
+    charge = (query_weight - document_weight) * missing if is_light and missing >= 0.0 else 0.0
+    return is_light, charge, document_weight if is_light and missing < 0.0 else query_weight
+
+
+@kernel(inline="always")
+def budget_of(distance: float, charge: float, base: float, slack: float) -> float:
+    """What a flow may cost for this distance, and a little more, so that no bound exceeds it by rounding alone."""
+    budget = distance * base - charge
+    return budget + slack * (1.0 + charge + abs(budget))
+
+
+@kernel
+def workspace(rows: int, columns: int) -> Workspace:
+    """Room for problems up to this size."""
     longest = max(rows, columns)
-    return (
+    return Workspace(
         np.empty((rows, columns)),
         np.empty((rows, columns)),
         np.empty((6, longest)),
@@ -56,7 +71,7 @@ def workspace(rows: int, columns: int) -> tuple[Array, Array, Array, npt.NDArray
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _relax(
     m: int,
     cost: Array,
@@ -75,7 +90,7 @@ def _relax(
         from_row[j] = row if is_shorter else from_row[j]
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _closest(m: int, distance: Array) -> tuple[float, int]:
     """(least distance, its column). Four columns at a time: one chain of comparisons would wait for itself."""
     least_0, least_1, least_2, least_3 = np.inf, np.inf, np.inf, np.inf
@@ -95,23 +110,16 @@ def _closest(m: int, distance: Array) -> tuple[float, int]:
     return (high, high_at) if high < low else (low, low_at)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def partial_transport(
-    n: int,
-    m: int,
-    cost: Array,
-    supply: Array,
-    capacity: Array,
-    limit: float,
-    flow: Array,
-    lines: Array,
-    indices: npt.NDArray[np.int64],
+    n: int, m: int, supply: Array, capacity: Array, limit: float, work: Workspace
 ) -> tuple[float, bool]:
-    """(least total cost, True), or (a bound above `limit`, False). Then `flow[:n, :m]` is filled in.
+    """(least total cost, True), or (a bound above `limit`, False). Then `work.flow[:n, :m]` is filled in.
 
-    The supplies of the n rows must not exceed the capacities of the m columns in sum (rounding aside: what finds no
-    room any more is shipped nowhere).
+    `work.cost[:n, :m]` are the costs. The supplies of the n rows must not exceed the capacities of the m columns in sum
+    (rounding aside: what finds no room any more is shipped nowhere).
     """
+    cost, flow, lines, indices = work
     u, v, left, room = lines[0], lines[1], lines[2], lines[3]
     row_distance, done_distance = lines[4], lines[5]
     done, via_column, seen, is_seen = indices[0], indices[1], indices[2], indices[3]
@@ -245,7 +253,7 @@ def partial_transport(
     return total, True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def ground_matrix(
     n: int, m: int, time_a: Array, pitch_a: Array, time_b: Array, pitch_b: Array, ground: int, out: Array
 ) -> None:
@@ -261,7 +269,7 @@ def ground_matrix(
                 out[i, j] = np.sqrt(dx * dx + dy * dy)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _gather(points: Array, weights: Array, start: int, end: int, out: Array) -> float:
     """Fill in the lines time, pitch and weight of one set; its weight."""
     total = 0.0
@@ -271,7 +279,7 @@ def _gather(points: Array, weights: Array, start: int, end: int, out: Array) -> 
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def emd_pairs(
     points_a: Array,
     weights_a: Array,
@@ -287,7 +295,7 @@ def emd_pairs(
     most = 1
     for k in range(count):
         most = max(most, offsets_a[k + 1] - offsets_a[k], offsets_b[k + 1] - offsets_b[k])
-    cost, flow, lines, indices = workspace(most, most)
+    work = workspace(most, most)
     # Time, pitch and weight of the lighter set and of the other, each in one piece of memory.
     rows, columns = np.empty((3, most)), np.empty((3, most))
     distances = np.empty(count)
@@ -304,7 +312,7 @@ def emd_pairs(
             for j in range(m):
                 other[2, j] /= largest
             least = 1.0
-        ground_matrix(n, m, lighter[0], lighter[1], other[0], other[1], ground, cost)
-        value, _ = partial_transport(n, m, cost, lighter[2], other[2], np.inf, flow, lines, indices)
+        ground_matrix(n, m, lighter[0], lighter[1], other[0], other[1], ground, work.cost)
+        value, _ = partial_transport(n, m, lighter[2], other[2], np.inf, work)
         distances[k] = value / least
     return distances

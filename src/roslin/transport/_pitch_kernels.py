@@ -10,21 +10,24 @@
 
 from __future__ import annotations
 
-import numba as nb
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from roslin.kernels import kernel
 from roslin.transport._lanes import LANES, add_excess, add_missing, no_lanes, within
 
 __all__ = [
-    "BLOCK",
+    "LARGEST",
+    "LINE",
     "MOST_ROWS",
     "PITCH_LEVELS",
     "PITCH_STEPS",
     "RIM",
-    "SPARE_BITS",
     "WIDEST",
-    "pitch_scan",
+    "Heights",
+    "pitches_in_reach",
     "transpositions",
 ]
 
@@ -32,31 +35,75 @@ Integers = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.uint16]
 Words = npt.NDArray[np.uint64]
 
+# So many documents are tested together, which lets the compiler use wide registers.
 BLOCK = 512
+# Query weight without a document pitch so near costs 1, 2, 3 semitones, at least.
 PITCH_LEVELS = 3
+# The budget is cut into one part more than this: what fits into the six bits of the counters.
 PITCH_STEPS = 63
-# The widest spans of query and document together: transpositions must fit into a word.
+# Transpositions are the bits of a word.
+TRANSPOSITIONS = 64
+# The widest spans of query and document together: transpositions must fit into a word, with room for PITCH_LEVELS.
 WIDEST = 59
 # So many semitones below and above a document count as pitches that weight may cross.
 RIM = 8
 MOST_ROWS = WIDEST + 2 * RIM + 1
+# Numbers in one of the four lines of `Heights.weights`: lanes may begin at the last transposition of the last row.
+LINE = MOST_ROWS + TRANSPOSITIONS - 1 + LANES
 # Weights of notes are whole numbers with so many bits more than what is compared.
 SPARE_BITS = 12
-_LARGEST = (1 << 16) - 1
+# The largest number of a lane.
+LARGEST = (1 << 16) - 1
 
 _U0, _U1, _U2, _U3, _U4, _U5 = (np.uint64(k) for k in range(6))
 _B = np.uint64(BLOCK)
-_K0, _K1, _K2, _K3, _K4, _K5 = (np.uint64((PITCH_LEVELS + k) * BLOCK) for k in range(6))
+_COUNTER_BITS = 6
+_K0, _K1, _K2, _K3, _K4, _K5 = (np.uint64((PITCH_LEVELS + k) * BLOCK) for k in range(_COUNTER_BITS))
 
 
-@nb.njit(cache=True, nogil=True)
-def pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive: Words) -> None:
-    """Which transpositions of BLOCK documents are within the budget: bits of `alive`.
+class Heights(NamedTuple):
+    """The pitches of a query, counted in semitones from its lowest.
 
-    For query pitch g: `shifts[g]`, how far its word goes to the left; `steps[g, level]`, what missing a level costs,
-    in parts of the budget (PITCH_STEPS + 1 are the whole). Bit `span of query + t` is the transposition that puts the
-    query's lowest pitch t semitones above the document's lowest.
+    span       the highest of them
+    semitone   a semitone in units
+    shifts     (different pitches,): how far the word of a document goes to the left for each
+    steps      (different pitches, PITCH_LEVELS): what missing a level costs more than missing those inside it, in parts
+               of the budget (PITCH_STEPS + 1 are the whole)
+    weights    (4 * LINE,): the weight of the query at a pitch or below it, rounded down, that above it, rounded down,
+               and both rounded up; from high pitches to low, so that a higher transposition is the next number
+    parts      how many parts a unit of weight has in `weights`
     """
+
+    span: int
+    semitone: float
+    shifts: Words
+    steps: Integers
+    weights: Shorts
+    parts: float
+
+
+@kernel
+def pitches_in_reach(words: Words, heights: Heights) -> Words:
+    """Stage 1, for all documents: at which transpositions enough of their pitches are those of the query.
+
+    Bit `span of query + t` is the transposition that puts the query's lowest pitch t semitones above the document's
+    lowest. A transposition that is not among them has no alignment within the budget.
+    """
+    count = len(words)
+    left = np.empty((count + BLOCK - 1) // BLOCK * BLOCK, np.uint64)
+    padded, work = np.zeros(BLOCK, np.uint64), np.empty((PITCH_LEVELS + _COUNTER_BITS) * BLOCK, np.uint64)
+    for first in range(0, count, BLOCK):
+        inside = words[first : first + BLOCK]
+        if len(inside) < BLOCK:
+            padded[: len(inside)] = inside
+            inside = padded
+        _pitch_scan(inside, heights.shifts, heights.steps, work, left[first : first + BLOCK])
+    return left[:count]
+
+
+@kernel
+def _pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive: Words) -> None:
+    """`pitches_in_reach` for BLOCK documents. The costs of 64 transpositions are counted bit by bit, side by side."""
     for q in range(BLOCK):
         p = np.uint64(q)
         word = words[p] << _U2  # two spare bits, for what lies below the lowest
@@ -125,35 +172,35 @@ def pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive:
         alive[p] = (~alive[p] & work[_K0 + p]) >> _U2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def transpositions(
     words: np.uint64,
     pitches: npt.NDArray[np.int8],
-    weights: Integers,
-    start: int,
-    m: int,
+    weights: npt.NDArray[np.float64],
     low: int,
     top: int,
     is_light: bool,
-    query_weights: Shorts,
-    most: int,
+    budget: float,
+    heights: Heights,
     below: Integers,
 ) -> np.uint64:
-    """Those of the transpositions in `words` at which the weight that must cross a pitch is not more than `most`.
+    """Stage 2, for one document: those of the transpositions in `words` at which not too much weight crosses a pitch.
 
-    `weights` are those of the document's notes times 2 ** SPARE_BITS. `query_weights` are four lines of MOST_ROWS + 95
-    numbers: the weight of the query at a pitch or below it, rounded down, that above it, rounded down, and both rounded
-    up. They run from high pitches to low, so that a higher transposition is the next number.
+    Too much is what costs more than the budget, at a semitone for each pitch that is crossed. The document has these
+    pitches and weights, from `low` to `low + top`; `is_light`: it is lighter than the query. `below` is room for
+    MOST_ROWS numbers.
     """
-    rows, total = top + 2 * RIM + 1, np.int64(0)
+    query_weights, parts = heights.weights, heights.parts
+    most = int(budget / heights.semitone * parts) + 1
+    m, rows, total = len(pitches), top + 2 * RIM + 1, np.int64(0)
     for p in range(rows):
         below[p] = 0
     for j in range(m):
-        below[int(pitches[start + j]) - low + RIM] += weights[j]
-        total += weights[j]
+        weight = int(weights[j] * parts * (1 << SPARE_BITS))
+        below[int(pitches[j]) - low + RIM] += weight
+        total += weight
     left: np.uint64 = _U0
-    line = len(query_weights) // 4
-    for first in range(0, 64, LANES):
+    for first in range(0, TRANSPOSITIONS, LANES):
         if (words >> np.uint64(first)) & np.uint64((1 << LANES) - 1) == _U0:
             continue
         crossing, under = no_lanes(), np.int64(0)
@@ -161,12 +208,12 @@ def transpositions(
             under += below[p]
             place = MOST_ROWS - 1 - p + first
             if is_light:
-                crossing = add_missing(crossing, query_weights, 2 * line + place, under >> SPARE_BITS)
-                crossing = add_missing(crossing, query_weights, 3 * line + place, (total - under) >> SPARE_BITS)
+                crossing = add_missing(crossing, query_weights, 2 * LINE + place, under >> SPARE_BITS)
+                crossing = add_missing(crossing, query_weights, 3 * LINE + place, (total - under) >> SPARE_BITS)
             else:
                 # What rounding down may have taken off the weights: less than 1 each.
-                crossing = add_excess(crossing, query_weights, place, min(((under + m) >> SPARE_BITS) + 1, _LARGEST))
-                over = min(((total - under + m) >> SPARE_BITS) + 1, _LARGEST)
-                crossing = add_excess(crossing, query_weights, line + place, over)
+                crossing = add_excess(crossing, query_weights, place, min(((under + m) >> SPARE_BITS) + 1, LARGEST))
+                over = min(((total - under + m) >> SPARE_BITS) + 1, LARGEST)
+                crossing = add_excess(crossing, query_weights, LINE + place, over)
         left |= within(crossing, most) << np.uint64(first)
     return words & left

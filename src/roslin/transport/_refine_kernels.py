@@ -8,109 +8,67 @@ still is a local optimum.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from roslin.transport._align_kernels import aligned_cost
-from roslin.transport._bound_kernels import rows_bound
-from roslin.transport._kernels import CITYBLOCK, SLACK, TABLE, workspace
+from roslin.kernels import kernel
+from roslin.transport._align_kernels import aligned_cost, bring, table_row
+from roslin.transport._arguments import CITYBLOCK, TABLE, Array, Numbers, Pair, Points, Workspace
+from roslin.transport._bound_kernels import pair_bound
+from roslin.transport._kernels import SLACK, budget_of, charge_and_base, workspace
 
-__all__ = ["Pair", "best_coincidences", "distances_at", "refine"]
-
-Array = npt.NDArray[np.float64]
+__all__ = ["best_coincidences", "distances_at", "refine"]
 
 # Rounds of flow and shift, and of steps towards a geometric median within one: both end sooner where they stand still.
 _ROUNDS = 30
 _STEPS = 60
 _STILL = 1e-10
+# Two optima whose shifts differ by less in all are one: they were reached from different starts.
+_SAME_OPTIMUM = 1e-6
 # Tempo is tried this much faster and slower at first, then half as much, and so on.
 _FIRST_TEMPO_STEP = 0.08
 _LAST_TEMPO_STEP = 0.0005
 
 
-class Pair(NamedTuple):
-    """A query in its frame and a document in quarters: what `align_document` takes, under one name."""
-
-    query_x: Array
-    query_y: Array
-    query_w: Array
-    query_order: npt.NDArray[np.int64]
-    time: Array
-    pitch: Array
-    weight: Array
-    time_unit: float
-    pitch_unit: float
-    scales_weights: bool
-    missing: float
-    ground: int
-    table: Array
+@kernel
+def _room(pair: Pair) -> tuple[Points, Workspace]:
+    """Room for the document in the query's frame, and for the flow between the two."""
+    m = len(pair.document.time)
+    most = max(len(pair.query.x), m)
+    return Points(np.empty(m), np.empty(m), np.empty(m), np.arange(m)), workspace(most, most)
 
 
-@nb.njit(cache=True, nogil=True)
-def _bring(pair: Pair, tempo: float, still: Array) -> tuple[bool, float, float]:
-    """Fill in the document at this tempo as lines x, y, weight. (Is it lighter, charge, base): see `align_document`."""
-    total = 0.0
-    for j in range(len(pair.time)):
-        still[0, j] = pair.time[j] * pair.time_unit / tempo
-        still[1, j] = pair.pitch[j] * pair.pitch_unit
-        still[2, j] = pair.weight[j] / tempo if pair.scales_weights else pair.weight[j]
-        total += still[2, j]
-    query = pair.query_w.sum()
-    is_light = total < query
-    charge = (query - total) * pair.missing if is_light and pair.missing >= 0.0 else 0.0
-    return is_light, charge, total if is_light and pair.missing < 0.0 else query
-
-
-@nb.njit(cache=True, nogil=True)
-def _measure(
-    pair: Pair,
-    tempo: float,
-    x: float,
-    y: float,
-    still: Array,
-    cost: Array,
-    flow: Array,
-    lines: Array,
-    indices: npt.NDArray[np.int64],
-) -> tuple[float, bool]:
+@kernel
+def _measure(pair: Pair, tempo: float, x: float, y: float, document: Points, work: Workspace) -> tuple[float, bool]:
     """(distance at one alignment, whether the document is lighter). The flow goes from the lighter set."""
-    is_light, charge, base = _bring(pair, tempo, still)
-    value = aligned_cost(
-        pair.query_x, pair.query_y, pair.query_w, len(pair.query_x), still[0], still[1], still[2], len(pair.time),
-        x, y, np.inf, pair.ground, pair.table, is_light, cost, flow, lines, indices,
-    )  # fmt: skip
+    query, rules = pair.query, pair.rules
+    total = bring(pair.document, pair.frame, rules, tempo, document)
+    is_light, charge, base = charge_and_base(query.weight.sum(), total, rules.missing)
+    value = aligned_cost(query, document, x, y, np.inf, rules.ground, pair.table, is_light, work)
     return (value + charge) / base, is_light
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def distances_at(pair: Pair, tempos: Array, shifts_x: Array, shifts_y: Array) -> Array:
     """The distance at alignment after alignment."""
-    most = max(len(pair.query_x), len(pair.time))
-    still = np.empty((3, most))
-    cost, flow, lines, indices = workspace(most, most)
+    document, work = _room(pair)
     found = np.empty(len(tempos))
     for k in range(len(tempos)):
-        found[k], _ = _measure(pair, tempos[k], shifts_x[k], shifts_y[k], still, cost, flow, lines, indices)
+        found[k], _ = _measure(pair, tempos[k], shifts_x[k], shifts_y[k], document, work)
     return found
 
 
-@nb.njit(cache=True, nogil=True)
-def best_coincidences(pair: Pair, tempo: float, keep: int, counts: npt.NDArray[np.int64]) -> Array:
+@kernel
+def best_coincidences(pair: Pair, tempo: float, keep: int, counts: Numbers) -> Array:
     """(at most `keep`, 3): distance and shifts of the best different coincidence alignments at a tempo, best first."""
-    n, m = len(pair.query_x), len(pair.time)
+    query, ground, table = pair.query, pair.rules.ground, pair.table
     best = np.empty((keep, 3))
     kept = 0
-    most = max(n, m)
-    still = np.empty((3, most))
-    cost, flow, lines, indices = workspace(most, most)
-    document_order = np.arange(m)
-    is_light, charge, base = _bring(pair, tempo, still)
-    for j in range(m):
-        for i in range(n):
-            x, y = still[0, j] - pair.query_x[i], still[1, j] - pair.query_y[i]
+    document, work = _room(pair)
+    total = bring(pair.document, pair.frame, pair.rules, tempo, document)
+    is_light, charge, base = charge_and_base(query.weight.sum(), total, pair.rules.missing)
+    for j in range(len(document.x)):
+        for i in range(len(query.x)):
+            x, y = document.x[j] - query.x[i], document.y[j] - query.y[i]
             is_new = True
             for k in range(kept):
                 if abs(best[k, 1] - x) < _STILL and abs(best[k, 2] - y) < _STILL:
@@ -119,25 +77,12 @@ def best_coincidences(pair: Pair, tempo: float, keep: int, counts: npt.NDArray[n
                 continue
             worst = best[keep - 1, 0] if kept == keep else np.inf
             allowed = worst * base - charge
-            if pair.ground != TABLE and allowed < np.inf:
-                budget = allowed + SLACK * (1.0 + charge + abs(allowed))
-                if is_light:
-                    bound = rows_bound(
-                        still[0], still[1], still[2], document_order, m, pair.query_x, pair.query_y, pair.query_w,
-                        n, -x, -y, i - j, budget, pair.ground,
-                    )  # fmt: skip
-                else:
-                    bound = rows_bound(
-                        pair.query_x, pair.query_y, pair.query_w, pair.query_order, n, still[0], still[1], still[2],
-                        m, x, y, j - i, budget, pair.ground,
-                    )  # fmt: skip
-                if bound > budget:
+            if ground != TABLE and allowed < np.inf:
+                budget = budget_of(worst, charge, base, SLACK)
+                if pair_bound(query, document, i, j, is_light, budget, ground) > budget:
                     continue
             counts[0] += 1
-            value = aligned_cost(
-                pair.query_x, pair.query_y, pair.query_w, n, still[0], still[1], still[2], m,
-                x, y, allowed, pair.ground, pair.table, is_light, cost, flow, lines, indices,
-            )  # fmt: skip
+            value = aligned_cost(query, document, x, y, allowed, ground, table, is_light, work)
             value = (value + charge) / base
             if value < worst:
                 kept = min(kept + 1, keep)
@@ -149,7 +94,7 @@ def best_coincidences(pair: Pair, tempo: float, keep: int, counts: npt.NDArray[n
     return best[:kept]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _middle(values: Array, weights: Array) -> float:
     """The weighted median."""
     half = weights.sum() / 2
@@ -161,7 +106,7 @@ def _middle(values: Array, weights: Array) -> float:
     return middle
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _geometric_middle(points: Array, x: float, y: float, is_y_fixed: bool) -> tuple[float, float]:
     """The point with the least weighted sum of distances: Weiszfeld's steps, from (x, y).
 
@@ -194,60 +139,55 @@ def _geometric_middle(points: Array, x: float, y: float, is_y_fixed: bool) -> tu
     return x, y
 
 
-@nb.njit(cache=True, nogil=True)
-def _best_shift(pair: Pair, x: float, y: float, is_light: bool, still: Array, flow: Array) -> tuple[float, float]:
+@kernel
+def _best_shift(pair: Pair, x: float, y: float, is_light: bool, document: Points, flow: Array) -> tuple[float, float]:
     """The best shift while this flow stays as it is. With a table, transposition stays and only time moves."""
-    n, m = len(pair.query_x), len(pair.time)
+    query, ground = pair.query, pair.rules.ground
+    n, m = len(query.x), len(document.x)
     points = np.empty((3, n * m))
     count = 0
     for i in range(n):
         for j in range(m):
             weight = flow[j, i] if is_light else flow[i, j]
             if weight > 0.0:
-                points[0, count] = still[0, j] - pair.query_x[i]
-                points[1, count] = still[1, j] - pair.query_y[i]
-                if pair.ground == TABLE:
-                    row = min(max(int(pair.query_y[i] + y + 0.5), 0), 127)
-                    points[1, count] = y + pair.table[row, int(still[1, j])]
+                points[0, count] = document.x[j] - query.x[i]
+                points[1, count] = document.y[j] - query.y[i]
+                if ground == TABLE:
+                    points[1, count] = y + pair.table[table_row(query.y[i] + y), int(document.y[j])]
                 points[2, count] = weight
                 count += 1
     points = points[:, :count]
-    if pair.ground == CITYBLOCK:
+    if ground == CITYBLOCK:
         return _middle(points[0], points[2]), _middle(points[1], points[2])
-    return _geometric_middle(points, x, y, pair.ground == TABLE)
+    return _geometric_middle(points, x, y, ground == TABLE)
 
 
-@nb.njit(cache=True, nogil=True)
-def _downhill(
-    pair: Pair, tempo: float, x: float, y: float, counts: npt.NDArray[np.int64]
-) -> tuple[float, float, float]:
+@kernel
+def _downhill(pair: Pair, tempo: float, x: float, y: float, counts: Numbers) -> tuple[float, float, float]:
     """(distance, shifts) of the local optimum below a start: flow and shift made best in turn."""
-    most = max(len(pair.query_x), len(pair.time))
-    still = np.empty((3, most))
-    cost, flow, lines, indices = workspace(most, most)
+    document, work = _room(pair)
     counts[0] += 1
-    value, is_light = _measure(pair, tempo, x, y, still, cost, flow, lines, indices)
+    value, is_light = _measure(pair, tempo, x, y, document, work)
     for _ in range(_ROUNDS):
-        next_x, next_y = _best_shift(pair, x, y, is_light, still, flow)
+        next_x, next_y = _best_shift(pair, x, y, is_light, document, work.flow)
         if abs(next_x - x) + abs(next_y - y) < _STILL:
             break
         counts[0] += 1
-        next_value, _ = _measure(pair, tempo, next_x, next_y, still, cost, flow, lines, indices)
+        next_value, _ = _measure(pair, tempo, next_x, next_y, document, work)
         if next_value >= value:
             break
         value, x, y = next_value, next_x, next_y
     return value, x, y
 
 
-@nb.njit(cache=True, nogil=True)
-def refine(
-    pair: Pair, tempos: Array, keep: int, keep_tempos: int, counts: npt.NDArray[np.int64]
-) -> tuple[float, float, float, float]:
+@kernel
+def refine(pair: Pair, keep: int, keep_tempos: int, counts: Numbers) -> tuple[float, float, float, float]:
     """(distance, shifts, tempo) of the best local optimum reached from the `keep` best coincidences of each tempo.
 
     With several tempos, the `keep_tempos` best then look for a better tempo between the smallest and the largest. The
     query's middle stays where it is while the tempo changes. `counts[0]` grows by the EMDs solved.
     """
+    tempos = pair.rules.tempos
     best = np.full((keep_tempos, 4), np.inf)
     for tempo in tempos:
         starts = best_coincidences(pair, tempo, keep, counts)
@@ -257,7 +197,7 @@ def refine(
                 value, x, y = starts[k, 0], starts[k, 1], starts[k, 2]
             is_new = True
             for q in range(keep_tempos):
-                if best[q, 3] == tempo and abs(best[q, 1] - x) + abs(best[q, 2] - y) < 1e-6:
+                if best[q, 3] == tempo and abs(best[q, 1] - x) + abs(best[q, 2] - y) < _SAME_OPTIMUM:
                     is_new = False
             if is_new and value < best[-1, 0]:
                 q = keep_tempos - 1
@@ -267,7 +207,7 @@ def refine(
                 best[q, 0], best[q, 1], best[q, 2], best[q, 3] = value, x, y, tempo
     slowest, fastest = tempos.min(), tempos.max()
     if slowest < fastest:
-        middle = (pair.query_x * pair.query_w).sum() / pair.query_w.sum()
+        middle = (pair.query.x * pair.query.weight).sum() / pair.query.weight.sum()
         for q in range(keep_tempos):
             step = _FIRST_TEMPO_STEP
             while step >= _LAST_TEMPO_STEP and best[q, 0] < np.inf:

@@ -2,45 +2,68 @@
 
 All stages bound from below the distance that `align_document` would find, so that nothing is lost.
 
-1. Which transpositions are possible (`_pitch_kernels`).
-2. Where the centre is (`centre_shifts`). The matched part of the heavier melody has its centre between that of its
-   earliest weight and that of its latest; the centre of the lighter cannot be farther from it than the limit.
-3. The nearest notes (`_table`, `_shifts`), for the transpositions and shifts that are left. Time is cut into cells. A
-   table of small numbers, a row for each pitch, a column for each cell, says how far it is at least from there to the
-   nearest note of the heavier melody: every note stamps its surroundings on it. The bound is the sum over the notes of
-   the lighter, for 32 shifts at once. The table of a lighter query is stamped for each document; a heavier query has
-   one table for all.
-4. For the alignments that are still left, `pair_bound`, which the comparison itself begins with.
+1. Which pitches occur (`_pitch_kernels.pitches_in_reach`).
+2. How much weight must cross a pitch (`_pitch_kernels.transpositions`). These two leave some transpositions.
+3. Where the centre is (`centre_cells`). The matched part of the heavier melody has its centre between that of its
+   earliest weight and that of its latest; the centre of the lighter cannot be farther from it than the limit. This
+   leaves some shifts.
+4. The nearest notes (`shifts_in_reach`), for the transpositions and shifts that are left, by a table
+   (`_table_kernels`). That of a document heavier than the query is stamped for each; a heavier query has one for all.
+5. For the alignments that are still left, `pair_bound`, which the comparison itself begins with (`least_bound`).
 """
 
 from __future__ import annotations
 
-import numba as nb
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from roslin.kernels import kernel
+from roslin.transport._arguments import Array, Points, Rules
 from roslin.transport._bound_kernels import centre_shifts, pair_bound, second_bound
-from roslin.transport._lanes import LANES, add_products, lower, no_lanes, within
+from roslin.transport._kernels import budget_of, charge_and_base
+from roslin.transport._lanes import LANES
 from roslin.transport._pitch_kernels import (
-    BLOCK,
     MOST_ROWS,
-    PITCH_LEVELS,
-    SPARE_BITS,
+    TRANSPOSITIONS,
     WIDEST,
-    pitch_scan,
+    Heights,
+    Integers,
+    Words,
+    pitches_in_reach,
     transpositions,
 )
+from roslin.transport._table_kernels import (
+    AT_ONCE,
+    FAR,
+    Bytes,
+    Shape,
+    Stamps,
+    Window,
+    stamp_document,
+    sums_in_reach,
+)
 
-__all__ = ["EPSILON", "FAR", "MARGIN", "MOST", "scan_block"]
+__all__ = [
+    "EPSILON",
+    "MARGIN",
+    "MOST",
+    "ROUNDED",
+    "Block",
+    "Candidate",
+    "Grid",
+    "QueryTable",
+    "Room",
+    "Scan",
+    "Sums",
+    "centre_cells",
+    "least_bound",
+    "make_room",
+    "scan_block",
+    "shifts_in_reach",
+]
 
-Array = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
-Integers = npt.NDArray[np.int64]
-Shorts = npt.NDArray[np.uint16]
-Words = npt.NDArray[np.uint64]
-
-# Distances in the table: FAR is `reach` or more.
-FAR = 255
 # The limit as a sum of small numbers; the largest product of a distance and a weight is not much more. Sums go up to
 # 65535, which leaves room for rounding.
 MOST = 65000
@@ -48,262 +71,332 @@ MOST = 65000
 LONGEST = 4096
 # A lighter document may have so many cells before and after the query in the query's table.
 MARGIN = 600
-# A place on the grid may come out a little below itself.
+# A place on the grid may come out a little below itself: so much of a cell.
 EPSILON = 1e-6
 # Weights come as 32-bit numbers: what that may change in a distance.
 ROUNDED = 1e-6
-# Sums over so many notes are looked at once.
-_TOGETHER = 4
 
 _U0, _U1 = np.uint64(0), np.uint64(1)
 
 
-@nb.njit(cache=True, nogil=True)
-def _table(
-    table: Bytes, size: int, rows: int, stride: int, columns: int, pitches: npt.NDArray[np.int8], start: int,
-    cells: Integers, m: int, lowest: int, first_cell: int, stamps: Bytes, stamp: int, stamp_rows: int, stamp_cells: int,
-) -> None:  # fmt: skip
-    """Stamp every note of a document on an empty table.
+class Block(NamedTuple):
+    """Successive documents of an index (search/index.py), and which of them are asked for.
 
-    Around the columns that will be asked for is room for a stamp on both sides. A stamp's rows are filled up to whole
-    lanes with FAR, which changes nothing where it reaches into the next row.
+    words     (documents,): a bit for each semitone that occurs in it, counted from its lowest pitch
+    lows      (documents,): its lowest pitch
+    spans     (documents,): semitones from there to its highest
+    grids     (documents,): the greatest common divisor of its onsets, in ticks
+    offsets   (documents + 1,): where its notes begin
+    times     (notes,): onset in ticks from the first of the document
+    pitches   (notes,)
+    weights   (notes,)
+    allowed   (documents,): whether it is asked for
     """
-    table[:size] = np.uint8(FAR)
-    wide = (2 * stamp_cells + LANES) // LANES * LANES
-    for j in range(m):
-        row, column = int(pitches[start + j]) - lowest, cells[j] - first_cell
-        if column < -stamp_cells or column >= columns + stamp_cells:
-            continue
-        for r in range(max(-row, 0), min(2 * stamp_rows + 1, rows - row)):
-            for part in range(0, wide, LANES):
-                lower(table, (row + r) * stride + column + stamp_cells + part, stamps, stamp + r * wide + part)
+
+    words: Words
+    lows: npt.NDArray[np.int8]
+    spans: npt.NDArray[np.uint8]
+    grids: npt.NDArray[np.int32]
+    offsets: Integers
+    times: npt.NDArray[np.int32]
+    pitches: npt.NDArray[np.int8]
+    weights: npt.NDArray[np.float32]
+    allowed: npt.NDArray[np.bool_]
 
 
-@nb.njit(cache=True, nogil=True)
-def _shifts(
-    words: np.uint64, span: int, first_cell: int, last_cell: int, table: Bytes, stride: int, places: Integers,
-    weights: Integers, n: int, most: int, possible: Words,
-) -> bool:  # fmt: skip
-    """Which alignments have a sum over the notes of the lighter melody that is not more than `most`; whether any has.
+class Grid(NamedTuple):
+    """Time in cells, and where the n notes of the query are in them, in order of pitch.
 
-    Note r lies at `places[r]` of the table when it is not moved. Bit b of `possible[64 * c + t]` is the shift by
-    32 * c + b cells after the first, at transposition bit t.
+    cell       the length of a cell in units
+    per_tick   (tempos,): cells in a tick of a document at this tempo
+    ticks      (tempos,): ticks in a cell; 0 where that is no whole number
+    numbers    (n,): which point of the query it is
+    pitch      (n,): its pitch, counted from the query's lowest
+    cells      (n,): its cell
+    starts     (span + 2,): the first of them at this pitch or above
     """
-    is_any = False
-    for t in range(64):
-        if (words >> np.uint64(t)) & _U1 == _U0:
-            continue
-        for first in range(first_cell, last_cell + 1, 2 * LANES):
-            moved, sums, later, left = (t - span) * stride + first, no_lanes(), no_lanes(), _U1
-            is_long = last_cell - first >= LANES
-            for begin in range(0, n, _TOGETHER):
-                for r in range(begin, min(begin + _TOGETHER, n)):
-                    sums = add_products(sums, table, places[r] + moved, weights[r])
-                    if is_long:
-                        later = add_products(later, table, places[r] + moved + LANES, weights[r])
-                left = within(sums, most)
-                if is_long:
-                    left |= within(later, most) << np.uint64(LANES)
-                if left == _U0:
-                    break
-            if last_cell - first < 2 * LANES - 1:
-                left &= (_U1 << np.uint64(last_cell - first + 1)) - _U1
-            possible[64 * ((first - first_cell) // (2 * LANES)) + t] = left
-            is_any |= left != _U0
-    return is_any
+
+    cell: float
+    per_tick: Array
+    ticks: Integers
+    numbers: Integers
+    pitch: Integers
+    cells: Integers
+    starts: Integers
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def scan_block(
-    words: Words,
-    lows: npt.NDArray[np.int8],
-    spans: npt.NDArray[np.uint8],
-    grids: npt.NDArray[np.int32],
-    offsets: Integers,
-    times: npt.NDArray[np.int32],
-    pitches: npt.NDArray[np.int8],
-    weights: npt.NDArray[np.float32],
-    allowed: npt.NDArray[np.bool_],
-    query_x: Array,
-    query_y: Array,
-    query_w: Array,
-    order: Integers,
-    pitch_unit: float,
-    cell: float,
-    ground: int,
-    span: int,
-    pitch_shifts: Words,
-    pitch_steps: Integers,
-    query_weights: Shorts,
-    parts: float,
-    tempos: Array,
-    scales_weights: bool,
-    tempo_cells: Array,
-    tempo_grids: Integers,
-    by_pitch: Integers,
-    query_pitch: Integers,
-    query_cells: Integers,
-    starts: Integers,
-    heaviest: Integers,
-    factors: Integers,
-    factor: float,
-    stamps: Bytes,
-    off_grid: int,
-    stamp_rows: int,
-    stamp_cells: int,
-    reach: float,
-    query_tables: Bytes,
-    query_table_stride: int,
-    query_table_size: int,
-    query_table_place: int,
-    missing: float,
-    limit: float,
-    bounds: Array,
-) -> None:
-    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled.
+class Sums(NamedTuple):
+    """What the sums over a table need to know.
 
-    `query_weights` are what `transpositions` asks for, in `parts` to a unit of weight. `by_pitch` are the numbers of
-    the query's notes in the order of pitch; `query_pitch`, counted from its lowest, and `query_cells` are in that
-    order, and `starts[p]` is the first there at pitch p or above. `heaviest` says where in it the heaviest notes are,
-    and `factors` are their weights, `factor` times what they were and rounded down. `tempo_cells[k]`: cells in a tick
-    at tempo k; `tempo_grids[k]`: ticks in a cell, 0 if not whole. `stamps`: one for documents on the grid, and from
-    `off_grid` on one for those off it; it covers `stamp_rows` semitones and `stamp_cells` cells on either side.
-    `query_tables`: the same two for a query that is heavier than the document, from its last cell to its first and its
-    highest pitch to its lowest; the lowest pitch in the first cell is at `query_table_place`.
+    reach      the farthest that is told apart, in units
+    factor     what weights are multiplied by before they are rounded down
+    heaviest   (n,): places in `Grid.numbers`, the heaviest notes first
+    factors    (n,): the weights of these, multiplied
     """
-    count, n = len(bounds), len(query_x)
-    alive = np.empty(((count + BLOCK - 1) // BLOCK) * BLOCK, np.uint64)
-    padded, work = np.zeros(BLOCK, np.uint64), np.empty((PITCH_LEVELS + 6) * BLOCK, np.uint64)
-    for block in range(0, count, BLOCK):
-        inside = words[block : block + BLOCK]
-        if len(inside) < BLOCK:
-            padded[: len(inside)] = inside
-            inside = padded
-        pitch_scan(inside, pitch_shifts, pitch_steps, work, alive[block : block + BLOCK])
-    longest, longest_cells = 1, tempo_cells.max()
-    widest_query, widest = int(query_cells.max()), 0.0
+
+    reach: float
+    factor: float
+    heaviest: Integers
+    factors: Integers
+
+
+class QueryTable(NamedTuple):
+    """The table of the query, for documents that are lighter: turned round, from its last cell and highest pitch on.
+
+    numbers   (bytes,): the table for documents on the grid, then that for those off it
+    stride    numbers from one row to the next
+    size      where the second begins
+    place     where the lowest pitch in the first cell is
+    """
+
+    numbers: Bytes
+    stride: int
+    size: int
+    place: int
+
+
+class Scan(NamedTuple):
+    """All that the scan knows about a query and a limit; made by `bounds.scan_of`."""
+
+    query: Points
+    rules: Rules
+    limit: float
+    heights: Heights
+    grid: Grid
+    sums: Sums
+    stamps: Stamps
+    table: QueryTable
+
+
+class Candidate(NamedTuple):
+    """A document of m notes at one tempo, in the query's frame.
+
+    points     (m,) each
+    pitches    (m,)
+    cells      (m,): the cell of each note
+    low        its lowest pitch
+    total      its weight
+    is_light   whether that is less than the query's
+    charge     `charge_and_base`
+    base       `charge_and_base`
+    """
+
+    points: Points
+    pitches: npt.NDArray[np.int8]
+    cells: Integers
+    low: int
+    total: float
+    is_light: bool
+    charge: float
+    base: float
+
+
+class Room(NamedTuple):
+    """Memory for the work on one document after another.
+
+    x, y, weight, order, cells   (longest document,): for a Candidate
+    factors                      (longest document,): weights as `sums_in_reach` takes them
+    places                       (longest document or query,)
+    below                        (MOST_ROWS,), for `transpositions`
+    pieces                       (2, twice the longest document or query), for `second_bound`
+    possible                     words for `sums_in_reach`, up to the widest document
+    table                        bytes for `stamp_document`, up to the widest document
+    """
+
+    x: Array
+    y: Array
+    weight: Array
+    order: Integers
+    cells: Integers
+    factors: Integers
+    places: Integers
+    below: Integers
+    pieces: Array
+    possible: Words
+    table: Bytes
+
+
+@kernel
+def make_room(longest: int, widest: int, scan: Scan) -> Room:
+    """Room for documents of so many notes and cells."""
+    more, query_cells = max(longest, len(scan.query.x)), int(scan.grid.cells.max())
+    rows = WIDEST + 1 + scan.heights.span + 2 * scan.stamps.rows
+    columns = widest + 2 * query_cells + 1
+    return Room(
+        np.empty(longest),
+        np.empty(longest),
+        np.empty(longest),
+        np.arange(longest),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.empty(more, np.int64),
+        np.empty(MOST_ROWS, np.int64),
+        np.empty((2, 2 * more)),
+        np.empty(TRANSPOSITIONS * ((widest + query_cells) // AT_ONCE + 2), np.uint64),
+        np.empty(rows * (columns + 2 * scan.stamps.cells) + 2 * scan.stamps.cells + 4 * LANES, np.uint8),
+    )
+
+
+@kernel(fastmath={"reassoc", "nsz"})
+def centre_cells(
+    query: Points, query_centre: float, document: Points, amount: float, is_light: bool, budget: float, cell: float
+) -> tuple[int, int]:
+    """Stage 3: the first shift and the last, in cells, at which the centres may be near enough.
+
+    `query_centre` is the centre of the query in time, `amount` the weight of the lighter melody; `is_light`: that is
+    the document.
+    """
+    x, weight = document.x, document.weight
+    if is_light:
+        centre = 0.0
+        for j in range(len(x)):
+            centre += weight[j] * x[j]
+        first, last = centre_shifts(centre / amount, True, query.x, query.weight, len(query.x), amount, budget)
+    else:
+        first, last = centre_shifts(query_centre, False, x, weight, len(x), amount, budget)
+    return int(np.floor(first / cell)), int(np.ceil(last / cell))
+
+
+@kernel
+def _transposition_range(words: np.uint64, span: int) -> tuple[int, int]:
+    """The lowest and the highest transposition among the bits."""
+    lowest, highest = -span, TRANSPOSITIONS - 1 - span
+    while (words >> np.uint64(lowest + span)) & _U1 == _U0:
+        lowest += 1
+    while (words >> np.uint64(highest + span)) & _U1 == _U0:
+        highest -= 1
+    return lowest, highest
+
+
+@kernel
+def shifts_in_reach(
+    window: Window, document: Candidate, is_on_grid: bool, budget: float, scan: Scan, room: Room
+) -> bool:
+    """Stage 4: which alignments of the window may cost no more than the budget, into `room.possible`; whether any may.
+
+    See `sums_in_reach` for what the bits mean.
+    """
+    points, pitches, cells, low = document.points, document.pitches, document.cells, document.low
+    grid, sums, stamps, table = scan.grid, scan.sums, scan.stamps, scan.table
+    span, places, m = scan.heights.span, room.places, len(cells)
+    widest_query = int(grid.cells.max())
+    most = int(budget * sums.factor * FAR / sums.reach) + 1
+    if document.is_light:
+        if window.last >= MARGIN or cells[m - 1] - window.first >= widest_query + MARGIN:
+            room.possible[: TRANSPOSITIONS * ((window.last - window.first) // AT_ONCE + 1)] = ~_U0
+            return True
+        origin = table.place + (0 if is_on_grid else table.size)
+        for j in range(m):
+            room.factors[j] = min(int(points.weight[j] * sums.factor), MOST // FAR)
+            places[j] = origin - (int(pitches[j]) - low) * table.stride - cells[j]
+        return sums_in_reach(
+            window, span, table.numbers, table.stride, places, room.factors, m, most, room.possible
+        )  # fmt: skip
+    lowest, highest = _transposition_range(window.words, span)
+    columns = window.last - window.first + widest_query + 1
+    stride = columns + 2 * stamps.cells
+    rows = highest - lowest + 1 + span + 2 * stamps.rows
+    shape = Shape(rows, columns, stride, low + lowest, window.first)
+    size = rows * stride + 2 * stamps.cells + 4 * LANES
+    stamp_document(room.table, size, shape, pitches, cells, stamps, 0 if is_on_grid else stamps.off_grid)
+    origin = (stamps.rows - lowest) * stride + 2 * stamps.cells - window.first
+    n = len(grid.cells)
+    for r in range(n):
+        places[r] = grid.pitch[sums.heaviest[r]] * stride + grid.cells[sums.heaviest[r]] + origin
+    return sums_in_reach(window, span, room.table, stride, places, sums.factors, n, most, room.possible)
+
+
+@kernel
+def least_bound(window: Window, document: Candidate, best: float, scan: Scan, room: Room) -> float:
+    """Stage 5: the least that an alignment in `room.possible` costs, as a distance; `best` if that is not more.
+
+    Alignments that cost more than the limit do not count.
+    """
+    points, pitches, cells = document.points, document.pitches, document.cells
+    query, grid, possible, pieces = scan.query, scan.grid, room.possible, room.pieces
+    numbers, query_pitch, query_cells, starts = grid.numbers, grid.pitch, grid.cells, grid.starts
+    is_light, charge, base, ground = document.is_light, document.charge, document.base, scan.rules.ground
+    words, first_cell, last_cell = window
+    span, y = scan.heights.span, points.y
+    amount = document.total if is_light else query.weight.sum()
+    lowest, highest = _transposition_range(words, span)
+    for j in range(len(y)):
+        y[j] = pitches[j] * scan.heights.semitone
+    for j in range(len(y)):
+        over = int(pitches[j]) - document.low
+        from_note = starts[min(max(over - highest, 0), span + 1)]
+        to_note = starts[min(max(over - lowest + 1, 0), span + 1)]
+        for r in range(from_note, to_note):
+            bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - first_cell
+            if shift < 0 or shift > last_cell - first_cell or (words >> np.uint64(bit)) & _U1 == _U0:
+                continue
+            word = possible[TRANSPOSITIONS * (shift // AT_ONCE) + bit]
+            if (word >> np.uint64(shift % AT_ONCE)) & _U1 == _U0:
+                continue
+            budget = budget_of(min(scan.limit, best), charge, base, ROUNDED)
+            bound = pair_bound(query, points, numbers[r], j, is_light, budget, ground)
+            if bound > budget:
+                continue
+            bound = max(bound, second_bound(query, points, numbers[r], j, is_light, amount, ground, pieces))
+            if bound <= budget:
+                best = min(best, max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)
+    return best
+
+
+@kernel(fastmath={"reassoc", "nsz"})
+def scan_block(block: Block, scan: Scan, bounds: Array) -> None:
+    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled."""
+    query, grid, heights, rules = scan.query, scan.grid, scan.heights, scan.rules
+    offsets, times, pitches, weights = block.offsets, block.times, block.pitches, block.weights
+    per_tick, missing, limit, span = grid.per_tick, rules.missing, scan.limit, heights.span
+    count, widest_query, most_per_tick = len(bounds), int(grid.cells.max()), per_tick.max()
+    left_by_pitch = pitches_in_reach(block.words, heights)
+    longest, widest = 1, 0.0
     for d in range(count):
         longest = max(longest, offsets[d + 1] - offsets[d])
         if offsets[d + 1] > offsets[d]:
-            widest = max(widest, times[offsets[d + 1] - 1] * longest_cells)
-    document_x, document_y, document_w = np.empty(longest), np.empty(longest), np.empty(longest)
-    document_order, pieces = np.arange(longest), np.empty((2, 2 * max(longest, n)))
-    cells, whole_weights = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    places, document_factors = np.empty(max(longest, n), np.int64), np.empty(longest, np.int64)
-    below = np.empty(MOST_ROWS, np.int64)
-    possible = np.empty(64 * ((int(min(widest, LONGEST)) + widest_query) // (2 * LANES) + 2), np.uint64)
-    table = np.empty(1, np.uint8)
-    total_query = query_w.sum()
-    centre_query = (query_x * query_w).sum() / total_query
+            widest = max(widest, times[offsets[d + 1] - 1] * most_per_tick)
+    room = make_room(longest, int(min(widest, LONGEST)) + 1, scan)
+    x, weight, cells = room.x, room.weight, room.cells
+    total_query = query.weight.sum()
+    query_centre = (query.x * query.weight).sum() / total_query
     for d in range(count):
         bounds[d] = np.inf
         start, end = offsets[d], offsets[d + 1]
-        if not allowed[d] or start == end:
+        if not block.allowed[d] or start == end:
             continue
-        m, low, top = end - start, int(lows[d]), int(spans[d])
-        if top + span > WIDEST or times[end - 1] * longest_cells > LONGEST:
+        m, low, top = end - start, int(block.lows[d]), int(block.spans[d])
+        if top + span > WIDEST or times[end - 1] * most_per_tick > LONGEST:
             bounds[d] = 0.0
             continue
-        for k in range(len(tempos)):
-            total, heavy = 0.0, 1.0 / tempos[k] if scales_weights else 1.0
+        for k in range(len(per_tick)):
+            total, heavy = 0.0, 1.0 / rules.tempos[k] if rules.scales_weights else 1.0
             for j in range(m):
-                document_w[j] = weights[start + j] * heavy
-                total += document_w[j]
-            is_light = total < total_query
-            charge = (total_query - total) * missing if is_light and missing >= 0.0 else 0.0
-            base = total if is_light and missing < 0.0 else total_query
-            budget = min(limit, bounds[d]) * base - charge
-            budget += ROUNDED * (1.0 + charge + abs(budget))
+                weight[j] = weights[start + j] * heavy
+                total += weight[j]
+            is_light, charge, base = charge_and_base(total_query, total, missing)
+            budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
             if budget < 0.0 or not total > 0.0:
                 continue
-            left = alive[d]
+            left = left_by_pitch[d]
             if missing < 0.0 and total < total_query * (1.0 + ROUNDED):
-                left = (_U1 << np.uint64(top + span + 1)) - _U1  # the pitch scan does not know the lower base
+                left = (_U1 << np.uint64(top + span + 1)) - _U1  # stage 1 does not know the lower base
+            if left == _U0:
+                continue
+            own_pitches, own_weights = pitches[start:end], weight[:m]
+            left = transpositions(left, own_pitches, own_weights, low, top, is_light, budget, heights, room.below)
             if left == _U0:
                 continue
             for j in range(m):
-                whole_weights[j] = int(document_w[j] * parts * (1 << SPARE_BITS))
-            most = int(budget / pitch_unit * parts) + 1
-            left = transpositions(
-                left, pitches, whole_weights, start, m, low, top, is_light, query_weights, most, below
-            )  # fmt: skip
-            if left == _U0:
+                x[j] = times[start + j] * per_tick[k] * grid.cell
+                cells[j] = int(times[start + j] * per_tick[k] + EPSILON)
+            points = Points(x[:m], room.y[:m], own_weights, room.order[:m])
+            amount = total if is_light else total_query
+            first, last = centre_cells(query, query_centre, points, amount, is_light, budget, grid.cell)
+            window = Window(left, max(first, -widest_query), min(last, int(cells[m - 1])))
+            if window.first > window.last:
                 continue
-            lowest, highest = -span, 63 - span
-            while (left >> np.uint64(lowest + span)) & _U1 == _U0:
-                lowest += 1
-            while (left >> np.uint64(highest + span)) & _U1 == _U0:
-                highest -= 1
-            for j in range(m):
-                document_x[j] = times[start + j] * tempo_cells[k] * cell
-                cells[j] = int(times[start + j] * tempo_cells[k] + EPSILON)
-            if is_light:
-                centre = 0.0
-                for j in range(m):
-                    centre += document_w[j] * document_x[j]
-                first, last = centre_shifts(centre / total, True, query_x, query_w, n, total, budget)
-            else:
-                first, last = centre_shifts(centre_query, False, document_x, document_w, m, total_query, budget)
-            first_cell = max(int(np.floor(first / cell)), -widest_query)
-            last_cell = min(int(np.ceil(last / cell)), int(cells[m - 1]))
-            if first_cell > last_cell:
-                continue
-            is_on_grid = tempo_grids[k] > 0 and grids[d] % max(tempo_grids[k], 1) == 0
-            columns = last_cell - first_cell + widest_query + 1
-            stride = query_table_stride if is_light else columns + 2 * stamp_cells
-            most = int(budget * factor * FAR / reach) + 1
-            if is_light:
-                is_any = last_cell >= MARGIN or cells[m - 1] - first_cell >= widest_query + MARGIN
-                if is_any:
-                    possible[: 64 * ((last_cell - first_cell) // (2 * LANES) + 1)] = ~_U0
-                else:
-                    origin = query_table_place + (0 if is_on_grid else query_table_size)
-                    for j in range(m):
-                        document_factors[j] = min(int(document_w[j] * factor), MOST // FAR)
-                        places[j] = origin - (int(pitches[start + j]) - low) * stride - cells[j]
-                    is_any = _shifts(
-                        left, span, first_cell, last_cell, query_tables, stride, places, document_factors, m, most,
-                        possible,
-                    )  # fmt: skip
-            else:
-                rows = highest - lowest + 1 + span + 2 * stamp_rows
-                size = rows * stride + 2 * stamp_cells + 4 * LANES
-                if len(table) < size:
-                    table = np.empty(2 * size, np.uint8)
-                _table(
-                    table, size, rows, stride, columns, pitches, start, cells, m, low + lowest, first_cell, stamps,
-                    0 if is_on_grid else off_grid, stamp_rows, stamp_cells,
-                )  # fmt: skip
-                origin = (stamp_rows - lowest) * stride + 2 * stamp_cells - first_cell
-                for r in range(n):
-                    places[r] = query_pitch[heaviest[r]] * stride + query_cells[heaviest[r]] + origin
-                is_any = _shifts(left, span, first_cell, last_cell, table, stride, places, factors, n, most, possible)
-            if not is_any:
-                continue
-            for j in range(m):
-                document_y[j] = pitches[start + j] * pitch_unit
-            for j in range(m):
-                over = int(pitches[start + j]) - low
-                from_note = starts[min(max(over - highest, 0), span + 1)]
-                to_note = starts[min(max(over - lowest + 1, 0), span + 1)]
-                for r in range(from_note, to_note):
-                    bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - first_cell
-                    if shift < 0 or shift > last_cell - first_cell or (left >> np.uint64(bit)) & _U1 == _U0:
-                        continue
-                    if (possible[64 * (shift // (2 * LANES)) + bit] >> np.uint64(shift % (2 * LANES))) & _U1 == _U0:
-                        continue
-                    budget = min(limit, bounds[d]) * base - charge
-                    budget += ROUNDED * (1.0 + charge + abs(budget))
-                    bound = pair_bound(
-                        query_x, query_y, query_w, order, document_x, document_y, document_w, document_order, m,
-                        by_pitch[r], j, is_light, budget, ground,
-                    )  # fmt: skip
-                    if bound > budget:
-                        continue
-                    back = second_bound(
-                        query_x, query_y, query_w, document_x, document_y, document_w, m, by_pitch[r], j, is_light,
-                        min(total, total_query), ground, pieces,
-                    )  # fmt: skip
-                    bound = max(bound, back)
-                    if bound <= budget:
-                        bounds[d] = min(bounds[d], max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)
+            is_on_grid = grid.ticks[k] > 0 and block.grids[d] % max(grid.ticks[k], 1) == 0
+            document = Candidate(points, own_pitches, cells[:m], low, total, is_light, charge, base)
+            if shifts_in_reach(window, document, is_on_grid, budget, scan, room):
+                bounds[d] = least_bound(window, document, bounds[d], scan, room)

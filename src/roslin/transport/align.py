@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -39,16 +38,13 @@ import numpy.typing as npt
 from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
+from roslin.transport._arguments import GROUNDS, TABLE, Array, Frame, Notes, Pair, Points, Rules
 from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
 from roslin.transport.methods import evolved, refined, unaligned
 from roslin.values.named import Named
 from roslin.values.parameters import choice, real, reals
 
-if TYPE_CHECKING:
-    from roslin.transport._kernels import Array
-    from roslin.transport._refine_kernels import Pair
-
-__all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align"]
+__all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align", "notes_of", "pair_of", "rules_of"]
 
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
 _LENGTHS = ("duration", "stress")
@@ -80,6 +76,16 @@ class Query:
         start = float(time[0])
         scale = setting.pitch_scale
         return cls((time - start) / length, points.pitch[rows] * scale, weight, order, 1.0 / length, scale, start)
+
+    @property
+    def points(self) -> Points:
+        """Its points as the kernels take them."""
+        return Points(self.x, self.y, self.weight, self.order)
+
+    @property
+    def frame(self) -> Frame:
+        """Its frame as the kernels take it."""
+        return Frame(float(self.time_unit), float(self.pitch_unit))
 
 
 def unit_of(points: PointSets, setting: Setting) -> float:
@@ -120,6 +126,11 @@ class Document:
         table = tonal_table(find_key(pitch, weight)) * setting.semitone if is_tonal else _NO_TABLE
         return cls(time, pitch, weight, table)
 
+    @property
+    def notes(self) -> Notes:
+        """Its points as the kernels take them."""
+        return Notes(self.time, self.pitch, self.weight)
+
 
 _NO_TABLE = np.empty((0, 0))
 
@@ -127,44 +138,38 @@ _NO_TABLE = np.empty((0, 0))
 Method = Callable[[Query, Document, "Setting"], tuple[float, float, float, float]]
 
 
-def _coincidence(query: Query, document: Document, setting: Setting) -> tuple[float, float, float, float]:
+def _coincidence(pair: Pair) -> tuple[float, float, float, float]:
     from roslin.transport._align_kernels import align_document
 
-    return align_document(
-        query.x, query.y, query.weight, query.order, document.time, document.pitch, document.weight,
-        query.time_unit, query.pitch_unit, np.array(setting.tempos), setting.scales_weights, missing_cost(setting),
-        ground_code(setting), document.table, np.inf, np.zeros(1, np.int64),
-    )  # fmt: skip
+    return align_document(pair, np.inf, np.zeros(1, np.int64))
 
 
-def ground_code(setting: Setting) -> int:
-    """The kernels' number for the ground distance."""
-    from roslin.transport._kernels import GROUNDS, TABLE
-
-    return GROUNDS.get(setting.ground, TABLE)
-
-
-def missing_cost(setting: Setting) -> float:
-    """The kernels' number for `missing`: below 0, it costs nothing."""
-    return -1.0 if setting.missing is None else float(setting.missing)
+def rules_of(setting: Setting) -> Rules:
+    """The setting in the numbers of the kernels; `missing` below 0: what has no partner costs nothing."""
+    return Rules(
+        np.array(setting.tempos, dtype=np.float64),
+        setting.scales_weights,
+        -1.0 if setting.missing is None else float(setting.missing),
+        GROUNDS.get(setting.ground, TABLE),
+    )
 
 
-def _pair(query: Query, document: Document, setting: Setting) -> Pair:
-    from roslin.transport._refine_kernels import Pair
-
-    return Pair(
-        query.x, query.y, query.weight, query.order, document.time, document.pitch, document.weight,
-        query.time_unit, query.pitch_unit, setting.scales_weights, missing_cost(setting), ground_code(setting),
-        document.table,
-    )  # fmt: skip
+def notes_of(points: PointSets) -> Notes:
+    """Point sets, end to end, as the kernels take them."""
+    return Notes(points.time, points.pitch, points.weight)
 
 
-def _by(method: Callable[[Pair, Array], tuple[float, float, float, float]]) -> Method:
-    return lambda query, document, setting: method(_pair(query, document, setting), np.array(setting.tempos))
+def pair_of(query: Query, document: Document, setting: Setting) -> Pair:
+    """A query, a document and how they are compared, as the kernels take them."""
+    return Pair(query.points, document.notes, query.frame, rules_of(setting), document.table)
+
+
+def _by(method: Callable[[Pair], tuple[float, float, float, float]]) -> Method:
+    return lambda query, document, setting: method(pair_of(query, document, setting))
 
 
 ALIGNMENTS: dict[str, Method] = {
-    "coincidence": _coincidence,
+    "coincidence": _by(_coincidence),
     "refined": _by(refined),
     "evolution": _by(evolved),
     "none": _by(unaligned),

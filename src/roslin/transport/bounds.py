@@ -14,18 +14,18 @@ tables     The query's notes stamped on a table of their own, for documents that
 from __future__ import annotations
 
 from math import ceil, gcd, hypot
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.transport._lanes import LANES
-from roslin.transport._pitch_kernels import MOST_ROWS, PITCH_LEVELS, PITCH_STEPS, RIM, WIDEST
-from roslin.transport._scan_kernels import EPSILON, FAR, MARGIN, MOST
-from roslin.transport.align import Query, Setting, ground_code, missing_cost
+from roslin.transport._pitch_kernels import LARGEST, LINE, PITCH_LEVELS, PITCH_STEPS, RIM, WIDEST, Heights
+from roslin.transport._scan_kernels import EPSILON, MARGIN, MOST, Grid, QueryTable, Scan, Sums
+from roslin.transport._table_kernels import FAR, Stamps
+from roslin.transport.align import Query, Setting, rules_of
 
-__all__ = ["can_be_bounded", "scan_arguments"]
+__all__ = ["can_be_bounded", "scan_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -34,11 +34,23 @@ Bytes = npt.NDArray[np.uint8]
 # A cell is at most this long, in units of the query's frame, if the query then has at most so many.
 CELL = 0.6
 MOST_CELLS = 128
+# A step of the query's grid is cut into so many cells at most.
 MOST_PARTS = 24
+# A longer cell is taken where at most this share of the documents more lie off its grid.
 ENOUGH = 0.1
+# The widest query, in semitones: its transpositions over a document of 19 semitones still fit into a word.
 WIDEST_SPAN = 40
 # Documents come with the totals of these weights.
 BOUNDED_WEIGHTS = ("duration", "uniform")
+# How far the table looks. Notes that are farther away count as if they were at `reach`; so an alignment exceeds the
+# limit as soon as 1 / REACH of the weight is there. A small limit still tells a semitone from two; a large one does not
+# look farther than stamps are worth, which take as much time as they are large.
+REACH = 3.5
+LEAST_REACH, MOST_REACH = 1.5, 5.0
+# Where the limit is 0, costs are counted in parts of so small a budget.
+LEAST_BUDGET = 1e-9
+# More than rounding can change in a sum of weights, in parts: what is rounded down or up keeps so far off.
+PART_ROUNDED = 0.01
 
 
 def can_be_bounded(query: Query, setting: Setting) -> bool:
@@ -53,57 +65,53 @@ def can_be_bounded(query: Query, setting: Setting) -> bool:
     )
 
 
-def scan_arguments(query: Query, setting: Setting, limit: float, grids: Integers) -> tuple[Any, ...]:
-    """What `scan_block` takes between the documents and the bounds; `grids` are those of some documents."""
-    semitone, missing, total = query.pitch_unit, missing_cost(setting), float(query.weight.sum())
+def scan_of(query: Query, setting: Setting, limit: float, grids: Integers) -> Scan:
+    """What `scan_block` needs to know of a query and a limit; `grids` are those of some documents."""
+    rules, semitone, total = rules_of(setting), query.pitch_unit, float(query.weight.sum())
     pitch = np.rint(query.y / semitone).astype(np.int64)
     pitch -= pitch.min()
-    span = int(pitch.max())
-    distinct = np.unique(pitch)
-    pitch_reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
-    heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
-    parts = MOST / max(total, limit * total / semitone)
     cell, is_on_grid = _cell(query, grids)
     cells = np.floor(query.x / cell + EPSILON).astype(np.int64)
-    reach = min(max(3.5 * limit, 1.5), 5.0)
+    reach = min(max(REACH * limit, LEAST_REACH), MOST_REACH)
     rounds = [_surroundings(cell, semitone, reach, (not is_on_grid) + loss, setting.ground) for loss in (0, 1)]
-    stamp_rows, stamp_cells = (length // 2 for length in rounds[0].shape)
-    ticks = cell / query.time_unit * TICKS_PER_QUARTER * np.array(setting.tempos, dtype=np.float64)
-    whole = np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64)
+    ticks = cell / query.time_unit * TICKS_PER_QUARTER * rules.tempos
     by_pitch = np.argsort(pitch, kind="stable")
     heaviest = np.argsort(-query.weight[by_pitch], kind="stable")
-    factor = min(MOST / FAR / float(query.weight.max()), MOST / (max(limit * total, 1e-9) * FAR / reach))
-    return (
-        query.x,
-        query.y,
-        query.weight,
-        query.order,
-        semitone,
-        cell,
-        ground_code(setting),
+    budget = max(limit * total, LEAST_BUDGET)
+    factor = min(MOST / FAR / float(query.weight.max()), MOST / (budget * FAR / reach))
+    return Scan(
+        query.points,
+        rules,
+        limit,
+        _heights(query, pitch, limit, rules.missing),
+        Grid(
+            cell,
+            1.0 / ticks,
+            np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64),
+            by_pitch,
+            pitch[by_pitch],
+            cells[by_pitch],
+            np.searchsorted(pitch[by_pitch], np.arange(int(pitch.max()) + 2)),
+        ),
+        Sums(reach, factor, heaviest, np.floor(query.weight[by_pitch][heaviest] * factor).astype(np.int64)),
+        _stamps(rounds),
+        _query_table(rounds, pitch, cells),
+    )
+
+
+def _heights(query: Query, pitch: Integers, limit: float, missing: float) -> Heights:
+    semitone, total, span = query.pitch_unit, float(query.weight.sum()), int(pitch.max())
+    distinct = np.unique(pitch)
+    reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
+    heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
+    parts = MOST / max(total, limit * total / semitone)
+    return Heights(
         span,
+        float(semitone),
         (span - distinct).astype(np.uint64),
-        _steps(heavy, pitch_reach, max(limit * total, 1e-9)),
+        _steps(heavy, reach, max(limit * total, LEAST_BUDGET)),
         _query_weights(query.weight * parts, pitch),
         parts,
-        np.array(setting.tempos, dtype=np.float64),
-        setting.scales_weights,
-        1.0 / ticks,
-        whole,
-        by_pitch,
-        pitch[by_pitch],
-        cells[by_pitch],
-        np.searchsorted(pitch[by_pitch], np.arange(span + 2)),
-        heaviest,
-        np.floor(query.weight[by_pitch][heaviest] * factor).astype(np.int64),
-        factor,
-        *_stamps(rounds),
-        stamp_rows,
-        stamp_cells,
-        reach,
-        *_query_tables(rounds, pitch, cells),
-        missing,
-        limit,
     )
 
 
@@ -137,11 +145,12 @@ def _steps(weight: Floats, reach: Floats, budget: float) -> Integers:
 
 def _query_weights(weight: Floats, pitch: Integers) -> npt.NDArray[np.uint16]:
     """What `transpositions` wants to know of a query: its weight up to each pitch and above it, down and up."""
-    pitches = pitch.max() + WIDEST + RIM - np.arange(MOST_ROWS + 95)
+    pitches = pitch.max() + WIDEST + RIM - np.arange(LINE)
     below = (weight[:, None] * (pitch[:, None] <= pitches)).sum(axis=0)
     above = (weight[:, None] * (pitch[:, None] > pitches)).sum(axis=0)
-    lines = [np.floor(below - 0.01), np.floor(above - 0.01), np.ceil(below + 0.01), np.ceil(above + 0.01)]
-    shorts: npt.NDArray[np.uint16] = np.clip(np.concatenate(lines), 0, 65535).astype(np.uint16)
+    down = [np.floor(line - PART_ROUNDED) for line in (below, above)]
+    up = [np.ceil(line + PART_ROUNDED) for line in (below, above)]
+    shorts: npt.NDArray[np.uint16] = np.clip(np.concatenate(down + up), 0, LARGEST).astype(np.uint16)
     return shorts
 
 
@@ -151,21 +160,22 @@ def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground:
     around = np.full((2 * rows + 1, 2 * cells + 1), FAR, dtype=np.uint8)
     for row in range(-rows, rows + 1):
         for ahead in range(-cells, cells + 1):
-            time, pitch = max(abs(ahead) - loss, 0) * cell * (1 - 1e-6), abs(row) * semitone
+            time, pitch = max(abs(ahead) - loss, 0) * cell * (1 - EPSILON), abs(row) * semitone
             apart = time + pitch if ground == "cityblock" else hypot(time, pitch)
             around[row + rows, ahead + cells] = min(int(apart * FAR / reach), FAR)
     return around
 
 
-def _stamps(rounds: list[Bytes]) -> tuple[Bytes, int]:
-    """For documents on the grid and off it, with rows in whole lanes; where the second begins."""
+def _stamps(rounds: list[Bytes]) -> Stamps:
+    """For documents on the grid and off it, with rows in whole lanes."""
+    rows, cells = (length // 2 for length in rounds[0].shape)
     wide = ceil(rounds[0].shape[1] / LANES) * LANES
     padded = [np.pad(around, ((0, 0), (0, wide - around.shape[1])), constant_values=FAR) for around in rounds]
-    return np.concatenate([around.ravel() for around in padded]), padded[0].size
+    return Stamps(np.concatenate([around.ravel() for around in padded]), padded[0].size, rows, cells)
 
 
-def _query_tables(rounds: list[Bytes], pitch: Integers, cells: Integers) -> tuple[Bytes, int, int, int]:
-    """The tables of a query that is heavier than a document, and where its lowest pitch and first cell are in them."""
+def _query_table(rounds: list[Bytes], pitch: Integers, cells: Integers) -> QueryTable:
+    """The tables of a query that is heavier than a document."""
     rows, wide = rounds[0].shape
     above, before = WIDEST + rows // 2, MARGIN + wide // 2
     tables = np.full((2, pitch.max() + 2 * above + 1, cells.max() + 2 * before + 1), FAR, dtype=np.uint8)
@@ -175,4 +185,4 @@ def _query_tables(rounds: list[Bytes], pitch: Integers, cells: Integers) -> tupl
             np.minimum(part, around, out=part)
     rows, columns = tables.shape[1:]
     turned = np.append(tables[:, ::-1, ::-1].ravel(), np.zeros(2 * LANES, np.uint8))
-    return turned, columns, tables[0].size, (rows - 1 - above) * columns + columns - 1 - before
+    return QueryTable(turned, columns, tables[0].size, (rows - 1 - above) * columns + columns - 1 - before)

@@ -14,16 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.transport._arguments import GROUNDS, Array
 from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
-
-if TYPE_CHECKING:
-    from roslin.transport._kernels import Array
 
 __all__ = ["Flow", "emd", "emd_flow", "emd_many", "least_flow", "ptd", "ptd_flow", "ptd_many"]
 
@@ -113,7 +110,7 @@ def ptd_many(
     return _many(points_a, weights_a, points_b, weights_b, ground, proportional=True)
 
 
-_Set = tuple["Array", "Array"]
+_Set = tuple[Array, Array]
 
 
 def _many(
@@ -131,7 +128,7 @@ def _many(
         one = ptd if proportional else emd
         return np.array([one(*pair, ground) for pair in zip(points_a, weights_a, points_b, weights_b, strict=True)])
     _known(ground)
-    from roslin.transport._kernels import GROUNDS, emd_pairs
+    from roslin.transport._kernels import emd_pairs
 
     a = [_point_set(p, w, f"A, number {k}") for k, (p, w) in enumerate(zip(points_a, weights_a, strict=True))]
     b = [_point_set(p, w, f"B, number {k}") for k, (p, w) in enumerate(zip(points_b, weights_b, strict=True))]
@@ -170,7 +167,7 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
     """Distances between all points of A and of B."""
     _known(ground)
     if ground != "tonal":
-        from roslin.transport._kernels import GROUNDS, ground_matrix
+        from roslin.transport._kernels import ground_matrix
 
         (time_a, pitch_a), (time_b, pitch_b) = np.ascontiguousarray(a[0].T), np.ascontiguousarray(b[0].T)
         distances = np.empty((len(time_a), len(time_b)))
@@ -197,6 +194,6 @@ def least_flow(ground: Array, weights_a: Array, weights_b: Array) -> tuple[float
     supply, capacity = (weights_a, weights_b) if is_lighter else (weights_b, weights_a)
     cost = np.ascontiguousarray(ground if is_lighter else ground.T)
     n, m = cost.shape
-    _, flow, lines, indices = workspace(n, m)
-    total, _ = partial_transport(n, m, cost, supply, capacity, np.inf, flow, lines, indices)
-    return float(total), flow if is_lighter else np.ascontiguousarray(flow.T)
+    work = workspace(n, m)._replace(cost=cost)
+    total, _ = partial_transport(n, m, supply, capacity, np.inf, work)
+    return float(total), work.flow if is_lighter else np.ascontiguousarray(work.flow.T)

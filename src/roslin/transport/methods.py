@@ -10,13 +10,10 @@ always gives the same answer. It is here for comparison: slower than `refined`, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from roslin.transport._refine_kernels import Pair
+from roslin.transport._arguments import TABLE, Pair
 
 __all__ = ["evolved", "refined", "unaligned"]
 
@@ -33,26 +30,26 @@ GENERATIONS = 60
 SEED = 2004
 
 
-def unaligned(pair: Pair, tempos: Tempos) -> Found:
+def unaligned(pair: Pair) -> Found:
     """First note on first note in time, nothing transposed, at the best of the tempos."""
     from roslin.transport._refine_kernels import distances_at
 
-    shifts = pair.time[0] * pair.time_unit / tempos
+    tempos = pair.rules.tempos
+    shifts = pair.document.time[0] * pair.frame.time_unit / tempos
     distances = distances_at(pair, tempos, shifts, np.zeros(len(tempos)))
     best = int(np.argmin(distances))
     return float(distances[best]), float(shifts[best]), 0.0, float(tempos[best])
 
 
-def refined(pair: Pair, tempos: Tempos, counts: npt.NDArray[np.int64] | None = None) -> Found:
+def refined(pair: Pair, counts: npt.NDArray[np.int64] | None = None) -> Found:
     """The best local optimum over shift and transposition, and over tempo when there are several."""
     from roslin.transport._refine_kernels import refine
 
-    return refine(pair, tempos, STARTS, TEMPO_STARTS, np.zeros(1, np.int64) if counts is None else counts)
+    return refine(pair, STARTS, TEMPO_STARTS, np.zeros(1, np.int64) if counts is None else counts)
 
 
 def evolved(
     pair: Pair,
-    tempos: Tempos,
     individuals: int = INDIVIDUALS,
     generations: int = GENERATIONS,
     polish: bool = False,
@@ -65,14 +62,14 @@ def evolved(
     """
     from scipy.optimize import differential_evolution, minimize
 
-    from roslin.transport._kernels import TABLE
     from roslin.transport._refine_kernels import distances_at
 
     tally = np.zeros(1, np.int64) if counts is None else counts
-    pitches = pair.pitch * pair.pitch_unit
+    query, document, frame, tempos = pair.query, pair.document, pair.frame, pair.rules.tempos
+    pitches = document.pitch * frame.pitch_unit
     # Where in the document the query's first note lies, in quarters: so that it means the same at every tempo.
-    starts = (float(pair.time[0] - pair.query_x[-1] / pair.time_unit * tempos.max()), float(pair.time[-1]))
-    heights = (float(pitches.min() - pair.query_y.max()), float(pitches.max() - pair.query_y.min()))
+    starts = (float(document.time[0] - query.x[-1] / frame.time_unit * tempos.max()), float(document.time[-1]))
+    heights = (float(pitches.min() - query.y.max()), float(pitches.max() - query.y.min()))
     bounds = [starts, heights, (float(np.log(tempos.min())), float(np.log(tempos.max())))]
     free = [low < high for low, high in bounds]
     fixed = np.array([low for low, _ in bounds])
@@ -81,7 +78,8 @@ def evolved(
         whole = np.repeat(fixed[:, None], values.shape[1], axis=1)
         whole[free] = values
         speeds = np.exp(whole[2])
-        return speeds, whole[0] * pair.time_unit / speeds, np.rint(whole[1]) if pair.ground == TABLE else whole[1]
+        is_table = pair.rules.ground == TABLE
+        return speeds, whole[0] * frame.time_unit / speeds, np.rint(whole[1]) if is_table else whole[1]
 
     def measure(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         columns = values.reshape(sum(free), -1)

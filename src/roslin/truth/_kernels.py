@@ -8,9 +8,10 @@ orders, are carried along, so that nothing overflows.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["exact_tails"]
 
@@ -18,7 +19,7 @@ Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def exact_tails(counts: Counts, most: int, less: Array) -> None:
     """Fill `less[list, i, j]`, p-values of "i has smaller ranks than j", from `counts[list, document, rank]`.
 
@@ -43,7 +44,7 @@ def exact_tails(counts: Counts, most: int, less: Array) -> None:
                     less[each, j, i], less[each, i, j] = _tails(y, x, second, first, logs, now, then)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _tails(x: Counts, y: Counts, first: int, second: int, logs: Array, now: Array, then: Array) -> tuple[float, float]:
     """P(U <= the one seen) and P(U >= it). `now[c, u]`: the chance of c of x so far, and of twice U = u."""
     now[0, 0] = 1.0

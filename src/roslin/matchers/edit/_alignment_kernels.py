@@ -1,20 +1,24 @@
 """Numba kernels of `alignment`: transposition by histograms, inner metric weights, affine gaps.
 
-`alignment_scores` aligns the documents of a block of `LANES` side by side, as `_shape_kernels` does: shorter documents
+`alignment_scores` aligns the documents of a block of `LANES` side by side, as those of `shapes` do: shorter documents
 are filled up with notes that cost nothing to leave out and are like no other.
 """
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
+from roslin.matchers.edit._arguments import NoteColumns, NoteScores
 
 __all__ = ["BINS", "alignment_scores", "best_shifts", "inner_metric_weights", "log_times"]
 
 BINS = 1024
 _LANES = 64
-_NEVER = -1e6
+_NEVER = -1e6  # a score that no alignment comes near
+_UNLIKE = 2.0  # lengths that differ by so many doublings have nothing in common
+_SPREAD = 0x9E3779B97F4A7C15  # 2 ** 64 by the golden ratio: products of it with successive numbers lie far apart
 _SAME = 1e-9  # shares that differ by less are equal but for rounding
 
 Array = npt.NDArray[np.float64]
@@ -24,22 +28,22 @@ Numbers = npt.NDArray[np.int64]
 # -- inner metric weight ----------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _slot(times: Numbers, time: int) -> int:
     """Where a time is in the table, or would be put; the size of the table is a power of two, -1 is an empty slot."""
-    spread = np.uint64(time) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+    spread = np.uint64(time) * np.uint64(_SPREAD) >> np.uint64(32)
     slot = int(spread) & (len(times) - 1)
     while times[slot] != -1 and times[slot] != time:
         slot = (slot + 1) & (len(times) - 1)
     return slot
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _has(times: Numbers, time: int) -> bool:
     return time >= 0 and times[_slot(times, time)] == time
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_part_of_a_finer_one(times: Numbers, start: int, step: int, length: int, n: int) -> bool:
     """Whether a local metre lies inside another with steps of which several make one of its own."""
     for parts in range(2, (n - 1) // length + 1):
@@ -52,7 +56,7 @@ def _is_part_of_a_finer_one(times: Numbers, start: int, step: int, length: int, 
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _weigh(onsets: Numbers, times: Numbers, places: Numbers, weights: Array) -> None:
     """Inner metric weights of one melody; `times` and `places` are room for a table of its onsets."""
     n = len(onsets)
@@ -79,7 +83,7 @@ def _weigh(onsets: Numbers, times: Numbers, places: Numbers, weights: Array) -> 
     weights /= heaviest
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Array:
     """For every onset, the sum of length ** 2 over the local metres it belongs to, by the largest sum in the melody.
 
@@ -106,7 +110,7 @@ def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Array:
 # -- transposition and tempo ------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def log_times(onsets: Numbers, durations: Numbers, offsets: Numbers) -> Array:
     """log2 of the ticks to the next onset; of the duration for the last note of a melody."""
     logs = np.empty(len(onsets))
@@ -117,7 +121,7 @@ def log_times(onsets: Numbers, durations: Numbers, offsets: Numbers) -> Array:
     return logs
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _histogram(values: Numbers, lengths: Numbers, bins: Array, used: Numbers) -> int:
     """Each value's share of the whole length into `bins`, the values that there are into `used`; how many these are."""
     total, count = 0.0, 0
@@ -133,7 +137,7 @@ def _histogram(values: Numbers, lengths: Numbers, bins: Array, used: Numbers) ->
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def best_shifts(query: Numbers, query_lengths: Numbers, values: Numbers, lengths: Numbers, offsets: Numbers) -> Numbers:
     """By how much the query's histogram of values, weighted by lengths, must be moved to share most with each other.
 
@@ -171,23 +175,14 @@ def best_shifts(query: Numbers, query_lengths: Numbers, values: Numbers, lengths
 # -- alignment --------------------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def alignment_scores(
-    query_pitches: Numbers,
-    query_logs: Array,
-    query_weights: Array,
-    pitches: Numbers,
-    logs: Array,
-    weights: Array,
-    offsets: Numbers,
-    order: Numbers,
-    likeness_of_interval: Array,
-    rhythm: float,
-    opening: float,
-    extending: float,
-    is_local: bool,
+    query: NoteColumns, documents: NoteColumns, offsets: Numbers, order: Numbers, scoring: NoteScores
 ) -> Array:
     """The score of every document, in the given order. Pitches and logs of the documents are moved to the query's."""
+    query_pitches, query_logs, query_weights = query
+    pitches, logs, weights = documents
+    likeness_of_interval, rhythm, opening, extending, is_local = scoring
     m, blocks = len(query_pitches), (len(order) + _LANES - 1) // _LANES
     floor = 0.0 if is_local else -np.inf
     scores = np.empty((blocks, _LANES))
@@ -197,9 +192,9 @@ def alignment_scores(
     pitch_here, log_here, weight_here = np.zeros(_LANES, np.int64), np.zeros(_LANES), np.zeros(_LANES)
     open_here, extend_here, only_here = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES)
     for block in range(blocks):
-        documents = order[block * _LANES : (block + 1) * _LANES]
+        members = order[block * _LANES : (block + 1) * _LANES]
         rows = 0
-        for k in documents:
+        for k in members:
             rows = max(rows, offsets[k + 1] - offsets[k])
         for i in range(m + 1):
             best[i, :] = max(-opening - extending * (i - 1), floor) if i else 0.0
@@ -207,9 +202,9 @@ def alignment_scores(
         highest[:] = 0.0
         for row in range(rows):
             open_here[:], extend_here[:], only_here[:] = 0.0, 0.0, _NEVER
-            for lane in range(len(documents)):
-                note = offsets[documents[lane]] + row
-                if note < offsets[documents[lane] + 1]:
+            for lane in range(len(members)):
+                note = offsets[members[lane]] + row
+                if note < offsets[members[lane] + 1]:
                     pitch_here[lane], log_here[lane], weight_here[lane] = pitches[note], logs[note], weights[note]
                     open_here[lane], extend_here[lane], only_here[lane] = opening, extending, 0.0
             for lane in range(_LANES):
@@ -223,7 +218,7 @@ def alignment_scores(
                 for lane in range(_LANES):
                     likeness = likeness_of_interval[abs(pitch_here[lane] - pitch)]
                     likeness *= 1.0 - abs(weight_here[lane] - weight)
-                    likeness *= 1.0 - rhythm * min(0.5 * abs(log_here[lane] - log), 1.0)
+                    likeness *= 1.0 - rhythm * min(abs(log_here[lane] - log) / _UNLIKE, 1.0)
                     similarity[lane] = 2.0 * likeness - 1.0 + only_here[lane]
                 for lane in range(_LANES):
                     left = best[i + 1, lane]

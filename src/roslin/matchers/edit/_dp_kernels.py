@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["interval_edit_distances"]
 
 
-@nb.njit(cache=True)
+@kernel
 def interval_edit_distances(
     query: npt.NDArray[np.int64],
     onset_ticks: npt.NDArray[np.int64],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["edit_distances"]
 
@@ -12,7 +13,7 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _cost(
     query: Numbers, query_lengths: Array, pitches: Numbers, lengths: Array, shift: int,
     by_interval: Array, k: float, most: int, table: Array,
@@ -49,7 +50,7 @@ def _cost(
     return float(table[m, n])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def edit_distances(
     query: Numbers,
     query_lengths: Array,

@@ -7,9 +7,10 @@ string costs a few operations a symbol. A symbol that the first string has nowhe
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["Words", "edit_distance", "lcts_lengths", "masks_of"]
 
@@ -20,7 +21,7 @@ _ONE, _TOP, _FULL = np.uint64(1), np.uint64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def masks_of(symbols: Numbers, alphabet: int) -> Words:
     """The masks of a string of symbols from 0 to `alphabet` - 1, with one more row for a symbol that it never has."""
     masks = np.zeros((alphabet + 1, max((len(symbols) + 63) // 64, 1)), np.uint64)
@@ -29,7 +30,7 @@ def masks_of(symbols: Numbers, alphabet: int) -> Words:
     return masks
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def edit_distance(masks: Words, m: int, text: Numbers, n: int, up: Words, down: Words) -> int:
     """The number of symbols to insert, delete or replace between a string of m symbols and the first n of `text`.
 
@@ -62,7 +63,7 @@ def edit_distance(masks: Words, m: int, text: Numbers, n: int, up: Words, down: 
     return distance
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _common_length(masks: Words, m: int, text: Numbers, n: int, free: Words) -> int:
     """The length of the longest common subsequence of a string of m symbols and the first n of `text`."""
     words = (m + 63) // 64
@@ -83,7 +84,7 @@ def _common_length(masks: Words, m: int, text: Numbers, n: int, free: Words) -> 
     return length
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def lcts_lengths(query: npt.NDArray[np.int16], pitch: npt.NDArray[np.int16], offsets: Numbers) -> Numbers:
     """For every document, the longest subsequence of pitches that it shares with some transposition of the query."""
     m = len(query)

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
+
+from roslin.kernels import kernel
+from roslin.matchers.edit._arguments import Array, LabelledStrings, Numbers, StructureCosts
 
 __all__ = ["structure_distances"]
 
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
-
-@nb.njit(cache=True, nogil=True)
+@kernel
 def structure_distances(
-    query_label: Numbers,
-    query_size: Numbers,
-    query_direction: Numbers,
-    query_overlap: Numbers,
-    label: Numbers,
-    size: Numbers,
-    direction: Numbers,
-    overlap: Numbers,
-    offsets: Numbers,
-    label_costs: Array,
-    of_size: float,
-    of_direction: float,
-    of_overlap: float,
-    deletion: float,
-    insertion: float,
-    replacement: float,
-    consolidation: float,
-    fragmentation: float,
-    joined: int,
+    query: LabelledStrings, documents: LabelledStrings, offsets: Numbers, prices: StructureCosts
 ) -> Array:
-    """The least cost of turning the query's structures into those of each candidate."""
+    """The least cost of turning the query's structures into those of each candidate.
+
+    Those of candidate k are `offsets[k]` to `offsets[k + 1]`.
+    """
+    query_label, query_size, query_direction, query_overlap = query
+    label, size, direction, overlap = documents
+    label_costs, of_size, of_direction, of_overlap = prices.labels, prices.size, prices.direction, prices.overlap
+    deletion, insertion, replacement = prices.deletion, prices.insertion, prices.replacement
+    consolidation, fragmentation, joined = prices.consolidation, prices.fragmentation, prices.joined
     m, most = len(query_label), 0
     for k in range(len(offsets) - 1):
         most = max(most, offsets[k + 1] - offsets[k])

@@ -50,6 +50,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.edit._arguments import NoteColumns, NoteScores
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Way, both_lines, edits, successive
@@ -105,10 +106,10 @@ class NoteAlignment(Matcher):
         own, others = self._in_one_key(asked, lines)
         lengths = np.diff(lines.offsets)
         order = np.argsort(lengths, kind="stable")
-        scores = alignment_scores(
-            own.pitches, own.logs, own.weights, others.pitches, others.logs, others.weights, lines.offsets, order,
-            self._likeness(), float(self.rhythm), float(self.opening), float(self.extending), self.aligner == "local",
-        )  # fmt: skip
+        scoring = NoteScores(
+            self._likeness(), float(self.rhythm), float(self.opening), float(self.extending), self.aligner == "local"
+        )
+        scores = alignment_scores(own, others, lines.offsets, order, scoring)
         scored = np.empty(len(lengths))
         scored[order] = scores[: len(order)]
         distances: Distances = 1.0 - scored / self._divisors(len(asked.rows), lengths)
@@ -133,7 +134,7 @@ class NoteAlignment(Matcher):
         by = float(self._divisors(m, np.array([n]))[0])
         return self._explanation(query, candidates, number, 1.0, scaled(found.steps, 1.0 / by))
 
-    def _in_one_key(self, asked: Lines, lines: Lines) -> tuple[_Columns, _Columns]:
+    def _in_one_key(self, asked: Lines, lines: Lines) -> tuple[NoteColumns, NoteColumns]:
         """The query, and all the others moved to its key and, if tempo does not count, to its tempo."""
         own, others = self._columns(asked), self._columns(lines)
         lengths = np.diff(lines.offsets)
@@ -141,7 +142,7 @@ class NoteAlignment(Matcher):
         logs = others.logs
         if self.tempo == "histogram" and self.rhythm:
             logs = logs - np.repeat(tempos(own.logs, others.logs, lines.offsets), lengths)
-        return own, _Columns(others.pitches - np.repeat(moved, lengths), logs, others.weights)
+        return own, NoteColumns(others.pitches - np.repeat(moved, lengths), logs, others.weights)
 
     def _divisors(self, m: int, lengths: Numbers) -> Array:
         """What a score is divided by, for a query of m notes and candidates of so many."""
@@ -151,10 +152,10 @@ class NoteAlignment(Matcher):
             "mean": (lengths + m) / 2,
         }[self.divide]
 
-    def _columns(self, lines: Lines) -> _Columns:
+    def _columns(self, lines: Lines) -> NoteColumns:
         from roslin.matchers.edit._alignment_kernels import inner_metric_weights, log_times
 
-        return _Columns(
+        return NoteColumns(
             lines.pitch_base40.astype(np.int64) - _LOWEST_BASE40,
             log_times(lines.onset_ticks, lines.duration_ticks, lines.offsets),
             inner_metric_weights(lines.onset_ticks, lines.offsets) if self.metric else np.zeros(len(lines.onset_ticks)),
@@ -167,12 +168,3 @@ class NoteAlignment(Matcher):
         steps = np.arange(2 * BINS) % _OCTAVE
         near = (2.0 - steps / max(self.band, 1)) / 2.0
         return np.where(steps <= self.band, near, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """What is compared of every note: pitch, the logarithm of the time to the next, inner metric weight."""
-
-    pitches: Numbers
-    logs: Array
-    weights: Array

@@ -41,6 +41,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.matchers.base import Distances, Matcher, register, rounded
+from roslin.matchers.edit._arguments import LabelledStrings, StructureCosts
 from roslin.matchers.explanation import Explanation, Rows, scaled
 from roslin.matchers.paths import Way, both_lines, edits
 from roslin.melody import Melody
@@ -88,16 +89,16 @@ class GAM(Matcher):
     accent: float = real(1.0, least=0)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.edit._structure_kernels import (
-            structure_distances,
-        )  # Numba loads only when something is searched
+        # Numba loads only when something is searched.
+        from roslin.matchers.edit._structure_kernels import structure_distances
 
         s, u = self._structures([query]), self._structures(candidates)
-        costs = structure_distances(
-            s.label, s.size, s.direction, s.overlap, u.label, u.size, u.direction, u.overlap, u.offsets,
-            self._label_costs(), self.size, self.direction, self.overlap, self.deletion, self.insertion,
-            self.replacement, self.consolidation, self.fragmentation, self.joined,
+        prices = StructureCosts(
+            self._label_costs(), self.size, self.direction, self.overlap, self.deletion,
+            self.insertion, self.replacement, self.consolidation, self.fragmentation,
+            self.joined,
         )  # fmt: skip
+        costs = structure_distances(_strings(s), _strings(u), u.offsets, prices)
         if self.divide == "none":
             return rounded(costs)
         notes = np.concatenate([[0], np.cumsum(u.size)])[u.offsets]
@@ -145,6 +146,10 @@ class GAM(Matcher):
         costs = np.where(plain[:, None] == plain, self.twin, 1.0)
         np.fill_diagonal(costs, 0.0)
         return self.label * costs
+
+
+def _strings(found: Structures) -> LabelledStrings:
+    return LabelledStrings(found.label, found.size, found.direction, found.overlap)
 
 
 def _notes(line: Lines, found: Structures) -> list[Rows]:

@@ -5,9 +5,10 @@ A figure is a number of segments (start, stop, pitch), or of points, which are s
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["most_in_common", "points_of", "segments_of", "whole_query"]
 
@@ -23,7 +24,7 @@ _CELLS = 65536
 _FEW_PAIRS = 2**14 - 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def points_of(onset: Numbers, pitch: Pitches, is_grace: Flags, offsets: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """(times, pitches, offsets): the points of all melodies, in order of time, then of pitch, each place once."""
     times, pitches = np.empty(len(onset), np.int64), np.empty(len(onset), np.int64)
@@ -49,7 +50,7 @@ def points_of(onset: Numbers, pitch: Pitches, is_grace: Flags, offsets: Numbers)
     return times[:count].copy(), pitches[:count].copy(), bounds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def segments_of(
     onset: Numbers, duration: Numbers, pitch: Pitches, is_grace: Flags, offsets: Numbers
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
@@ -89,7 +90,7 @@ def segments_of(
     return start[:count].copy(), stop[:count].copy(), pitches[:count].copy(), bounds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def whole_query(query_time: Numbers, query_pitch: Numbers, time: Numbers, pitch: Numbers, offsets: Numbers) -> Numbers:
     """P1: the number of the query's points where one move takes all of them onto points of the candidate, else 0."""
     m = len(query_time)
@@ -117,7 +118,7 @@ def whole_query(query_time: Numbers, query_pitch: Numbers, time: Numbers, pitch:
     return common
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def most_in_common(
     query_start: Numbers,
     query_stop: Numbers,
@@ -194,13 +195,13 @@ def most_in_common(
     return common
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _steps(ticks: int, per_tick: float) -> int:
     """Ticks, a multiple of the grid, in steps of the grid: a multiplication is far quicker than a division."""
     return int(ticks * per_tick + 0.5)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _grid(start: Numbers, stop: Numbers, first: int, end: int, origin: int, grid: int, timed: bool) -> int:
     """The greatest common divisor of `grid` and of all times from the origin: starts and, if `timed`, stops."""
     for j in range(first, end):
@@ -210,7 +211,7 @@ def _grid(start: Numbers, stop: Numbers, first: int, end: int, origin: int, grid
     return grid
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _divisor(grid: int, value: int) -> int:
     """The greatest common divisor of two numbers, where the first mostly is it already."""
     if grid == 0 or value % grid != 0:
@@ -219,7 +220,7 @@ def _divisor(grid: int, value: int) -> int:
     return grid
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _fill_reach(
     mine: Numbers, query_low: int, query_high: int, theirs: Numbers, low: int, high: int, reach: Numbers
 ) -> None:
@@ -231,7 +232,7 @@ def _fill_reach(
             reach[row] += min(mine[p], theirs[p + up])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _most_votes(a: Numbers, s: Numbers, n: int, votes: Cells, size: int) -> int:
     """The largest number of pairs in a cell. `votes` is zero before and after."""
     best = 0
@@ -244,7 +245,7 @@ def _most_votes(a: Numbers, s: Numbers, n: int, votes: Cells, size: int) -> int:
     return best
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _longest(
     a: Numbers,
     b: Numbers,
@@ -281,7 +282,7 @@ def _longest(
             best = max(best, value)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _most_in_order(a: Numbers, b: Numbers, s: Numbers, e: Numbers, timed: bool) -> int:
     """The same for a table that would be too large: the cells that count are sorted, and swept from first to last.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["shared_grams", "weighted_grams"]
 
@@ -12,7 +13,7 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shared_grams(
     starts: Numbers, stops: Numbers, melodies: npt.NDArray[np.int32], counts: npt.NDArray[np.int32], number: int
 ) -> Array:
@@ -35,7 +36,7 @@ def shared_grams(
     return distances
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def weighted_grams(
     starts: Numbers,
     stops: Numbers,

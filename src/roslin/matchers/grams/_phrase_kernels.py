@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = ["bigram_distances", "phrase_distances"]
 
@@ -12,7 +13,7 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def phrase_distances(query: Numbers, symbols: Numbers, offsets: Numbers, extra: int) -> Array:
     """1 - q / d for lines of d symbols that hold the q symbols of the query in a row, else 1."""
     q = len(query)
@@ -32,7 +33,7 @@ def phrase_distances(query: Numbers, symbols: Numbers, offsets: Numbers, extra: 
     return distances
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def bigram_distances(query: Numbers, symbols: Numbers, offsets: Numbers, extra: int) -> Array:
     """1 - s / (d + q - s) for q pairs of neighbours in the query, d in the line, s in both."""
     q = len(query) - 1

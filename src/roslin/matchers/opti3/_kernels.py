@@ -5,10 +5,10 @@ All return distances from 0 to 1. Two strings that are both empty are alike.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from roslin.kernels import kernel
 from roslin.matchers.edit._string_kernels import edit_distance, masks_of
 
 __all__ = [
@@ -36,7 +36,7 @@ Numbers = npt.NDArray[np.int64]
 Pitches = npt.NDArray[np.int16]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _longest(offsets: Numbers) -> int:
     longest = 0
     for k in range(len(offsets) - 1):
@@ -44,7 +44,7 @@ def _longest(offsets: Numbers) -> int:
     return longest
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _share(distance: int, m: int, n: int) -> float:
     return distance / max(m, n) if max(m, n) > 0 else 0.0
 
@@ -52,7 +52,7 @@ def _share(distance: int, m: int, n: int) -> float:
 # -- n-grams of intervals ---------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _slot(table: Numbers, gram: int) -> int:
     """Where a gram is in the table, or would be put; the size of the table is a power of two."""
     place = (gram ^ (gram >> 7) ^ (gram >> 21)) & (len(table) - 1)
@@ -61,7 +61,7 @@ def _slot(table: Numbers, gram: int) -> int:
     return place
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shared_grams(
     query: Pitches, pitch: Pitches, offsets: Numbers, length: int
 ) -> tuple[Numbers, Numbers, Numbers, int]:
@@ -110,7 +110,7 @@ def shared_grams(
 # -- strings ----------------------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def interval_distances(query: Pitches, pitch: Pitches, offsets: Numbers) -> Array:
     """Edit distance of the intervals, by the longer of the two."""
     m = max(len(query) - 1, 0)
@@ -130,7 +130,7 @@ def interval_distances(query: Pitches, pitch: Pitches, offsets: Numbers) -> Arra
     return distances
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _twice_the_median(values: Pitches, room: Numbers) -> int:
     """Twice the median, a whole number; `room` is changed."""
     n = len(values)
@@ -140,7 +140,7 @@ def _twice_the_median(values: Pitches, room: Numbers) -> int:
     return int(ordered[(n - 1) // 2] + ordered[n // 2])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def pitch_distances(query: Pitches, pitch: Pitches, offsets: Numbers, lowest: int, highest: int) -> Array:
     """Edit distance of the pitches above the lowest note, by the longer of the two, in the best transposition.
 
@@ -177,7 +177,7 @@ def pitch_distances(query: Pitches, pitch: Pitches, offsets: Numbers, lowest: in
 # -- rhythm -----------------------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def rhythm_classes(onsets: Numbers, beat: float, room: Numbers, classes: Numbers) -> int:
     """Times between onsets as classes, 0 (much shorter than a beat) to 4; how many there are. Beat 0: the median."""
     n = max(len(onsets) - 1, 0)
@@ -191,7 +191,7 @@ def rhythm_classes(onsets: Numbers, beat: float, room: Numbers, classes: Numbers
     return n
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def rhythm_distances(query: Numbers, onsets: Numbers, offsets: Numbers, beat: float) -> Array:
     """Edit distance of the classes of times between onsets, by the longer of the two."""
     size = max(_longest(offsets), len(query))
@@ -209,7 +209,7 @@ def rhythm_distances(query: Numbers, onsets: Numbers, offsets: Numbers, beat: fl
 # -- harmony ----------------------------------------------------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _key(agreement: Numbers, first: int) -> int:
     """The key that agrees best; 0 to 11 are major, 12 to 23 minor.
 
@@ -225,7 +225,7 @@ def _key(agreement: Numbers, first: int) -> int:
     return best
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def bar_keys(onsets: Numbers, pitches: Pitches, lines: Numbers, profiles: Numbers, keys: Numbers) -> int:
     """One key for each bar in which a note starts; how many there are. `profiles[c]`: what class c adds to 24 keys."""
     agreement = np.zeros(_KEYS, np.int64)
@@ -250,7 +250,7 @@ def bar_keys(onsets: Numbers, pitches: Pitches, lines: Numbers, profiles: Number
     return bars
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def harmony_distances(
     query_onsets: Numbers,
     query_pitches: Pitches,

@@ -8,26 +8,35 @@ leave out and never match: with these, M(i, j) = M(i, n) for every j beyond the 
 
 from __future__ import annotations
 
-import numba as nb
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
+
+from roslin.kernels import kernel
 
 __all__ = [
     "CODES",
     "LANES",
     "LARGEST_INTERVAL",
     "PADDING",
+    "PairBlocks",
+    "PairQuery",
+    "Worth",
     "interval_pairs",
     "shape_scores",
     "time_pairs",
     "time_scores",
 ]
 
+# Documents in a block.
 LANES = 64
+# Two intervals of up to 127 semitones, up or down, are a number of 16 bits; the largest is not among them and fills up.
 CODES = 65536
 PADDING = 65535
 LARGEST_INTERVAL = 127
 _SIZES = 2 * LARGEST_INTERVAL + 1
+_SAME_TIME = 1000.0  # lengths that agree to so many parts are the same
 _NEVER = 1e9  # a control value that no melody comes near
 
 Array = npt.NDArray[np.float64]
@@ -35,7 +44,7 @@ Numbers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint16]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def interval_pairs(pitch: npt.NDArray[np.int16], offsets: Numbers, order: Numbers) -> tuple[Codes, Numbers, Numbers]:
     """(codes, starts, counts): two intervals in one number, for each note that two others follow.
 
@@ -64,7 +73,7 @@ def interval_pairs(pitch: npt.NDArray[np.int16], offsets: Numbers, order: Number
     return codes, starts, counts
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _start(columns: Array, best: Array, gaps: Array, floor: float) -> None:
     """M(i, 0) for every document of a block."""
     columns[0, :] = 0.0
@@ -73,22 +82,47 @@ def _start(columns: Array, best: Array, gaps: Array, floor: float) -> None:
     best[:] = -np.inf
 
 
-@nb.njit(cache=True, nogil=True)
-def shape_scores(
-    codes: Codes,
-    starts: Numbers,
-    gap_of_code: Array,
-    class_of_code: npt.NDArray[np.uint8],
-    query: Numbers,
-    match: Array,
-    gap: Array,
-    query_class: Numbers,
-    classes_needed: Numbers,
-    mismatch: Array,
-    floor: float,
-    takes_best: bool,
-) -> Array:
-    """The score of every document, in the order of the blocks."""
+class PairBlocks(NamedTuple):
+    """The documents as `interval_pairs` puts them together, and what a pair of intervals is worth.
+
+    codes         (rows, LANES): a document in each column of a block
+    starts        (blocks + 1,): rows starts[k] to starts[k + 1] are block k
+    gap_of_code   (CODES,): the score of a pair that is left out
+    classes       (CODES,): which kind of shape each pair has
+    """
+
+    codes: Codes
+    starts: Numbers
+    gap_of_code: Array
+    classes: npt.NDArray[np.uint8]
+
+
+class PairQuery(NamedTuple):
+    """The pairs of intervals of a query, in order; all but the last field are (m,).
+
+    codes     the pairs
+    match     the score of each where it is found
+    gap       the score of each where it is left out
+    kinds     which kind of shape each has
+    needed    (kinds,): the different kinds among them
+    """
+
+    codes: Numbers
+    match: Array
+    gap: Array
+    kinds: Numbers
+    needed: Numbers
+
+
+@kernel
+def shape_scores(blocks_of: PairBlocks, asked: PairQuery, mismatch: Array, floor: float, takes_best: bool) -> Array:
+    """The score of every document, in the order of the blocks.
+
+    `mismatch[a, b]` is the score of two pairs of the kinds a and b. No score falls below the floor. The best score
+    anywhere counts (`takes_best`), or that at the end of both.
+    """
+    codes, starts, gap_of_code, class_of_code = blocks_of
+    query, match, gap, query_class, classes_needed = asked
     m, blocks = len(query), len(starts) - 1
     scores = np.empty((blocks, LANES))
     columns, best = np.empty((m + 1, LANES)), np.empty(LANES)
@@ -124,7 +158,7 @@ def shape_scores(
     return scores.ravel()
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _variation(x: float, y: float, z: float) -> float:
     """How much the curve with the control values (0, x, y, z) rises and falls in all.
 
@@ -144,7 +178,7 @@ def _variation(x: float, y: float, z: float) -> float:
     return float(0.5 * (abs(at_early) + abs(at_late - at_early) + abs(c + half + third - at_late)))
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _curve(pitch: npt.NDArray[np.int16], duration: Numbers, note: int, lane: int, curves: Array) -> None:
     """The control values of four notes, relative to the first of them: pitch, time, and time in thousandths."""
     length = max(duration[note], 1)
@@ -152,10 +186,10 @@ def _curve(pitch: npt.NDArray[np.int16], duration: Numbers, note: int, lane: int
         ratio = max(duration[note + k + 1], 1) / length
         curves[k, lane] = np.float64(pitch[note + k + 1]) - pitch[note]
         curves[3 + k, lane] = ratio
-        curves[6 + k, lane] = np.rint(1000.0 * ratio)
+        curves[6 + k, lane] = np.rint(_SAME_TIME * ratio)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def time_pairs(
     query_pitch: npt.NDArray[np.int16],
     query_duration: Numbers,
@@ -184,7 +218,20 @@ def time_pairs(
     return scores, gap, gap_there
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+class Worth(NamedTuple):
+    """What `time` gives for two groups of four notes.
+
+    same_pitch   where the pitches agree
+    same_time    where the lengths agree, in units of their own
+    rhythm       what a unit of length counts in units of pitch
+    """
+
+    same_pitch: float
+    same_time: float
+    rhythm: float
+
+
+@kernel(error_model="numpy")
 def time_scores(
     query_pitch: npt.NDArray[np.int16],
     query_duration: Numbers,
@@ -192,9 +239,7 @@ def time_scores(
     duration: Numbers,
     offsets: Numbers,
     order: Numbers,
-    same_pitch: float,
-    same_time: float,
-    rhythm: float,
+    worth: Worth,
     floor: float,
     takes_best: bool,
 ) -> tuple[Array, float]:
@@ -202,6 +247,7 @@ def time_scores(
 
     The query has four notes at least.
     """
+    same_pitch, same_time, rhythm = worth
     m, blocks = len(query_pitch) - 3, (len(order) + LANES - 1) // LANES
     query, gap = np.empty((9, m)), np.empty(m)
     for i in range(m):

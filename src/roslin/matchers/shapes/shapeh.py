@@ -107,7 +107,8 @@ class ShapeH(GramAlignment):
         return False
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.shapes._kernels import shape_scores  # Numba loads only when something is searched
+        # Numba loads only when something is searched.
+        from roslin.matchers.shapes._kernels import PairBlocks, PairQuery, shape_scores
 
         asked = _pairs(pack([query])).codes[:, 0].astype(np.int64)
         if not len(asked):
@@ -116,10 +117,9 @@ class ShapeH(GramAlignment):
         unit, worth, gaps = pairs.worth()
         match = worth[asked]
         kinds = classes[asked].astype(np.int64)
-        scores = shape_scores(
-            pairs.codes, pairs.starts, gaps, classes, asked, match, gaps[asked], kinds, np.unique(kinds),
-            unit * _MISMATCH_COSTS[self.mismatch], self.floor, self.takes_best,
-        )  # fmt: skip
+        blocks = PairBlocks(pairs.codes, pairs.starts, gaps, classes)
+        own = PairQuery(asked, match, gaps[asked], kinds, np.unique(kinds))
+        scores = shape_scores(blocks, own, unit * _MISMATCH_COSTS[self.mismatch], self.floor, self.takes_best)
         return self.distances_from_scores(
             scores / unit, pairs.order, pairs.lengths, match.sum() / unit, gaps[asked].sum() / unit, len(asked)
         )

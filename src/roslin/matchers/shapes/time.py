@@ -64,7 +64,7 @@ class Time(GramAlignment):
     rhythm: float = real(0.5, least=0)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.shapes._kernels import time_scores  # Numba loads only when something is searched
+        from roslin.matchers.shapes._kernels import Worth, time_scores  # Numba loads only when something is searched
 
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
         m = len(asked.pitch_midi) - 3
@@ -75,7 +75,7 @@ class Time(GramAlignment):
         same_pitch, same_time, weight = self._worth
         scores, lost = time_scores(
             asked.pitch_midi, asked.duration_ticks, lines.pitch_midi, lines.duration_ticks, lines.offsets, order,
-            same_pitch, same_time, weight, self.floor, self.takes_best,
+            Worth(same_pitch, same_time, weight), self.floor, self.takes_best,
         )  # fmt: skip
         own = m * (same_pitch + weight * same_time)
         return self.distances_from_scores(scores, order, lengths, own, lost, m)

@@ -6,63 +6,61 @@ last onset lie in the document (quarters), transposition (in pitches) and tempo.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from roslin.kernels import kernel
+from roslin.matchers.transport._arguments import Flags, SegmentedQuery
 from roslin.transport._align_kernels import aligned_cost
+from roslin.transport._arguments import TABLE, Array, Notes, Points, Rules, Workspace
 from roslin.transport._bound_kernels import nearest
-from roslin.transport._kernels import SLACK, TABLE
+from roslin.transport._kernels import SLACK, charge_and_base
 
-__all__ = ["COLUMNS", "DISTANCE", "END", "SAME", "SEGMENT", "START", "TEMPO", "TRANSPOSITION", "matches"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+__all__ = [
+    "COLUMNS",
+    "DISTANCE",
+    "END",
+    "SAME",
+    "SEGMENT",
+    "START",
+    "TEMPO",
+    "TRANSPOSITION",
+    "matches",
+]
 
 SEGMENT, DISTANCE, START, END, TRANSPOSITION, TEMPO = 0, 1, 2, 3, 4, 5
 COLUMNS = 6
 # Places and transpositions nearer than this are the same.
 SAME = 1e-9
+# Distances are rounded to so many parts of 1, as those of all matchers are (matchers/base.py).
 _ROUNDING = 1e12
+# How many matches there is room for at first, beyond twice what there was room for before.
+_MORE_MATCHES = 16
 
 
-@nb.njit(cache=True, nogil=True)
-def _may_cost_at_most(
-    budget: float,
-    rows_x: Array,
-    rows_y: Array,
-    rows_w: Array,
-    order: Numbers,
-    n: int,
-    columns_x: Array,
-    columns_y: Array,
-    m: int,
-    shift_x: float,
-    shift_y: float,
-    lead: int,
-    ground: int,
-) -> bool:
+@kernel
+def _may_cost_at_most(budget: float, rows: Points, columns: Points, x: float, y: float, lead: int, ground: int) -> bool:
     """False where the rows, moved, each to its nearest column, cost more than the budget: no flow can cost less.
 
     As `rows_bound`, but a row is searched no further than what is left of the budget reaches.
     """
-    for k in range(n):
+    rows_x, rows_y, rows_w, order = rows
+    columns_x, columns_y, m = columns.x, columns.y, len(columns.x)
+    for k in range(len(rows_x)):
         i = order[k]
         if rows_w[i] > 0.0:
             reach = budget / rows_w[i]
-            apart = nearest(rows_x[i] + shift_x, rows_y[i] + shift_y, columns_x, columns_y, m, i + lead, reach, ground)
+            apart = nearest(rows_x[i] + x, rows_y[i] + y, columns_x, columns_y, m, i + lead, reach, ground)
             if apart >= reach:
                 return False
             budget -= rows_w[i] * apart
     return True
 
 
-@nb.njit(cache=True, nogil=True)
-def _mark_pitches(
-    query_y: Array, query_w: Array, order: Numbers, n: int, levels: Array, budget: float, is_in_reach: Flags
-) -> None:
+@kernel
+def _mark_pitches(query: Points, levels: Array, budget: float, is_in_reach: Flags) -> None:
     """Whether the pitches alone, without regard to time, allow an alignment of query note i with a document's pitch."""
+    _, query_y, query_w, order = query
+    n = len(query_y)
     for i in range(n):
         for u in range(len(levels)):
             shift, left = levels[u] - query_y[i], budget
@@ -76,9 +74,11 @@ def _mark_pitches(
             is_in_reach[i, u] = left >= 0.0
 
 
-@nb.njit(cache=True, nogil=True)
-def _is_seen(x: Array, y: Array, count: int, others_x: Array, others_y: Array, m: int, dx: float, dy: float) -> bool:
-    """Whether one of the first `count` points, moved, lies on one of the others: then this alignment came before."""
+@kernel
+def _is_seen(query: Points, count: int, document: Points, dx: float, dy: float) -> bool:
+    """Whether one of the query's first points, moved, lies on a point of the document: then that came before."""
+    x, y, others_x, others_y = query.x, query.y, document.x, document.y
+    m = len(others_x)
     for i in range(count):
         at, low, high = x[i] + dx - SAME, 0, m
         while low < high:
@@ -94,44 +94,30 @@ def _is_seen(x: Array, y: Array, count: int, others_x: Array, others_y: Array, m
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def matches(
-    query_time: Array,
-    query_pitch: Array,
-    query_weight: Array,
-    first: Numbers,
-    end: Numbers,
-    possible: Flags,
-    unit: float,
-    time: Array,
-    pitch: Array,
-    weight: Array,
-    semitone: float,
-    tempos: Array,
-    scales_weights: bool,
-    missing: float,
-    ground: int,
-    table: Array,
-    radius: float,
-    found: Array,
+    query: SegmentedQuery, document: Notes, table: Array, rules: Rules, radius: float, found: Array
 ) -> tuple[Array, int]:
     """All different coincidence alignments of the segments within the radius: (rows, how many of them count).
 
-    Segments are points `first` to `end` of the query, in order; only the possible ones are looked for. `unit` is the
-    query's unit of time in quarters. `table` is that of a tonal ground distance, else empty. `found` is where to write;
-    what comes back is larger when there was no room.
+    In order of segments. `table` is that of a tonal ground distance, (128, 128), else (0, 0). `found` is where to
+    write; what comes back is larger when there was no room.
     """
+    query_notes, first, end, possible, unit, pitch_unit = query
+    query_time, query_pitch, query_weight = query_notes
+    time, pitch, weight = document
+    ground = rules.ground
     count, m = 0, len(time)
     document_x, document_y, document_w = np.empty(m), np.empty(m), np.empty(m)
-    document_order = np.arange(m)
+    there = Points(document_x, document_y, document_w, np.arange(m))
     longest = 1
     for s in range(len(first)):
         longest = max(longest, end[s] - first[s])
-    lines, indices = np.empty((8, max(longest, m))), np.empty((5, max(longest, m)), np.int64)
+    lines, indices = np.empty((6, max(longest, m))), np.empty((4, max(longest, m)), np.int64)
     costs, flows = np.empty(longest * m), np.empty(longest * m)
     # The different pitches of the document, and which one each note has.
-    levels = np.unique(pitch) * semitone
-    level = np.searchsorted(levels, pitch * semitone)
+    levels = np.unique(pitch) * pitch_unit
+    level = np.searchsorted(levels, pitch * pitch_unit)
     is_in_reach = np.empty((longest, len(levels)), np.bool_)
     for s in range(len(first)):
         if not possible[s] or m == 0:
@@ -141,72 +127,58 @@ def matches(
         query_x, query_y = np.empty(n), np.empty(n)
         for i in range(n):
             query_x[i] = (query_time[first[s] + i] - begin) / unit
-            query_y[i] = query_pitch[first[s] + i] * semitone
+            query_y[i] = query_pitch[first[s] + i] * pitch_unit
         query_w = query_weight[first[s] : end[s]]
-        query_order = np.argsort(-query_w, kind="mergesort")
+        moving = Points(query_x, query_y, query_w, np.argsort(-query_w, kind="mergesort"))
         total_query = query_w.sum()
         if not total_query > 0.0:
             continue
-        for tempo in tempos:
+        for tempo in rules.tempos:
             for j in range(m):
                 document_x[j] = time[j] / unit / tempo
-                document_y[j] = pitch[j] * semitone
-                document_w[j] = weight[j] / tempo if scales_weights else weight[j]
+                document_y[j] = pitch[j] * pitch_unit
+                document_w[j] = weight[j] / tempo if rules.scales_weights else weight[j]
             total_document = document_w.sum()
             if not total_document > 0.0:
                 continue
-            # What a document lighter than the segment costs: see transport/align.py on `missing`.
-            is_light = total_document < total_query
-            charge = (total_query - total_document) * missing if is_light and missing >= 0.0 else 0.0
-            base = total_document if is_light and missing < 0.0 else total_query
+            is_light, charge, base = charge_and_base(total_query, total_document, rules.missing)
             allowed = radius * base - charge
             if allowed < 0.0:
                 continue
             budget = allowed + SLACK * (1.0 + allowed)
             shape = (m, n) if is_light else (n, m)
-            cost, flow = costs[: n * m].reshape(shape), flows[: n * m].reshape(shape)
+            work = Workspace(costs[: n * m].reshape(shape), flows[: n * m].reshape(shape), lines, indices)
             if ground != TABLE and not is_light:
-                _mark_pitches(query_y, query_w, query_order, n, levels, budget, is_in_reach)
+                _mark_pitches(moving, levels, budget, is_in_reach)
             else:
                 is_in_reach[:] = True
             for j in range(m):
                 for i in range(n):
                     if not is_in_reach[i, level[j]]:
                         continue
-                    shift_x, shift_y = document_x[j] - query_x[i], document_y[j] - query_y[i]
+                    x, y = document_x[j] - query_x[i], document_y[j] - query_y[i]
                     if ground == TABLE:
                         is_near = True
                     elif is_light:
-                        is_near = _may_cost_at_most(
-                            budget, document_x, document_y, document_w, document_order, m,
-                            query_x, query_y, n, -shift_x, -shift_y, i - j, ground,
-                        )  # fmt: skip
+                        is_near = _may_cost_at_most(budget, there, moving, -x, -y, i - j, ground)
                     else:
-                        is_near = _may_cost_at_most(
-                            budget, query_x, query_y, query_w, query_order, n,
-                            document_x, document_y, m, shift_x, shift_y, j - i, ground,
-                        )  # fmt: skip
-                    if not is_near:
+                        is_near = _may_cost_at_most(budget, moving, there, x, y, j - i, ground)
+                    if not is_near or _is_seen(moving, i, there, x, y):
                         continue
-                    if _is_seen(query_x, query_y, i, document_x, document_y, m, shift_x, shift_y):
-                        continue
-                    value = aligned_cost(
-                        query_x, query_y, query_w, n, document_x, document_y, document_w, m,
-                        shift_x, shift_y, allowed, ground, table, is_light, cost, flow, lines, indices,
-                    )  # fmt: skip
+                    value = aligned_cost(moving, there, x, y, allowed, ground, table, is_light, work)
                     value = np.rint((value + charge) / base * _ROUNDING) / _ROUNDING
                     if not value <= radius:
                         continue
                     if count == len(found):
-                        larger = np.empty((2 * count + 16, COLUMNS))
+                        larger = np.empty((2 * count + _MORE_MATCHES, COLUMNS))
                         larger[:count] = found
                         found = larger
-                    start = shift_x * unit * tempo
+                    start = x * unit * tempo
                     found[count, SEGMENT] = s
                     found[count, DISTANCE] = value
                     found[count, START] = start
                     found[count, END] = start + query_x[n - 1] * unit * tempo
-                    found[count, TRANSPOSITION] = shift_y / semitone
+                    found[count, TRANSPOSITION] = y / pitch_unit
                     found[count, TEMPO] = tempo
                     count += 1
     return found, count

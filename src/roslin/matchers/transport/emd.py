@@ -20,7 +20,7 @@ from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
-from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, ground_code, missing_cost
+from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, notes_of, rules_of
 
 __all__ = ["EMD", "NOWHERE"]
 
@@ -43,11 +43,10 @@ class EMD(Transport):
         if setting.alignment == "coincidence" and setting.ground != "tonal":
             from roslin.transport._align_kernels import align_documents  # Numba loads only when something is searched
 
+            no_bounds, all_of_them = np.zeros(len(points)), np.empty(0)
             distances = align_documents(
-                moving.x, moving.y, moving.weight, moving.order, points.time, points.pitch, points.weight,
-                points.offsets, moving.time_unit, moving.pitch_unit, np.array(setting.tempos), setting.scales_weights,
-                missing_cost(setting), ground_code(setting), np.zeros(len(points)), np.empty(0),
-            )[:, 0]  # fmt: skip
+                moving.points, notes_of(points), points.offsets, moving.frame, rules_of(setting), no_bounds, all_of_them
+            )[:, 0]
         else:
             documents = (Document.of(points, number, setting) for number in range(len(points)))
             distances = np.array([_one(moving, document, setting) for document in documents], dtype=np.float64)

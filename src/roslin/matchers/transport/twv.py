@@ -43,6 +43,13 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, register, rounded
 from roslin.matchers.explanation import Explanation, Step, scaled
+from roslin.matchers.transport._arguments import (
+    CutQueries,
+    KeyedDocuments,
+    Legality,
+    SegmentedQuery,
+    SegmentSpans,
+)
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
@@ -54,9 +61,9 @@ from roslin.transport.align import (
     Document,
     Query,
     Setting,
-    ground_code,
     in_quarters,
-    missing_cost,
+    notes_of,
+    rules_of,
     unit_of,
 )
 from roslin.transport.ground import Key, find_key, tonal_table
@@ -225,14 +232,18 @@ class TWV(Transport):
 
         setting = self.setting
         units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
-        tables, keys = _tonal(documents, setting)
+        everywhere = np.empty((0, 0), np.bool_)
         return chain_sums(
-            queries.time, queries.pitch, queries.weight, queries.offsets, units, cut.first, cut.end, cut.offsets,
-            documents.time, documents.pitch, documents.weight, documents.offsets, expected,
-            np.empty((0, 0), np.bool_) if possible is None else possible, setting.pitch_scale, np.array(setting.tempos),
-            setting.scales_weights, missing_cost(setting), ground_code(setting), tables, keys,
-            self.radius, self.tolerance, self.apart, self.agree,
-        )  # fmt: skip
+            CutQueries(
+                notes_of(queries), queries.offsets, units, cut.first, cut.end, cut.offsets, float(setting.pitch_scale)
+            ),
+            KeyedDocuments(notes_of(documents), documents.offsets, *_tonal(documents, setting)),
+            expected,
+            everywhere if possible is None else possible,
+            rules_of(setting),
+            float(self.radius),
+            self._legality,
+        )
 
     def _sums_of_best(
         self, queries: PointSets, documents: PointSets, expected: Numbers, possible: Flags | None
@@ -257,9 +268,12 @@ class TWV(Transport):
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
         from roslin.matchers.transport._chain_kernels import chains
 
-        starts, ends = query.time[cut.first], query.time[cut.end - 1]
-        unit = self._unit(query)
-        return chains(found, len(found), most, starts, ends, unit, self.tolerance, self.apart, self.agree)
+        spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self._unit(query))
+        return chains(found, len(found), most, spans, self._legality)
+
+    @property
+    def _legality(self) -> Legality:
+        return Legality(float(self.tolerance), float(self.apart), self.agree)
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
         """All matches of one query with one document, in order of segments."""
@@ -268,14 +282,19 @@ class TWV(Transport):
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
         if setting.alignment == "coincidence":
-            from roslin.matchers.transport._match_kernels import matches
+            from roslin.matchers.transport._match_kernels import COLUMNS, matches
 
+            everywhere = np.ones(len(cut.first), np.bool_)
             found, count = matches(
-                query.time, query.pitch, query.weight, cut.first, cut.end, np.ones(len(cut.first), np.bool_), unit,
-                whole.time, whole.pitch, whole.weight, setting.pitch_scale, np.array(setting.tempos),
-                setting.scales_weights, missing_cost(setting), ground_code(setting), whole.table,
-                self.radius, np.empty((16, 6)),
-            )  # fmt: skip
+                SegmentedQuery(
+                    notes_of(query), cut.first, cut.end, everywhere, float(unit), float(setting.pitch_scale)
+                ),
+                whole.notes,
+                whole.table,
+                rules_of(setting),
+                float(self.radius),
+                np.empty((0, COLUMNS)),
+            )
             return found[:count]
         rows = []
         for number, (first, end) in enumerate(zip(cut.first.tolist(), cut.end.tolist(), strict=True)):

@@ -1,0 +1,114 @@
+"""`kernel`: the one decorator of all compiled loops.
+
+    @kernel
+    def total(values): ...
+
+    @kernel(inline="always", fastmath=True)
+    def half(value): ...
+
+It is Numba's `njit` with two options that every kernel has: the lock of the interpreter is released while the kernel
+runs, so that threads work side by side; and what was compiled is kept on disk for the next process, in the place that
+Numba chooses (`__pycache__` beside the file, or the user's own cache where that cannot be written to).
+
+Numba keeps a compiled kernel until its own file changes. But other kernels, constants and tuples are compiled into it,
+and these may stand in other files. So here what is kept has a stamp of all files that can matter, made from what they
+say: those of the kernels of Roslin, and all of the package that the kernel belongs to, if that is another one. A change
+in any of them, or a new version of either package, and everything is compiled again.
+
+The kernels of Roslin, and every constant and tuple that they take from elsewhere, are in modules whose names begin with
+an underscore. tests/test_architecture.py sees to that.
+
+The stamp goes into a part of Numba that is not meant for others. Should a later Numba have changed it, kernels are not
+kept at all, and a warning says so: every process then compiles what it needs, which is slow but never wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+
+__all__ = ["kernel", "stamp_of"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ROSLIN = Path(__file__).parent
+
+
+@overload
+def kernel(function: Function, /) -> Function: ...
+@overload
+def kernel(**options: Any) -> Callable[[Function], Function]: ...
+
+
+def kernel(function: Function | None = None, /, **options: Any) -> Any:
+    """A function compiled by Numba, without the interpreter's lock, and kept for the next process.
+
+    `options` are those of `numba.njit`, such as `inline`, `fastmath` and `error_model`.
+    """
+    if function is None:
+        return lambda decorated: kernel(decorated, **options)
+    compiled = numba.njit(nogil=True, **options)(function)
+    if hasattr(compiled, "py_func"):  # not where compiling is switched off (NUMBA_DISABLE_JIT)
+        _keep(compiled, function)
+    return compiled
+
+
+def _keep(compiled: Any, function: Callable[..., Any]) -> None:
+    """Have a compiled function kept on disk, with the stamp of its package."""
+    try:
+        from numba.core.caching import FunctionCache, NullCache
+
+        is_known = isinstance(compiled._cache, NullCache)
+        stored: Any = FunctionCache(function)  # type: ignore[no-untyped-call]
+        stamped = stored._cache_file
+        stamped._source_stamp = (stamped._source_stamp, stamp_of(function.__module__))
+    except RuntimeError:
+        return  # no file, or no folder that can be written to: Numba has no place for it
+    except (AttributeError, ImportError, TypeError):
+        is_known = False
+    if is_known:
+        compiled._cache = stored
+    else:
+        _warn_once()
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        f"kernels are compiled anew in every process: Numba {numba.__version__} keeps them in a way that Roslin does "
+        "not know",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+@cache
+def stamp_of(module: str) -> str:
+    """The stamp of the kernels of a module: of all sources whose change may change what is compiled.
+
+    >>> stamp_of("roslin.transport._kernels") == stamp_of("roslin.truth._kernels")
+    True
+    """
+    package = module.partition(".")[0]
+    stamps = [_stamp(_ROSLIN, "_*.py")]
+    if package != __package__:
+        stamps += [_stamp(Path(folder), "*.py") for folder in getattr(sys.modules.get(package), "__path__", [])]
+    return "/".join(stamps)
+
+
+@cache
+def _stamp(folder: Path, pattern: str) -> str:
+    """A hash of the names and contents of the Python files of a folder and of those inside it, and of this file."""
+    total = hashlib.blake2b(Path(__file__).read_bytes(), digest_size=16)
+    for path in sorted(folder.rglob(pattern)):
+        content = path.read_bytes()
+        total.update(f"{path.relative_to(folder).as_posix()}\n{len(content)}\n".encode())
+        total.update(content)
+    return total.hexdigest()
