@@ -1,6 +1,7 @@
 # make demo    set everything up and show what Roslin does
 # make test    set everything up and run the tests
 # make check   formatting, lint, types, direction of imports
+# make docs    build the documentation as a site
 # make lock    renew requirements.lock
 
 .DEFAULT_GOAL := help

@@ -1,8 +1,60 @@
-"""Sphinx settings: pages in Markdown, nothing fetched from elsewhere."""
+"""Sphinx settings: pages in Markdown, a reference made from the program, nothing fetched from elsewhere."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "Roslin"
-extensions = ["myst_parser"]
-html_theme = "alabaster"
-html_theme_options = {"description": "Melodies that resemble each other", "font_family": "Georgia, serif"}
-myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+author = "The Roslin authors"
+copyright = "the Roslin authors, MIT licence"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_design", "roslin_docs"]
+exclude_patterns = ["_build", "_examples", "_extensions"]
+templates_path = ["_templates"]
+suppress_warnings = ["myst.header"]  # a page may begin its second level with a generated heading
+
+# Pages
+smartquotes = False  # options begin with two hyphens
+highlight_language = "none"
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "tasklist"]
+myst_heading_anchors = 4
+
+# The notebook is executed by every build; a cell that fails ends the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_execution_excludepatterns: list[str] = []
+nb_merge_streams = True
+
+# Reference
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+# Looks
+html_theme = "pydata_sphinx_theme"
+html_title = "Roslin"
+html_static_path = ["_static"]
+html_css_files = ["roslin.css"]
+html_favicon = "_static/icon.svg"
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"**": ["sections"]}
+html_theme_options = {
+    "logo": {"text": "Roslin", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
+    "navbar_start": ["navbar-logo"],
+    "navbar_center": [],
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "back_to_top_button": False,
+    "navigation_with_keys": False,
+}

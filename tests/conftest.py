@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,3 +51,24 @@ def chromium() -> str:
     if program is None:
         pytest.skip("needs Chromium; install it with: apt-get install chromium")
     return program
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """What a test registers, or loads from a file, is gone after it."""
+    from roslin.evaluate import MEASURES
+    from roslin.matchers import MATCHERS
+    from roslin.notation import FORMATS
+    from roslin.values import plugins
+
+    path, kept = list(sys.path), list[tuple[dict[Any, Any], dict[Any, Any]]]()
+    for registry in (MATCHERS, MEASURES, FORMATS):
+        for name in ("compound", "_things", "_names", "_origins"):
+            found = getattr(registry, name)
+            kept.append((found, dict(found)))
+    kept.append((plugins._FILES, dict(plugins._FILES)))
+    yield
+    sys.path[:] = path
+    for found, before in kept:
+        found.clear()
+        found.update(before)

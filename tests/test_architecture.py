@@ -1,87 +1,87 @@
-"""The folder tree is the architecture: a module imports only from rooms above its own (DESIGN.md, section 2)."""
+"""The folder tree is the architecture: a module imports only from rooms above its own."""
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pkgutil
+import re
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import roslin
 
-SOURCE = Path(roslin.__file__).parent
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
-# Top to bottom. A room may import from the rooms before it.
-ROOMS = [
-    "errors",
-    "values",
-    "display",
-    "data",
-    "sandbox",
-    "kernels",
-    "melody",
-    "rows",
-    "run",
-    "notation",
-    "represent",
-    "transport",
-    "matchers",
-    "collection",
-    "search",
-    "truth",
-    "evaluate",
-    "campaign",
-    "experiment",
-    "engrave",
-    "playback",
-    "starter",
-    "report",
-    "api",
-    "web",
-    "cli",
-    "__main__",
-]
-# Who judges must not know the judged.
-JUDGES, JUDGED = ("truth", "evaluate"), ("matchers", "search")
-FORBIDDEN = {(judge, judged) for judge in JUDGES for judged in JUDGED}
+from draw_rooms import TARGET, draw
+from room_graph import (
+    BY_NAME,
+    FORBIDDEN,
+    ROOMS,
+    SOURCE,
+    direct_imports,
+    imported_rooms,
+    modules,
+    named_rooms,
+    reduced,
+    room,
+)
 
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+MODULES = modules()
 
 
-def room(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imported_rooms(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names = [node.module or ""]
-            if node.module == "roslin":
-                names = [f"roslin.{alias.name}" for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("roslin.")}
-    return found
+def test_the_source_is_the_one_under_test() -> None:
+    assert Path(roslin.__file__).parent.resolve() == SOURCE
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_upwards(path: Path) -> None:
     own = room(path)
-    assert own in ROOMS, f"{own} is not a room of the house: add it to ROOMS"
+    assert own in ROOMS, f"{own} is not a room of the house: add it to ROOMS in tools/room_graph.py"
     for other in imported_rooms(path):
         assert ROOMS.index(other) <= ROOMS.index(own), f"{own} imports from {other}, which lies below it"
         assert (own, other) not in FORBIDDEN
+
+
+def test_only_melodies_name_rooms_below_them() -> None:
+    for path in MODULES:
+        below = {other for other in named_rooms(path) if ROOMS.index(other) > ROOMS.index(room(path))}
+        assert below == (named_rooms(BY_NAME) if path == BY_NAME else set()), path
 
 
 def test_the_check_sees_a_wrong_arrow(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("def f():\n    from roslin.cli import main\n")
     assert imported_rooms(wrong) == {"cli"}
+    wrong.write_text("import importlib\nx = 'roslin.web.app:make'\ny = importlib.import_module('roslin.cli')\n")
+    assert named_rooms(wrong) == {"web", "cli"}
+    assert named_rooms(BY_NAME) == {"notation", "playback", "report"}
+
+
+def drawn(svg: str) -> set[tuple[str, str]]:
+    return set(re.findall(r'data-from="(\w+)" data-to="(\w+)"', svg))
+
+
+def test_the_drawing_is_up_to_date() -> None:
+    wanted = reduced(direct_imports())
+    shown = drawn(TARGET.read_text("utf-8"))
+    assert shown == wanted, "the imports between rooms changed: run python tools/draw_rooms.py"
+
+
+def test_a_drawing_shows_its_rooms_and_arrows() -> None:
+    edges = {("cli", "api"), ("api", "search"), ("cli", "data"), ("search", "errors"), ("data", "errors")}
+    svg = draw(edges)
+    assert drawn(svg) == edges
+    tops = {name: float(y) for name, y in re.findall(r'data-room="(\w+)">.*?<rect x="[\d.]+" y="([\d.]+)"', svg)}
+    assert set(tops) == {"cli", "api", "search", "data", "errors"}
+    assert all(tops[lower] > tops[upper] for lower, upper in edges)
+
+
+def test_an_arrow_that_a_longer_way_implies_is_left_out() -> None:
+    assert reduced({("cli", "api"), ("api", "errors"), ("cli", "errors")}) == {("cli", "api"), ("api", "errors")}
 
 
 @pytest.mark.parametrize("name", [m.name for m in pkgutil.walk_packages([str(SOURCE)], "roslin.")])
@@ -97,5 +97,18 @@ def test_public_names() -> None:
     for name in roslin.__all__:
         assert getattr(roslin, name) is not None
     assert set(roslin.__all__) <= set(dir(roslin))
+    assert roslin.filters.pitch_range(1, 2).name == "pitch_range(1, 2)"
+    assert roslin.__version__ == version("roslin")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         roslin.nothing  # noqa: B018
+
+
+def test_the_first_import_is_light() -> None:
+    heavy = ("numba", "scipy", "pandas", "polars", "matplotlib", "jinja2", "IPython")
+    program = (
+        "import sys, roslin\n"
+        "roslin.Melody, roslin.Truth, roslin.Collection, roslin.load\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

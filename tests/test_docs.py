@@ -1,9 +1,13 @@
-"""What the pages say exists: commands, options, files, make targets, registered names."""
+"""What the pages say is true: commands, options, files, links, make targets, registered names, examples, tutorials."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +15,36 @@ import pytest
 import typer
 
 from roslin.cli import app
+from roslin.evaluate import MEASURES
 from roslin.matchers import MATCHERS
 from roslin.notation import FORMATS
+from roslin.starter import truth_path, tunes_path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_extensions"))
+
+from roslin_docs.docstrings import as_markdown, as_rst
+from roslin_docs.generated import PARTS
+from roslin_docs.names import has_example, names, read_examples
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-ANY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+DOCS = ROOT / "docs"
+OF_SITE = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "_examples" not in path.parts)
+PAGES = sorted([*ROOT.glob("*.md"), *OF_SITE])
+ANY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+MODULES = ("roslin", "roslin.evaluate", "roslin.truth", "roslin.collection.filters")
 
 
 def blocks(page: Path) -> list[str]:
-    return re.findall(r"^```\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(?:console)?\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def commands(page: Path) -> list[list[str]]:
     text = "\n".join(blocks(page)).replace("\\\n", " ")
     lines = [line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in text.splitlines()]
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("roslin ")]
+
+
+# -- pages ------------------------------------------------------------------------------------------------------------
 
 
 @ANY_PAGE
@@ -47,9 +65,9 @@ def test_commands_and_options_exist(page: Path) -> None:
 @ANY_PAGE
 def test_links_and_files_exist(page: Path) -> None:
     text = page.read_text("utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+    for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
-    for path in re.findall(r"`((?:benchmarks|tools|tests|docs)/[\w./-]+)`", text):
+    for path in re.findall(r"`((?:benchmarks|tools|tests|docs)/[\w./-]+)", text):
         assert (ROOT / path).exists(), f"{page.name} names {path}"
 
 
@@ -60,19 +78,195 @@ def test_make_targets_exist(page: Path) -> None:
         assert target in targets, f"{page.name}: make {target}"
 
 
+@pytest.mark.parametrize("page", [*OF_SITE, ROOT / "README.md"], ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_speak_to_users(page: Path) -> None:
+    """No folders of ours, no aims of ours: what a page says must make sense to somebody who has only the package."""
+    text = page.read_text("utf-8")
+    assert "../shared" not in text
+    assert not re.search(r"\b[Tt]he (first )?aim (is|was)\b|\(aim\b|\btarget (is|was)\b", text)
+
+
 def test_every_page_is_in_the_table_of_contents() -> None:
-    listed = set(re.findall(r"^[\w-]+$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.MULTILINE))
-    assert {page.stem for page in ROOT.glob("docs/*.md")} - {"index"} == listed
+    listed, waiting = set(), ["index"]
+    while waiting:
+        page = waiting.pop()
+        listed.add(page)
+        path = DOCS / f"{page}.md"
+        text = path.read_text("utf-8") if path.exists() else ""
+        for contents in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            for line in contents.split():
+                if not line.startswith(":"):
+                    waiting.append(((path.parent / line).resolve()).relative_to(DOCS.resolve()).as_posix())
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in [*OF_SITE, *DOCS.rglob("*.ipynb")]}
+    assert {page for page in pages if "_build" not in page} == listed
 
 
-def test_every_matcher_and_format_is_in_the_pages() -> None:
-    text = "\n".join(page.read_text("utf-8") for page in PAGES)
-    for name in MATCHERS:
-        assert f"`{name}`" in text
-    for known in FORMATS.values():
-        assert known.description.split(",")[0].split(" with")[0] in text
+def test_no_page_is_called_as_one_of_sphinx() -> None:
+    assert not {path.stem for path in OF_SITE} & {"search", "genindex", "modindex"}
+
+
+def test_what_was_measured_is_said_in_full() -> None:
+    """Whoever quotes the lead of our own measure on RISM also says how it is with copies counted as errors."""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        if ".719" in text and ".682" in text:
+            assert ".563" in text, page.name
+            assert ".544" in text, page.name
 
 
 def test_no_figure_was_left_open() -> None:
     for page in PAGES:
         assert not re.search(r"[A-Z]+_FIGURES", page.read_text("utf-8")), page.name
+
+
+def test_every_decision_is_short_and_has_its_parts() -> None:
+    for page in (DOCS / "decisions").glob("*.md"):
+        if page.stem != "index":
+            text = page.read_text("utf-8")
+            assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Decision", "Reason", "Consequences"], page.name
+            assert len(text.splitlines()) <= 40, page.name
+
+
+def test_every_paper_has_a_page_with_its_parts() -> None:
+    parts = ["What it says", "Where it is in the code", "What came out", "What we did differently, and why"]
+    for number in range(5):
+        text = (DOCS / "papers" / f"00{number}.md").read_text("utf-8")
+        assert re.findall(r"^## (.*)$", text, re.MULTILINE) == parts
+        for path in re.findall(r"`([a-z]+/[\w/]+\.py)`", text):
+            assert (ROOT / "src" / "roslin" / path).exists(), f"paper 00{number} names {path}"
+
+
+# -- tutorials --------------------------------------------------------------------------------------------------------
+
+
+def dialogues(page: Path) -> list[tuple[str, list[str]]]:
+    """The commands of a page that are shown with their output, and that output."""
+    found: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"^```console\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def agrees(shown: list[str], printed: str) -> bool:
+    """Whether the output is the one shown; `...` is any text, alone on a line any lines; spaces count once."""
+    pattern = ""
+    for line in shown:
+        words = re.escape(" ".join(line.split()))
+        pattern += r"(?:.*\n)*" if line.strip() == "..." else words.replace(r"\.\.\.", ".*") + r"\n"
+    text = "".join(f"{' '.join(line.split())}\n" for line in printed.splitlines())
+    return re.fullmatch(pattern, text) is not None
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda page: page.stem)
+def test_tutorials_can_be_followed(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from roslin import Collection
+    from roslin.cli import main
+
+    for file in page.parent.glob("*.xml"):
+        shutil.copy(file, tmp_path)
+    shutil.copy(truth_path(), tmp_path / "truth.qrel")
+    for name, text in re.findall(
+        r"Save this as `([\w.]+)`:\n\n```text\n(.*?)^```", page.read_text("utf-8"), re.M | re.S
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    Collection.build(tunes_path(), "demo/starter.roslin").close()
+    capfd.readouterr()
+    for command, shown in dialogues(page):
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        with pytest.raises(SystemExit):
+            main()
+        out, err = capfd.readouterr()
+        assert agrees(shown, out) or agrees(shown, err), f"{page.name}: {command}\n{out}\n{err}"
+
+
+def test_a_wrong_output_is_seen() -> None:
+    assert agrees(["rank  id", "   1  ..."], "rank  id\n1     a  b\n")
+    assert agrees(["...", "b"], "a\nb\n")
+    assert not agrees(["rank  id"], "rank  id\n1     a\n")
+    assert not agrees(["0.1429"], "0.1428\n")
+
+
+def test_plug_ins_of_the_page_work(tmp_path: Path) -> None:
+    """In processes of their own, so that nothing stays registered here."""
+    from roslin import Collection
+
+    Collection.build(tunes_path(), tmp_path / "starter.roslin").close()
+    (tmp_path / "tune.solfa").write_text("solfa: do re mi do\n", encoding="utf-8")
+    plugins = DOCS / "_plugins"
+
+    def roslin(*words: str | Path) -> str:
+        command = [sys.executable, "-m", "roslin", *map(str, words)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    roslin(
+        "search", "starter.roslin", "--file", "tune.solfa", "--plugin", plugins / "solfa.py",
+        "--plugin", plugins / "ambitus.py", "--matcher", "ambitus(unit=12)", "-k", "1", "--run", "found.run",
+    )  # fmt: skip
+    assert (tmp_path / "found.run").read_text("utf-8") == "query Q0 hot-cross-buns 1 0.0 ambitus(unit=12.0)\n"
+    (tmp_path / "one.run").write_text("roslin-castle Q0 roslin-castle-2 1 1.0 mine\n", encoding="utf-8")
+    (tmp_path / "one.qrel").write_text("L roslin-castle roslin-castle-2 1\n", encoding="utf-8")
+    printed = roslin(
+        "evaluate", "one.qrel", "one.run", "--plugin", plugins / "first_group.py", "-m", "FirstGroup", "--format", "tsv"
+    )
+    assert "one\tFirstGroup\t1.0" in printed
+
+
+# -- reference --------------------------------------------------------------------------------------------------------
+
+
+def test_generated_pages_have_every_registered_name() -> None:
+    for part, registry in (("matchers", MATCHERS), ("measures", MEASURES), ("formats", FORMATS)):
+        text = PARTS[part]()
+        for name in registry:
+            assert f"`{name}`" in text, f"{part}: {name}"
+
+
+def test_the_page_of_systems_has_every_matcher() -> None:
+    text = (DOCS / "concepts" / "systems.md").read_text("utf-8")
+    for name in MATCHERS:
+        assert text.count(f"| `{name}` |") >= 2, name
+
+
+def test_generated_commands_have_every_option() -> None:
+    text = PARTS["commands"]()
+    for command in ("roslin search", "roslin collection build", "roslin truth group"):
+        assert f"`{command}`\n" in text
+    assert "--tie-sensitivity" in text
+
+
+@pytest.mark.parametrize("module_name", MODULES)
+def test_every_public_name_has_an_entry_and_an_example(module_name: str) -> None:
+    module = import_module(module_name)
+    _, examples = read_examples(module_name)
+    entries = names(module_name)
+    for name in module.__all__:
+        thing = getattr(module, name)
+        assert f"{module_name}.{name}" in entries
+        assert has_example(thing) or name in examples, (
+            f"{module_name}.{name} has no example: give its docstring one, or docs/_examples/{module_name}.md"
+        )
+    for name in examples:
+        assert name in module.__all__ or name == "The end", f"docs/_examples/{module_name}.md has an example of {name}"
+
+
+def test_every_marked_page_names_a_part() -> None:
+    marks = [mark for page in OF_SITE for mark in re.findall(r"^<!-- generated: (\S+)", page.read_text("utf-8"), re.M)]
+    assert set(marks) == set(PARTS)
+
+
+def test_docstrings_become_what_sphinx_reads() -> None:
+    text = "Values of `x`, a * b_ and |c|.\n\n>>> 1 + 1\n2\n\n    x = 1   one\n\n- `a`: first"
+    wanted = "Values of ``x``, a \\* b\\_ and \\|c\\|.\n\n>>> 1 + 1\n2\n\n::\n\n    x = 1   one\n\n- ``a``: first\n"
+    assert as_rst(text) == wanted
+    assert "```text\nx = 1   one\n```" in as_markdown(text)
+
+
+def test_text_right_before_an_example_is_kept_apart() -> None:
+    assert as_rst("One and one:\n>>> 1 + 1\n2") == "One and one:\n\n>>> 1 + 1\n2\n"

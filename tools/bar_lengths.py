@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/bar_lengths.py
 
-Prints the figures that docs/pae.md quotes: how many bars between two bar lines last a whole number of measures, how
-long bars under a lone number are, and what becomes of incipits with "_" when it is read as in version 2.
+Prints the figures that docs/concepts/reading/pae.md quotes: how many bars between two bar lines last a whole number of
+measures, how long bars under a lone number are, and what becomes of incipits with "_" when it is read as in version 2.
 """
 
 from __future__ import annotations

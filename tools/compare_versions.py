@@ -177,7 +177,7 @@ def _explained(starter: Any, rism: Any, names: list[str], queries: int) -> Itera
     import roslin
 
     for name in names:
-        chosen = roslin.matcher(name)
+        chosen: Any = roslin.matcher(name)
         for query in _queries(starter, 3):
             found = []
             for place in range(0, len(starter), 60):

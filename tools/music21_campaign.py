@@ -3,9 +3,9 @@
     python tools/music21_campaign.py FOLDER
 
 FOLDER gets `tunes.roslin`, the beginnings of all tunes of these books, and `titles.qrel`: for every tune, the tunes of
-the same title in other books (docs/campaign-music21.md). Only the first tune of a title in each book is taken, because
-some of the transcriptions hold a tune twice. A beginning is the first 24 notes: about as much as an incipit of a
-library catalogue, and little enough for the slowest systems.
+the same title in other books (docs/measurements/tune-books.md). Only the first tune of a title in each book is taken,
+because some of the transcriptions hold a tune twice. A beginning is the first 24 notes: about as much as an incipit of
+a library catalogue, and little enough for the slowest systems.
 
 A title is compared in small letters without accents, articles and signs, and without what follows a dash, where Ryan's
 collection names the dance ("Money Musk -- Strathspey").

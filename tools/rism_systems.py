@@ -4,13 +4,13 @@
     .venv/bin/python tools/rism_systems.py rism.roslin campaign us p2 "us(divide='both')"
     .venv/bin/python tools/rism_systems.py rism.roslin campaign
 
-Without names: the matchers of docs/systems.md. Every query of the strict and the hard list is searched for in the whole
-collection, and left out of its own result; equal distances stand in the order of ids. For each matcher and list: mean
-average precision and recall among the first ten, each with a 95 % interval (bootstrap over queries), what the first
-could be if equal distances stood in their worst and best order, and the median seconds for a query.
+Without names: the matchers of docs/measurements/rism.md. Every query of the strict and the hard list is searched for in
+the whole collection, and left out of its own result; equal distances stand in the order of ids. For each matcher and
+list: mean average precision and recall among the first ten, each with a 95 % interval (bootstrap over queries), what
+the first could be if equal distances stood in their worst and best order, and the median seconds for a query.
 
-It takes hours. Each matcher is a campaign in the folder named second (docs/campaign.md): stopped and started again, it
-goes on where it was.
+It takes hours. Each matcher is a campaign in the folder named second (docs/howto/campaign.md): stopped and started
+again, it goes on where it was.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
     from roslin.campaign import Campaign, make_queries, run_campaign
+    from roslin.collection.report import BuildReport
     from roslin.errors import (
         ArgumentError,
         CollectionError,
@@ -19,25 +20,31 @@ if TYPE_CHECKING:
         FormatError,
         MelodyError,
         NotationError,
+        PlaceError,
+        PluginError,
         RoslinError,
         SandboxError,
         TimeLimitError,
         UnknownNameError,
     )
-    from roslin.matchers import Explanation, Matcher, explain, matcher, matchers
-    from roslin.melody import TICKS_PER_QUARTER, Melody
-    from roslin.notation import load, records
+    from roslin.evaluate import Evaluation, register_measure
+    from roslin.matchers import Explanation, Matcher, explain, matcher, matchers, register_matcher
+    from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote
+    from roslin.notation import load, records, register_format
     from roslin.run import Hit, Ranking, Run, read_run
     from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
-    from roslin.truth import Truth, group_rankings, list_consistency
+    from roslin.truth import Truth, group_rankings, list_consistency, read_truth
+    from roslin.values import load_plugin
 
 __all__ = [
     "TICKS_PER_QUARTER",
     "ArgumentError",
+    "BuildReport",
     "Campaign",
     "Collection",
     "CollectionError",
     "DamagedError",
+    "Evaluation",
     "Explanation",
     "FilterError",
     "FormatError",
@@ -45,7 +52,10 @@ __all__ = [
     "Matcher",
     "Melody",
     "MelodyError",
+    "MelodyNote",
     "NotationError",
+    "PlaceError",
+    "PluginError",
     "Ranking",
     "RoslinError",
     "Run",
@@ -62,36 +72,51 @@ __all__ = [
     "group_rankings",
     "list_consistency",
     "load",
+    "load_plugin",
     "make_queries",
     "matcher",
     "matchers",
     "ptd",
     "ptd_flow",
     "read_run",
+    "read_truth",
     "records",
+    "register_format",
+    "register_matcher",
+    "register_measure",
     "run_campaign",
 ]
 
 _HOME = {
     **dict.fromkeys(("Collection", "Selection"), "roslin.api"),
     **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "roslin.errors"),
-    **dict.fromkeys(("Explanation", "Matcher", "explain", "matcher", "matchers"), "roslin.matchers"),
+    **dict.fromkeys(
+        ("Explanation", "Matcher", "explain", "matcher", "matchers", "register_matcher"), "roslin.matchers"
+    ),
     **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
-    **dict.fromkeys(("TICKS_PER_QUARTER", "Melody"), "roslin.melody"),
-    **dict.fromkeys(("load", "records"), "roslin.notation"),
+    **dict.fromkeys(("TICKS_PER_QUARTER", "Melody", "MelodyNote"), "roslin.melody"),
+    **dict.fromkeys(("load", "records", "register_format"), "roslin.notation"),
     **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
     **dict.fromkeys(("Hit", "Ranking", "Run", "read_run"), "roslin.run"),
-    **dict.fromkeys(("Truth", "group_rankings", "list_consistency"), "roslin.truth"),
+    **dict.fromkeys(("Truth", "group_rankings", "list_consistency", "read_truth"), "roslin.truth"),
+    **dict.fromkeys(("Evaluation", "register_measure"), "roslin.evaluate"),
+    "BuildReport": "roslin.collection.report",
+    "load_plugin": "roslin.values",
 }
+
+# Rooms of their own, with many names.
+_ROOMS = {"evaluate": "roslin.evaluate", "filters": "roslin.collection.filters"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "evaluate":  # a room of its own, with many names
-        return import_module("roslin.evaluate")
+    if name in _ROOMS:
+        return import_module(_ROOMS[name])
+    if name == "__version__":
+        return import_module("importlib.metadata").version("roslin")
     if name not in _HOME:
         raise AttributeError(f"module 'roslin' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_ROOMS, "__version__"]

@@ -5,32 +5,66 @@ The rooms behind it do not know each other's doors; this is where they meet.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection as Container
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any, SupportsIndex, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection import write
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
-from roslin.collection.store import Store
-from roslin.matchers import Matcher
+from roslin.collection.report import BuildReport
+from roslin.collection.store import Store, chosen_places
+from roslin.display.table import Table
+from roslin.display.text import counted
+from roslin.errors import ArgumentError, CollectionError, NotationError, UnknownNameError
+from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
+from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
+from roslin.notation import Source, records
 from roslin.run import Run
 from roslin.search import search
-from roslin.search.engine import DEFAULT_MATCHER
 from roslin.search.work import Progress
 
-__all__ = ["Collection", "Selection"]
+__all__ = ["Collection", "Query", "SearchOptions", "Selection"]
+
+Query = Melody | Source
+"""A melody, notation as text or bytes, or a file: a path, or the name of a file that is there."""
+
+_ROWS_SHOWN = 5
+
+
+class SearchOptions(TypedDict, total=False):
+    """What else a search can be asked for; `Collection.search` says what each does."""
+
+    exclude: Container[str]
+    radius: float | None
+    threads: int
+    seconds: float | None
+    progress: Progress | None
 
 
 class Collection(Store):
-    """Many melodies on disk.
+    """Many melodies on disk, by id, by place and in slices; filtered, searched, and added to.
 
-    Collection.build(["incipits.jsonl.gz"], "incipits.roslin")
-    with Collection("incipits.roslin") as collection:
-        run = collection.search(roslin.load("'4CDEC")[0], k=5)
+    >>> from tempfile import TemporaryDirectory
+    >>> from roslin import load
+    >>> folder = TemporaryDirectory()
+    >>> collection = Collection.build(load("'4CDEC\\n'4CDEF\\n''4GFED"), f"{folder.name}/three.roslin")
+    >>> collection[0], collection["melody-2"], len(collection[1:])
+    (Melody('melody-1', 4 notes), Melody('melody-2', 4 notes), 2)
+    >>> collection.search("'4DEFxD", "dp", k=2).ids
+    ['melody-1', 'melody-2']
+    >>> collection.explain("'4DEFxD", "melody-1", "emd").query
+    Melody(None, 4 notes)
+    >>> print(collection.report)
+    3 melodies taken; 0 refused
+    >>> collection.close(); folder.cleanup()
     """
 
     @classmethod
@@ -42,17 +76,51 @@ class Collection(Store):
         strict: bool = False,
         progress: write.Progress | None = None,
     ) -> Collection:
-        """Make a collection from files, folders and melodies, and open it."""
+        """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
+
+        One that is there already is replaced when the new one is complete.
+        """
         write.build(sources, path, strict=strict, progress=progress)
         return cls(path)
 
+    def add(
+        self, sources: write.Sources, *, strict: bool = False, progress: write.Progress | None = None
+    ) -> BuildReport:
+        """Add files, folders and melodies; what came of them. Not while another thread searches.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from roslin import load
+        >>> with TemporaryDirectory() as folder, Collection.build([], f"{folder}/new.roslin") as collection:
+        ...     print(collection.add(load("'4CDEC\\n'4CDEF")))
+        ...     collection.remove("melody-1")
+        ...     print(collection.ids())
+        2 melodies taken; 0 refused
+        1
+        ['melody-2']
+        """
+        report = write.add(sources, self.path, strict=strict, progress=progress)
+        self._reopen()
+        return report
+
+    def remove(self, ids: str | Sequence[str], *, progress: write.Progress | None = None) -> int:
+        """Remove one or several melodies by id; how many are left. Where an id is unknown, nothing is removed."""
+        left = write.remove([ids] if isinstance(ids, str) else list(ids), self.path, progress=progress)
+        self._reopen()
+        return left
+
+    def _reopen(self) -> None:
+        before = self._connection
+        self._open()
+        before.close()
+        self.__dict__.pop("id_ranks", None)  # kept from the state before
+
     def filter(self, *filters: Filter) -> Selection:
-        """What passes all filters, one after the other (roslin.collection.filters has them)."""
-        return Selection(self, apply_filters(self.connection, filters, len(self)))
+        """What passes all filters, one after the other; `roslin.filters` has them."""
+        return Selection(self, apply_filters(self.connection, filters, len(self)), self.about["token"])
 
     def search(
         self,
-        query: Melody,
+        query: Query,
         matcher: str | Matcher = DEFAULT_MATCHER,
         k: int = 10,
         *,
@@ -63,27 +131,124 @@ class Collection(Store):
         seconds: float | None = None,
         progress: Progress | None = None,
     ) -> Run:
-        """The k melodies most similar to the query, none beyond the radius; `roslin.search` says the rest."""
-        numbers = within.numbers if isinstance(within, Selection) else within
+        """The k melodies most similar to the query, none beyond the radius.
+
+        The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
+        selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
+        `progress` is told the share that is done.
+        """
+        if isinstance(within, Selection):
+            within = within.numbers_in(self)
         return search(
-            query, self, matcher, k, within=numbers, exclude=exclude, radius=radius, threads=threads, seconds=seconds,
-            progress=progress,
+            self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
+            seconds=seconds, progress=progress,
         )  # fmt: skip
 
+    def explain(
+        self, query: Query, candidate: str | int | Melody, matcher: str | Matcher = DEFAULT_MATCHER
+    ) -> Explanation:
+        """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
 
-@dataclass(frozen=True, slots=True)
+        A matcher whose distances depend on the other candidates compares the query with the whole collection.
+        """
+        chosen = matcher_of(matcher)
+        if isinstance(candidate, Melody):
+            return chosen.explain(self._query(query), [candidate])
+        if not isinstance(self[candidate], Melody):
+            raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
+        number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
+        return chosen.explain(self._query(query), self, int(number))
+
+    def _query(self, query: Query) -> Melody:
+        try:
+            return _one_melody(query)
+        except NotationError as error:
+            if isinstance(query, str) and query in self:
+                hint = f"is the id of a melody; to search for what is like it, ask for collection[{query!r}]"
+                raise ArgumentError(f"{query!r} {hint}") from error
+            raise
+
+    def to_table(self, rows: int = _ROWS_SHOWN) -> Table:
+        """The first melodies as a table: what is known about them, and the length of their line in notes."""
+        columns = ("id", "title", "composer", "key", "metre", "notes")
+        found = self.connection.execute(
+            "SELECT id, title, composer, key, metre, note_count FROM melodies JOIN features USING (number) "
+            "ORDER BY number LIMIT ?",
+            (rows,),
+        )
+        (sources,) = self.connection.execute("SELECT count(DISTINCT source) FROM melodies").fetchone()
+        numbers = (
+            counted(len(self), "melody", "melodies"),
+            counted(int(self.about["notes"]), "note"),
+            counted(sources, "source"),
+        )
+        title = f"{self.path.name}: {', '.join(numbers)}"
+        return Table(columns, tuple(dict(zip(columns, row, strict=True)) for row in found), title)
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+
+def _one_melody(query: Query) -> Melody:
+    """The melody that a query is, or the only one of a text or a file."""
+    if isinstance(query, Melody):
+        return query
+    if not isinstance(query, (str, bytes, os.PathLike)):
+        hint = "; of a list choose one, as in load(...)[0]" if isinstance(query, (list, tuple)) else ""
+        raise ArgumentError(f"a query must be a melody, notation as text, or a file; got {type(query).__name__}{hint}")
+    found = list(records(query))
+    if len(found) != 1:
+        what = "the text" if isinstance(query, bytes) or "\n" in str(query) else str(query)
+        raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
+    return found[0].melody_or_raise()
+
+
+@dataclass(frozen=True, repr=False)
 class Selection:
-    """The melodies that passed a chain of filters, and what each step did."""
+    """The melodies that passed a chain of filters, and what each step did. It is of one state of the collection.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from roslin import load
+    >>> from roslin.collection.filters import pitch_range
+    >>> folder = TemporaryDirectory()
+    >>> collection = Collection.build(load("'4CDEC\\n'4CDEF\\n''4GFED"), f"{folder.name}/three.roslin")
+    >>> selection = collection.filter(pitch_range(5, 5))
+    >>> selection, selection[0], "melody-1" in selection
+    (Selection('three.roslin', 2 of 3 melodies), Melody('melody-2', 4 notes), False)
+    >>> print(selection)
+    removed  percent  left  step
+          0      0.0     3  All melodies.
+          1     33.3     2  Pitch range exactly a perfect fourth (5 semitones).
+    >>> selection.search("'4CDEC", "dp").ids
+    ['melody-2', 'melody-3']
+    >>> collection.close(); folder.cleanup()
+    """
 
     collection: Collection
     report: FilterReport
+    state: str
     near_duplicates: tuple[NearDuplicate, ...] = ()
+    is_unique: bool = False  # near-duplicates have been looked for
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
         """Their numbers in the collection, ascending."""
+        return self.numbers_in(self.collection)
+
+    def numbers_in(self, collection: Collection) -> npt.NDArray[np.int64]:
+        """Their numbers, if they are those of this collection as it is now."""
+        if collection.about["token"] != self.state:
+            is_own = collection.path == self.collection.path
+            what = "the collection has changed since" if is_own else f"it is not of {collection.path}"
+            raise CollectionError(f"the selection cannot be used: {what}; filter again")
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> npt.NDArray[np.int64]:
         left_out = [duplicate.number for duplicate in self.near_duplicates]
-        return np.setdiff1d(self.report.numbers, left_out, assume_unique=True).astype(np.int64)
+        numbers = np.setdiff1d(self.report.numbers, left_out, assume_unique=True).astype(np.int64)
+        numbers.flags.writeable = False
+        return numbers
 
     @property
     def ids(self) -> list[str]:
@@ -92,8 +257,79 @@ class Selection:
 
     def without_near_duplicates(self) -> Selection:
         """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1)."""
+        self.numbers_in(self.collection)
         _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers)
-        return replace(self, near_duplicates=tuple(removed))
+        return replace(self, near_duplicates=tuple(removed), is_unique=True)
+
+    def search(
+        self,
+        query: Query,
+        matcher: str | Matcher = DEFAULT_MATCHER,
+        k: int = 10,
+        **options: Unpack[SearchOptions],
+    ) -> Run:
+        """The k melodies of the selection that are most similar to the query; `Collection.search` says the rest."""
+        return self.collection.search(query, matcher, k, within=self, **options)
 
     def __len__(self) -> int:
         return len(self.report.numbers) - len(self.near_duplicates)
+
+    def __iter__(self) -> Iterator[Melody]:
+        return self.collection.melodies(self.numbers)
+
+    def __contains__(self, melody: object) -> bool:
+        """Whether a melody with this id, or this very melody, is in the selection."""
+        id = melody.id if isinstance(melody, Melody) else melody
+        return melody in self.collection and int(self.collection.numbers([str(id)])[0]) in self.numbers
+
+    @overload
+    def __getitem__(self, which: str | SupportsIndex) -> Melody: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Melody]: ...
+
+    def __getitem__(self, which: str | SupportsIndex | slice) -> Melody | list[Melody]:
+        """The melody with an id or at a place, or the melodies of a slice."""
+        numbers = self.numbers
+        if isinstance(which, str):
+            if which not in self:
+                raise UnknownNameError("melody of the selection", which, [*self.collection.ids(numbers[:3]), "..."])
+            return self.collection[which]
+        places = chosen_places(which, len(self), "the selection")
+        if isinstance(places, int):
+            return self.collection[int(numbers[places])]
+        return list(self.collection.melodies(numbers[places]))
+
+    def to_table(self) -> Table:
+        """What each step removed, of what was there before it, and left."""
+        rows: list[dict[str, Any]] = [
+            {"removed": 0, "percent": 0.0, "left": self.report.total, "step": "All melodies."},
+            *(
+                {
+                    "removed": step.removed,
+                    "percent": round(step.percent_removed, 1),
+                    "left": step.left,
+                    "step": step.sentence,
+                }
+                for step in self.report.steps
+            ),
+        ]
+        if self.is_unique:
+            removed = len(self.near_duplicates)
+            percent = round(100 * removed / max(1, len(self.report.numbers)), 1)
+            sentence = "Identical with another, or part of it."
+            rows.append({"removed": removed, "percent": percent, "left": len(self), "step": sentence})
+        return Table(("removed", "percent", "left", "step"), tuple(rows), self._title)
+
+    @property
+    def _title(self) -> str:
+        return f"{len(self):,} of {counted(self.report.total, 'melody', 'melodies')}"
+
+    def __repr__(self) -> str:
+        return f"Selection({self.collection.path.name!r}, {self._title})"
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html(digits=1)

@@ -8,7 +8,9 @@
     |   +-- DamagedError        a collection folder that is not whole
     +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
     +-- ArgumentError           an argument that makes no sense; also a ValueError
+    |   +-- PlaceError          a place beyond the end of a sequence; also an IndexError
     +-- FilterError             a filter that makes no sense
+    +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
     +-- MissingExtraError       a library that is not installed; the message has the command that installs it
@@ -31,6 +33,8 @@ __all__ = [
     "MelodyError",
     "MissingExtraError",
     "NotationError",
+    "PlaceError",
+    "PluginError",
     "Problem",
     "RoslinError",
     "SandboxError",
@@ -105,8 +109,16 @@ class ArgumentError(RoslinError, ValueError):
     """An argument that makes no sense."""
 
 
+class PlaceError(ArgumentError, IndexError):
+    """A place beyond the end of a sequence."""
+
+
 class FilterError(RoslinError):
     """A filter that makes no sense."""
+
+
+class PluginError(RoslinError):
+    """Somebody's own matcher, measure or format that cannot be loaded, or does not give what it must."""
 
 
 class TimeLimitError(RoslinError):

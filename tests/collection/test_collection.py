@@ -22,7 +22,7 @@ from roslin.collection.check import check
 from roslin.collection.export import export
 from roslin.collection.files import DATABASE, writing
 from roslin.collection.store import Store
-from roslin.errors import CollectionError, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import pae
 
@@ -230,6 +230,20 @@ def test_ids_are_one_line_and_count_in_their_file(tmp_path: Path) -> None:
     assert (again.taken, again.refused) == (0, 1)
 
 
+def test_a_source_that_is_not_there_is_refused_before_anything_is_replaced(collection_path: Path) -> None:
+    wrong: list[write.Sources] = ["'4CDE", ["missing.krn"], (*three_melodies(), Path("missing.krn"))]
+    for sources in wrong:
+        for work in (write.build, write.add):
+            with pytest.raises(CollectionError, match=r"(missing\.krn|'4CDE): there is no such file or folder \("):
+                work(sources, collection_path)
+    with pytest.raises(ArgumentError, match="a source must be a file, a folder or a melody; got 5"):
+        write.build([5], collection_path)  # type: ignore[list-item]
+    with Collection(collection_path) as collection:
+        assert list(collection) == three_melodies()
+    late = write.add((path for path in [Path("missing.krn")]), collection_path)  # seen when it is its turn
+    assert (late.taken, late.refused) == (0, 1)
+
+
 def test_two_writers_do_not_meet(collection_path: Path) -> None:
     with writing(collection_path), pytest.raises(CollectionError, match=r"another process is writing"):
         write.build(three_melodies(), collection_path)
@@ -414,6 +428,8 @@ def test_killed_at_every_step(collection_path: Path, tmp_path: Path, work: str) 
         assert check(target) == []
         with Store(target) as store:
             outcomes.append(store.ids())
+            assert store.report is not None  # that of the state that is there
+            assert store.report.taken == (3 if outcomes[-1] == old or work == "remove" else 5)
         assert outcomes[-1] in (old, after)
         if (target / "rejects.tsv").exists():  # of the state that is there, or none
             assert ("of before" in (target / "rejects.tsv").read_text()) == (outcomes[-1] == old or work == "remove")

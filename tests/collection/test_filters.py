@@ -474,3 +474,8 @@ def test_near_duplicates_of_nothing_and_of_unknown_numbers(database: sqlite3.Con
     assert remove_near_duplicates(database, np.array([1, 1]))[0].tolist() == [1]
     with pytest.raises(FilterError, match="numbers must be those of melodies in the collection; got 7"):
         remove_near_duplicates(database, [0, 7])
+
+
+def test_what_is_no_filter(database: sqlite3.Connection) -> None:
+    with pytest.raises(FilterError, match=r"a filter is made by roslin\.filters, as in .*; got 'title'"):
+        apply_filters(database, ["title"])  # type: ignore[list-item]

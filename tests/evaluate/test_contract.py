@@ -126,7 +126,7 @@ def test_names_and_parameters() -> None:
     with pytest.raises(UnknownNameError, match="unknown variant of AP 'mine'; known: trec, serra"):
         measure("AP(variant='mine')")
     for text in ("AP(", "AP('x')", "AP(variant=__import__('os'))", "AP(1+1)", "AP@", "AP@x", "(", "AP(" + "(" * 300):
-        with pytest.raises((UnknownNameError, ArgumentError), match=r"unknown measure|cannot read the parameters"):
+        with pytest.raises(ArgumentError, match=r"cannot read the measure|the parameters of AP need their names"):
             measure(text)
     assert repr(measure('AP(variant="serra")')) == "AP(variant='serra')"
     assert measure("AP(variant=serra)@5") == measure("AP(variant='serra', k=5)")
@@ -146,10 +146,10 @@ def test_names_and_parameters() -> None:
         ("nDCG(base=abc)", "nDCG: base must be a number above 1; got 'abc'"),
         ("nDCG(base=None)", "nDCG: base must be a number above 1; got None"),
         ("DCG(base=1e999)", "DCG: base must be a number above 1; got inf"),
-        ("ERR(top=-1)", "ERR: top must be a number above 0; got -1"),
-        ("P@0", "P: k must be a whole number from 1 to 1000000; got 0"),
-        ("P@1000001", "P: k must be a whole number from 1 to 1000000; got 1000001"),
-        ("bpref_star(length=-20)", "bpref_star: length must be a whole number from 1 to 1000000; got -20"),
+        ("ERR(top=-1)", "ERR: top must be a number above 0, or None; got -1"),
+        ("P@0", "P: k must be a whole number from 1 to 1000000, or None; got 0"),
+        ("P@1000001", "P: k must be a whole number from 1 to 1000000, or None; got 1000001"),
+        ("bpref_star(length=-20)", "bpref_star: length must be a whole number from 1 to 1000000, or None; got -20"),
         ("TN(size=x)", "TN: size must be a whole number from 1 to 1000000000000; got 'x'"),
         ("TN(size=2.5)", "TN: size must be a whole number from 1 to 1000000000000; got 2.5"),
     ],

@@ -13,11 +13,11 @@ from roslin.evaluate import measures
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-FAMILIES = sorted(DOCS.glob("evaluate-*.md"))
+FAMILIES = sorted(page for page in DOCS.glob("concepts/measures/*.md") if page.stem != "index")
 
 
 def test_every_measure_is_on_a_page() -> None:
-    overview = (DOCS / "evaluate.md").read_text("utf-8")
+    overview = (DOCS / "howto" / "evaluate.md").read_text("utf-8")
     families = "\n".join(page.read_text("utf-8") for page in FAMILIES)
     for name in measures():
         assert f"`{name}`" in overview, name
@@ -39,19 +39,19 @@ def test_every_page_has_its_parts(page: Path) -> None:
 
 
 def test_the_tie_break_table_is_the_one_that_was_counted() -> None:
-    """The numbers of docs/evaluate-adr.md are those that tests/evaluate/test_adr.py counts by brute force."""
+    """The numbers of docs/concepts/measures/adr.md are those that tests/evaluate/test_adr.py counts by brute force."""
     tests = (Path(__file__).parent / "test_adr.py").read_text("utf-8")
     counted = re.search(r"BRUTE_FORCE = \[\n(.*?)\n\]", tests, re.DOTALL)
     assert counted is not None
     expected = [tuple(map(int, row)) for row in re.findall(r"\((\d+), (\d+), (\d+), (\d+), (\d+)\)\)", counted[1])]
-    page = (DOCS / "evaluate-adr.md").read_text("utf-8")
+    page = (DOCS / "concepts" / "measures" / "adr.md").read_text("utf-8")
     shown = [tuple(map(int, row)) for row in re.findall(r"⟩ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page)]
     assert len(expected) == 5
     assert shown == expected
 
 
 def test_every_data_set_is_on_its_page() -> None:
-    text = (DOCS / "data.md").read_text("utf-8")
+    text = (DOCS / "howto" / "data.md").read_text("utf-8")
     for name, each in DATA_SETS.items():
         assert re.search(rf"\| `{name}` \|.*\| {re.escape(each.licence)} \|", text)
 

@@ -13,11 +13,11 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, sounding_melody, 
 
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.matchers import Alignment
+from roslin.matchers import NoteAlignment
 from roslin.matchers.edit._alignment_kernels import best_shifts, inner_metric_weights
 from roslin.represent.line import melodic_line
 
-PLAIN = Alignment(metric=False)
+PLAIN = NoteAlignment(metric=False)
 
 
 def melody(pitches: list[int], durations: list[float] | None = None) -> Melody:
@@ -67,7 +67,7 @@ def logs(tune: Melody) -> list[float]:
     return [log2(end - start) for start, end in zip(line["onset_ticks"].tolist(), ends, strict=True)]
 
 
-def literal(query: Melody, candidate: Melody, chosen: Alignment) -> float:
+def literal(query: Melody, candidate: Melody, chosen: NoteAlignment) -> float:
     one, two = melodic_line(query), melodic_line(candidate)
     m, n = len(one), len(two)
     if not n:
@@ -112,19 +112,19 @@ def literal(query: Melody, candidate: Melody, chosen: Alignment) -> float:
 @pytest.mark.parametrize(
     "chosen",
     [
-        Alignment(),
+        NoteAlignment(),
         PLAIN,
-        Alignment(band=0),
-        Alignment(band=9, metric=False, divide="mean"),
-        Alignment(rhythm=0.75, divide="longer"),
-        Alignment(rhythm=1.0, tempo="histogram"),
-        Alignment(aligner="local", divide="mean"),
-        Alignment(aligner="local", divide="longer", rhythm=0.5, opening=1.0, extending=0.5),
-        Alignment(opening=0.2, extending=0.0),
+        NoteAlignment(band=0),
+        NoteAlignment(band=9, metric=False, divide="mean"),
+        NoteAlignment(rhythm=0.75, divide="longer"),
+        NoteAlignment(rhythm=1.0, tempo="histogram"),
+        NoteAlignment(aligner="local", divide="mean"),
+        NoteAlignment(aligner="local", divide="longer", rhythm=0.5, opening=1.0, extending=0.5),
+        NoteAlignment(opening=0.2, extending=0.0),
     ],
     ids=repr,
 )
-def test_it_is_the_definition(chosen: Alignment) -> None:
+def test_it_is_the_definition(chosen: NoteAlignment) -> None:
     random = np.random.default_rng(8)
     for _ in range(5):
         candidates = [any_melody(random, int(random.integers(0, 12))) for _ in range(10)]
@@ -174,7 +174,7 @@ def test_by_hand() -> None:
     # The last note, twice as long: half an octave of two counts for half the weight.
     longer = melody([60, 62, 64], [1.0, 1.0, 2.0])
     assert PLAIN.distances(query, [longer])[0] == 0
-    assert Alignment(metric=False, rhythm=0.5).distances(query, [longer])[0] == pytest.approx(1 - (2 + 0.5) / 3)
+    assert NoteAlignment(metric=False, rhythm=0.5).distances(query, [longer])[0] == pytest.approx(1 - (2 + 0.5) / 3)
 
 
 def test_of_equally_good_shifts_the_nearest_to_the_first_notes_is_taken_then_the_lowest() -> None:
@@ -197,14 +197,14 @@ def test_octaves_do_not_count_and_spelling_does() -> None:
 
 def test_tempo() -> None:
     slow = [twice_as_slow(tune) for tune in TUNES[:20]]
-    for free in (Alignment(), Alignment(rhythm=0.75, tempo="histogram")):
+    for free in (NoteAlignment(), NoteAlignment(rhythm=0.75, tempo="histogram")):
         expected = free.distances(CASTLE, TUNES[:20])
         assert free.distances(CASTLE, slow) == pytest.approx(expected, abs=1e-9)
-    assert Alignment(rhythm=0.75).distances(CASTLE, [twice_as_slow(CASTLE)])[0] > 0.1
+    assert NoteAlignment(rhythm=0.75).distances(CASTLE, [twice_as_slow(CASTLE)])[0] > 0.1
 
 
 def test_the_variants_of_roslin_castle_come_first() -> None:
-    chosen = Alignment(metric=False, rhythm=0.75, tempo="histogram", divide="mean")
+    chosen = NoteAlignment(metric=False, rhythm=0.75, tempo="histogram", divide="mean")
     first = [TUNES[k].id for k in np.argsort(chosen.distances(CASTLE, TUNES), kind="stable")[:5]]
     assert all(str(id).startswith("roslin-castle") for id in first)
 
@@ -212,7 +212,7 @@ def test_the_variants_of_roslin_castle_come_first() -> None:
 def test_a_candidate_without_notes_is_one_gap() -> None:
     nothing = Melody.from_notes([], [], [])
     assert PLAIN.distances(melody([60, 62, 64]), [nothing])[0] == pytest.approx(1 + (0.6 + 2 * 0.2) / 3)
-    local = Alignment(metric=False, aligner="local", divide="mean")
+    local = NoteAlignment(metric=False, aligner="local", divide="mean")
     assert local.distances(melody([60, 62, 64]), [nothing])[0] == 1
 
 
@@ -221,13 +221,13 @@ def test_a_candidate_without_notes_is_one_gap() -> None:
     [
         ("alignment(band=40)", "band must be a whole number from 0 to 39; got 40"),
         ("alignment(metric=1)", "metric must be True or False; got 1"),
-        ("alignment(rhythm=1.5)", "rhythm must be a number, from 0 to 1; got 1.5"),
+        ("alignment(rhythm=1.5)", "alignment: rhythm must be a number from 0 to 1; got 1.5"),
         ("alignment(opening=-1)", "opening must be a number, at least 0; got -1"),
         ("alignment(extending='x')", "extending must be a number, at least 0; got 'x'"),
-        ("alignment(tempo='slow')", "unknown tempo 'slow'; known: histogram, written"),
-        ("alignment(aligner='hybrid')", "unknown aligner 'hybrid'; known: global, local"),
-        ("alignment(divide='none')", "unknown divide 'none'; known: longer, mean, shorter"),
-        ("alignment(aligner='local')", "aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'"),
+        ("alignment(tempo='slow')", "unknown tempo of alignment 'slow'; known: histogram, written"),
+        ("alignment(aligner='hybrid')", "unknown aligner of alignment 'hybrid'; known: global, local"),
+        ("alignment(divide='none')", "unknown divide of alignment 'none'; known: longer, mean, shorter"),
+        ("alignment(aligner='local')", "alignment: aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'"),
     ],
 )
 def test_bad_parameters(text: str, message: str) -> None:

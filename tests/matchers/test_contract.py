@@ -135,8 +135,10 @@ def test_names_and_parameters() -> None:
     with pytest.raises(ArgumentError, match="the parameters of dp need their names: place"):
         matcher("dp('x')")
     for text in ("dp(", "import os", "dp(place=__import__('os'))", "", "1 + 1", "(" * 300):
-        with pytest.raises(UnknownNameError, match="unknown matcher"):
+        with pytest.raises(ArgumentError, match="cannot read the matcher"):
             matcher(text)
+    with pytest.raises(ArgumentError, match="a matcher must be a name, such as 'dp'; got 3"):
+        matcher(3)  # type: ignore[arg-type]
 
 
 def test_packing() -> None:

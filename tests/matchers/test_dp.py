@@ -64,5 +64,5 @@ def test_grace_notes_and_lower_notes_of_chords_do_not_count() -> None:
 
 
 def test_an_unknown_place() -> None:
-    with pytest.raises(UnknownNameError, match="unknown place 'middle'; known: inside, whole"):
+    with pytest.raises(UnknownNameError, match="unknown place of dp 'middle'; known: inside, whole"):
         matcher("dp(place='middle')")

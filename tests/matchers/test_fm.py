@@ -13,7 +13,7 @@ from tests.matchers.melodies import CASTLE, TUNES, a_fourth_higher, any_melody, 
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import FM, DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
-from roslin.matchers.opti3.parts import Part
+from roslin.matchers.opti3.parts import LineMatcher
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_line
 
@@ -25,7 +25,7 @@ def melody(*pitches: int) -> Melody:
     return Melody.from_notes(range(len(pitches)), [1] * len(pitches), pitches)
 
 
-def distance(chosen: Part, query: Melody, candidate: Melody) -> float:
+def distance(chosen: LineMatcher, query: Melody, candidate: Melody) -> float:
     return float(chosen.distances(query, [candidate])[0])
 
 
@@ -147,7 +147,7 @@ DEFINITIONS = {
 
 
 @pytest.mark.parametrize("chosen", DEFINITIONS, ids=repr)
-def test_it_is_the_definition(chosen: Part) -> None:
+def test_it_is_the_definition(chosen: LineMatcher) -> None:
     random = np.random.default_rng(9)
     for _ in range(8):
         candidates = [any_melody(random, int(random.integers(0, 14))) for _ in range(10)]
@@ -157,7 +157,7 @@ def test_it_is_the_definition(chosen: Part) -> None:
 
 
 @pytest.mark.parametrize("chosen", DEFINITIONS, ids=repr)
-def test_on_whole_tunes(chosen: Part) -> None:
+def test_on_whole_tunes(chosen: LineMatcher) -> None:
     expected = [1 - DEFINITIONS[chosen](CASTLE, candidate) for candidate in TUNES[:6]]
     assert chosen.distances(CASTLE, TUNES[:6]) == pytest.approx(expected, abs=1e-12)
 
@@ -210,7 +210,7 @@ def test_opti3_by_hand() -> None:
 
 
 @pytest.mark.parametrize("chosen", [NgrUkkon(), NGrSumCo(), DiffEd(), RawEd()], ids=repr)
-def test_rhythm_does_not_count(chosen: Part) -> None:
+def test_rhythm_does_not_count(chosen: LineMatcher) -> None:
     expected = chosen.distances(CASTLE, TUNES[:20])
     notes = CASTLE.notes.copy()
     notes["onset_ticks"], notes["duration_ticks"] = np.arange(len(notes)) * 7, 3
@@ -227,7 +227,7 @@ def test_pitch_does_not_count_in_rhythm_and_tempo_does_not_with_the_median() -> 
 
 
 @pytest.mark.parametrize("chosen", [FM(), RawEd(), HarmCore()], ids=repr)
-def test_transposition_does_not_count(chosen: Part) -> None:
+def test_transposition_does_not_count(chosen: LineMatcher) -> None:
     random = np.random.default_rng(4)
     for _ in range(20):
         query, candidate = sounding_melody(random, 8), sounding_melody(random, 9)
@@ -249,9 +249,9 @@ def test_melodies_too_short_to_compare() -> None:
     [
         ("ngrukkon(n=0)", "n must be a whole number from 1 to 6; got 0"),
         ("ngrsumco(n=7)", "n must be a whole number from 1 to 6; got 7"),
-        ("rhytfuzz(beat=0)", "beat must be a number of quarters above 0, or None for the median; got 0"),
-        ("fm(beat=True)", "beat must be a number of quarters above 0, or None for the median; got True"),
-        ("fm(measure='optiP')", "unknown measure 'optiP'; known: opti2, opti3"),
+        ("rhytfuzz(beat=0)", "rhytfuzz: beat must be a number above 0, or None; got 0"),
+        ("fm(beat=True)", "fm: beat must be a number above 0, or None; got True"),
+        ("fm(measure='optiP')", "unknown measure of fm 'optiP'; known: opti2, opti3"),
     ],
 )
 def test_bad_parameters(text: str, message: str) -> None:

@@ -127,5 +127,5 @@ def test_parameters() -> None:
         matcher("gam(joined=9)")
     with pytest.raises(ArgumentError, match=r"small must be a whole number from 1 to 127; got 1\.5"):
         matcher("gam(small=1.5)")
-    with pytest.raises(UnknownNameError, match="unknown divide 'query'; known: both, none"):
+    with pytest.raises(UnknownNameError, match="unknown divide of gam 'query'; known: both, none"):
         matcher("gam(divide='query')")

@@ -90,5 +90,5 @@ def test_rhythm_does_not_count() -> None:
 
 
 def test_an_unknown_place() -> None:
-    with pytest.raises(UnknownNameError, match="unknown place 'middle'; known: inside, whole"):
+    with pytest.raises(UnknownNameError, match="unknown place of lcts 'middle'; known: inside, whole"):
         matcher("lcts(place='middle')")

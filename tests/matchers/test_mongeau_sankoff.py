@@ -118,9 +118,12 @@ def test_the_variants_of_roslin_castle_come_first() -> None:
     ("text", "message"),
     [
         ("mongeau_sankoff(k=0)", "k must be a number above 0; got 0"),
-        ("mongeau_sankoff(fragments=0)", "fragments must be a whole number, at least 1; got 0"),
-        ("mongeau_sankoff(transposition='all')", "unknown transposition 'all'; known: best, histogram"),
-        ("mongeau_sankoff(tempo='all')", "unknown tempo 'all'; known: histogram, written"),
+        ("mongeau_sankoff(fragments=0)", "mongeau_sankoff: fragments must be a whole number from 1 to 1000000; got 0"),
+        (
+            "mongeau_sankoff(transposition='all')",
+            "transposition of mongeau_sankoff 'all'; known: best, histogram",
+        ),
+        ("mongeau_sankoff(tempo='all')", "unknown tempo of mongeau_sankoff 'all'; known: histogram, written"),
     ],
 )
 def test_bad_parameters(text: str, message: str) -> None:

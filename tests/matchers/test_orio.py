@@ -174,7 +174,7 @@ def test_parameters() -> None:
             matcher(f"orio({name}=-1)")
     with pytest.raises(ArgumentError, match="one of pitch, rhythm and both must be above 0"):
         matcher("orio(pitch=0, rhythm=0, both=0)")
-    with pytest.raises(UnknownNameError, match="unknown scale 'rank'; known: cosine, minmax"):
+    with pytest.raises(UnknownNameError, match="unknown scale of orio 'rank'; known: cosine, minmax"):
         matcher("orio(scale='rank')")
-    with pytest.raises(UnknownNameError, match="unknown fusion 'max'; known: mnz, sum"):
+    with pytest.raises(UnknownNameError, match="unknown fusion of orio 'max'; known: mnz, sum"):
         matcher("orio(fusion='max')")

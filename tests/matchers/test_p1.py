@@ -66,10 +66,10 @@ def test_transposition_and_shift_do_not_matter_and_tempo_only_without_tempos() -
 
 
 def test_parameters() -> None:
-    assert repr(matcher("p1(tempos=[1, 2], divide='query')")) == "p1(divide='query', tempos=(1, 2))"
+    assert repr(matcher("p1(tempos=[1, 2], divide='query')")) == "p1(divide='query', tempos=(1.0, 2.0))"
     for name in ("p1", "p2", "p3"):
-        with pytest.raises(UnknownNameError, match="unknown divide 'notes'; known: both, query"):
+        with pytest.raises(UnknownNameError, match=f"unknown divide of {name} 'notes'; known: both, query"):
             matcher(f"{name}(divide='notes')")
-        for value in ("()", "2.0", "(0,)", "(True,)", "('a',)", "(9.0,)", "(-1.0,)"):
-            with pytest.raises(ArgumentError, match=r"tempos must be numbers from 0\.125 to 8, at least one; got"):
+        for value in ("()", "9", "(0,)", "(True,)", "('a',)", "(9.0,)", "(-1.0,)"):
+            with pytest.raises(ArgumentError, match=r"tempos must be one or more numbers from 0\.125 to 8; got"):
                 matcher(f"{name}(tempos={value})")

@@ -93,7 +93,7 @@ def test_degenerate_melodies() -> None:
 
 def test_parameters() -> None:
     assert repr(matcher("rismonline(match='bigrams')")) == "rismonline(match='bigrams')"
-    with pytest.raises(UnknownNameError, match="unknown field 'rhythm'; known: contour, intervals, pitches"):
+    with pytest.raises(UnknownNameError, match="field of rismonline 'rhythm'; known: contour, intervals, pitches"):
         matcher("rismonline(field='rhythm')")
-    with pytest.raises(UnknownNameError, match="unknown match 'word'; known: bigrams, phrase"):
+    with pytest.raises(UnknownNameError, match="unknown match of rismonline 'word'; known: bigrams, phrase"):
         matcher("rismonline(match='word')")

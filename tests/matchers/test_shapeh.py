@@ -179,9 +179,9 @@ def test_a_search_among_all_or_some_counts_what_is_compared(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("shapeh(aligner='best')", "unknown aligner 'best'; known: global, hybrid, local"),
-        ("shapeh(divide=2)", "unknown divide '2'; known: longer, none, shorter"),
-        ("shapeh(mismatch='any')", "unknown mismatch 'any'; known: published, symmetric"),
+        ("shapeh(aligner='best')", "unknown aligner of shapeh 'best'; known: global, hybrid, local"),
+        ("shapeh(divide=2)", "unknown divide of shapeh '2'; known: longer, none, shorter"),
+        ("shapeh(mismatch='any')", "unknown mismatch of shapeh 'any'; known: published, symmetric"),
     ],
 )
 def test_bad_parameters(text: str, message: str) -> None:

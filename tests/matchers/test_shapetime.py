@@ -39,9 +39,9 @@ def test_nothing_to_rank() -> None:
 
 def test_bad_parameters() -> None:
     for k in (0, 2.5, True):
-        with pytest.raises(ArgumentError, match="k must be a whole number, at least 1; got"):
+        with pytest.raises(ArgumentError, match="shapetime: k must be a whole number from 1 to 1000000; got"):
             matcher(f"shapetime(k={k!r})")
     with pytest.raises(ArgumentError, match="rhythm must be a number, at least 0; got -1"):
         matcher("shapetime(rhythm=-1)")
-    with pytest.raises(UnknownNameError, match="unknown mismatch 'x'"):
+    with pytest.raises(UnknownNameError, match="unknown mismatch of shapetime 'x'"):
         matcher("shapetime(mismatch='x')")

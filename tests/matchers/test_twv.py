@@ -266,13 +266,13 @@ def test_the_tonal_ground_distance() -> None:
 
 
 def test_with_another_alignment_only_the_best_place_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ALIGNMENTS, "other", ALIGNMENTS["coincidence"])
+    monkeypatch.setitem(ALIGNMENTS, "refined", ALIGNMENTS["coincidence"])
     # A query of one segment: its best place is all that matters.
     query, candidates = Melody(CASTLE.notes[:6]), [*TUNES[:20], Melody.from_notes([], [], [])]
     for both in (False, True):
         best, every = (
             TWV(alignment=name, radius=0.5, penalty="radius", both=both).distances(query, candidates)
-            for name in ("other", "coincidence")
+            for name in ("refined", "coincidence")
         )
         assert best[:7] == pytest.approx(every[:7], abs=1e-12)
         assert (best >= every - 1e-12).all()
@@ -282,12 +282,12 @@ def test_with_another_alignment_only_the_best_place_counts(monkeypatch: pytest.M
     twice = Melody.from_notes(range(18), [1] * 18, [60, 64, 67, 72, 69, 66, *second, *first])
     best, every = (
         TWV(alignment=name, segment=6, step=6, penalty="radius").distances(query, [twice])[0]
-        for name in ("other", "coincidence")
+        for name in ("refined", "coincidence")
     )
     assert every == pytest.approx(1 / 6)
     assert best == pytest.approx(0.3)
     possible = np.array([[False], [True]])
-    lost = TWV(alignment="other", segment=6, step=6, penalty="radius").distances_where(query, pack([twice]), possible)
+    lost = TWV(alignment="refined", segment=6, step=6, penalty="radius").distances_where(query, pack([twice]), possible)
     assert lost.tolist() == pytest.approx([0.3])
 
 
@@ -312,13 +312,13 @@ def test_segments_share_the_query_s_unit_of_time() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("twv(segment=0)", "segment must be a whole number, at least 1; got 0"),
-        ("twv(step=1.5)", "step must be a whole number, at least 1; got 1.5"),
-        ("twv(radius=0)", "radius must be a number, above 0; got 0"),
+        ("twv(segment=0)", "twv: segment must be a whole number from 1 to 1000000; got 0"),
+        ("twv(step=1.5)", "twv: step must be a whole number from 1 to 1000000; got 1.5"),
+        ("twv(radius=0)", "twv: radius must be a number above 0; got 0"),
         ("twv(tolerance=-1)", "tolerance must be a number, at least 0; got -1"),
         ("twv(apart='far')", "apart must be a number, at least 0; got 'far'"),
-        ("twv(penalty='none')", "unknown penalty 'none'; known: largest, radius"),
-        ("twv(score='best')", "unknown score 'best'; known: mean, sum"),
+        ("twv(penalty='none')", "unknown penalty of twv 'none'; known: largest, radius"),
+        ("twv(score='best')", "unknown score of twv 'best'; known: mean, sum"),
         ("twv(agree=1)", "agree must be True or False; got 1"),
     ],
 )

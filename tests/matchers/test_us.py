@@ -123,5 +123,5 @@ def test_parameters() -> None:
     for value in ("0", "9", "2.5", "True", "'5'"):
         with pytest.raises(ArgumentError, match="n must be a whole number from 1 to 8; got"):
             matcher(f"us(n={value})")
-    with pytest.raises(UnknownNameError, match="unknown divide 'candidate'; known: both, query"):
+    with pytest.raises(UnknownNameError, match="unknown divide of us 'candidate'; known: both, query"):
         matcher("us(divide='candidate')")

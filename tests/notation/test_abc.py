@@ -168,7 +168,7 @@ def test_what_does_not_sound_is_skipped() -> None:
     ],
 )
 def test_keys(key: str, name: str | None, signature: str) -> None:
-    found = fields.read_key(key, fields.Key())
+    found = fields.read_key(key, fields.KeyField())
     assert (found.name, found.signature, found.unread) == (name, signature, "")
 
 

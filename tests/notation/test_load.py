@@ -261,7 +261,7 @@ def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 100)
     first, second = read_jsonl('{"pae": "' + "C" * 500 + '"}\n{"pae": "\'4C"}')
     assert first == "1, column 100: line too long; expected at most 100 bytes; found more"
-    assert second == "Melody(None, 1 notes)"
+    assert second == "Melody(None, 1 note)"
 
 
 def test_every_format_has_a_description_and_a_suffix() -> None:

@@ -1,4 +1,4 @@
-"""MIDI files byte by byte: each rule of docs/midi.md on a file written by hand, then round trips."""
+"""MIDI files byte by byte: each rule of docs/concepts/reading/midi.md on a file written by hand, then round trips."""
 
 from __future__ import annotations
 

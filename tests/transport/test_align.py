@@ -304,8 +304,8 @@ def test_nothing_to_align() -> None:
     [
         ({"semitone": 0}, "semitone must be a number above 0; got 0"),
         ({"semitone": True}, "semitone must be a number above 0; got True"),
-        ({"tempos": ()}, "tempos must be numbers above 0, at least one"),
-        ({"tempos": (1.0, -1.0)}, "tempos must be numbers above 0"),
+        ({"tempos": ()}, "setting: tempos must be one or more numbers above 0; got"),
+        ({"tempos": (1.0, -1.0)}, "tempos must be one or more numbers above 0"),
         ({"missing": -1.0}, "missing must be a number, at least 0, or None; got -1.0"),
         ({"missing": float("nan")}, "missing must be a number"),
         ({"ground": "tonal", "pitch": "fifths"}, "tonal ground distance needs pitch 'semitone'; got 'fifths'"),
@@ -319,11 +319,11 @@ def test_settings_that_make_no_sense(options: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pitch": "x"}, "unknown pitch 'x'"),
-        ({"weight": "x"}, "unknown weight 'x'"),
-        ({"ground": "x"}, "unknown ground distance 'x'"),
-        ({"unit": "x"}, "unknown unit 'x'; known: note, quarter"),
-        ({"alignment": "x"}, "unknown alignment 'x'; known: coincidence, evolution, none, refined"),
+        ({"pitch": "x"}, "unknown pitch of setting 'x'"),
+        ({"weight": "x"}, "unknown weight of setting 'x'"),
+        ({"ground": "x"}, "unknown ground of setting 'x'; known: cityblock, euclidean, tonal"),
+        ({"unit": "x"}, "unknown unit of setting 'x'; known: note, quarter"),
+        ({"alignment": "x"}, "unknown alignment of setting 'x'; known: coincidence, refined, evolution, none"),
     ],
 )
 def test_unknown_names(options: Any, message: str) -> None:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +45,18 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(collection: Path, folder: Path, *options: str) -> Iterator[Server]:
+def running(
+    collection: Path,
+    folder: Path,
+    *options: str,
+    python: str | Path = sys.executable,
+    environment: Mapping[str, str] = os.environ,
+) -> Iterator[Server]:
     """`roslin serve` with these options, until the block ends."""
     port, log = free_port(), folder / "server.log"
-    command = [sys.executable, "-m", "roslin", "serve", str(collection), "--port", str(port), *options]
+    command = [str(python), "-m", "roslin", "serve", str(collection), "--port", str(port), *options]
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ})
+        process = subprocess.Popen(command, stdout=out, stderr=out, env={**environment})
     server = Server(port, process, log)
     try:
         _wait_for(server)

@@ -101,7 +101,7 @@ def test_at_the_start_is_not_anywhere(client: TestClient, starter: Path) -> None
         ({"q": "CDE", "notation": "kern"}, 422, "parameter", "notation: Input should be"),
         ({"id": "nobody"}, 404, "not_found", "there is no melody 'nobody' in this collection"),
         ({"q": FRERE, "matcher": "magic"}, 422, "refused", "unknown matcher 'magic'; known:"),
-        ({"q": FRERE, "matcher": "dp(place=open('x'))"}, 422, "refused", "unknown matcher"),
+        ({"q": FRERE, "matcher": "dp(place=open('x'))"}, 422, "refused", "cannot read the matcher"),
         ({"q": FRERE, "pitch_range": "a..b"}, 422, "refused", "interval"),
         ({"q": FRERE, "k": 0}, 422, "parameter", "k: Input should be greater than or equal to 1"),
         ({"q": FRERE, "k": 101}, 422, "parameter", "k: Input should be less than or equal to 100"),

@@ -81,8 +81,9 @@ class Backwards(Matcher):
         return np.arange(len(candidates), 0, -1, dtype=np.float64)
 
 
-def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MATCHERS, "backwards", Backwards)
+@pytest.mark.usefixtures("registries")
+def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library) -> None:
+    MATCHERS.register(Backwards)
     match = matches(library, "backwards", title="Jacques")["frere-jacques-2"]
     assert match.kind == "likeness"
     assert match.sentence.startswith("As an aid to the eye, notes side by side: ")

@@ -29,9 +29,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from roslin.campaign.identity import code_checksum
 from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
 from roslin.campaign.resume import Finished
 from roslin.collection.store import Store
+from roslin.display.frames import FrameLibrary, frame
+from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, MelodyError
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
@@ -50,7 +54,7 @@ CAMPAIGN_MEASURES = ("ADR", "AP", "R@10", "RR")
 DEPTH = 100
 
 # Rooms of the program that a distance depends on.
-_COUNTED = ("melody.py", "represent", "transport", "matchers", "search")
+_COUNTED = ("melody", "represent", "transport", "matchers", "search")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._=]+")
 
 
@@ -75,7 +79,18 @@ class System:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What came out: one evaluation for each truth (the first has all measures), and all lists."""
+    """What came out: one evaluation for each truth (the first has all measures), and all lists.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from roslin import Collection, load
+    >>> folder = TemporaryDirectory()
+    >>> three = Collection.build(load("'4CDEC\\n'4CDEF\\n''4GFED"), f"{folder.name}/three.roslin")
+    >>> print(run_campaign(three, {"melody-1": [["melody-2"]]}, ["dp", "p3"], folder.name, measures=["RR"]))
+    system      RR
+    dp      1.0000
+    p3      1.0000
+    >>> three.close(); folder.cleanup()
+    """
 
     evaluations: tuple[Evaluation, ...]
     systems: tuple[System, ...]
@@ -87,6 +102,44 @@ class Campaign:
     def evaluation(self) -> Evaluation:
         """All measures under the first truth."""
         return self.evaluations[0]
+
+    def to_table(self) -> Table:
+        """The means: a row for each system, a column for each measure under the first truth, then under the others."""
+        table = self.evaluation.to_table()
+        columns, rows = list(table.columns), [dict(row) for row in table.rows]
+        for name, other in zip(self._truth_names[1:], self.evaluations[1:], strict=True):
+            means = other.to_table()
+            for measure_name in means.columns[1:]:
+                column = f"{measure_name} ({name})"
+                columns.append(column)
+                for row, found in zip(rows, means.rows, strict=True):
+                    row[column] = found[measure_name]
+        return Table(tuple(columns), tuple(rows), table.title)
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """Every value as a data frame: truth, system, measure, query, value. The means: `to_table().to_frame()`."""
+        columns: dict[str, list[Any]] = {"truth": []}
+        for name, evaluation in zip(self._truth_names, self.evaluations, strict=True):
+            values = evaluation.long_columns()
+            columns["truth"] += [name] * len(values["value"])
+            for column, cells in values.items():
+                columns.setdefault(column, []).extend(cells)
+        return frame(columns, library)
+
+    @property
+    def _truth_names(self) -> list[str]:
+        """A name for each truth that no other has: its own, or its number where it has none."""
+        return [each.truth.name or f"truth {number}" for number, each in enumerate(self.evaluations, start=1)]
+
+    def __repr__(self) -> str:
+        systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query", "queries")
+        return f"Campaign({systems}, {queries}, {counted(len(self.evaluations), 'truth')})"
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
 
 
 def run_campaign(
@@ -152,7 +205,7 @@ def run_campaign(
 
 
 def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
-    chosen = [matcher(name) for name in ([names] if isinstance(names, (str, Matcher)) else names)]
+    chosen = [matcher(name) for name in ([names] if isinstance(names, (str, Matcher)) or callable(names) else names)]
     if not chosen:
         raise ArgumentError("a campaign needs at least one matcher")
     for name, count in Counter(map(repr, chosen)).items():
@@ -188,10 +241,11 @@ class _Asking:
         systems, total = [], len(matchers) * len(queries)
         for place, each in enumerate(matchers):
             rankings = []
+            code = code_checksum(each)  # None: it may change unseen, so nothing is kept of it
             is_warm = False
             for number, (id, query) in enumerate(queries.items()):
-                key = self._key(each, id, query)
-                ranking = self.finished.get(key, id)
+                key = None if code is None else self._key(each, code, id, query)
+                ranking = self.finished.get(key, id) if key else None
                 if ranking is None:
                     told = _Told(self.progress, place * len(queries) + number, total, f"{each!r}, {id}")
                     if not is_warm:
@@ -199,20 +253,22 @@ class _Asking:
                         self._ask(each, id, query, told)
                         is_warm = True
                     ranking = self._ask(each, id, query, told)
-                    self.finished.put(key, repr(each), ranking)
+                    if key:
+                        self.finished.put(key, repr(each), ranking)
                 rankings.append(ranking)
             systems.append(System(each, files[repr(each)], Run(rankings, name=repr(each), kind="distance")))
         if self.progress:
             self.progress(1.0, "evaluating")
         return tuple(systems)
 
-    def _key(self, each: Matcher, id: str, query: Melody) -> str:
+    def _key(self, each: Matcher, code: str, id: str, query: Melody) -> str:
         """The checksum of everything that an answer depends on."""
         return checksum(
             self.versions,
             self.collection_checksum,
             json.dumps(_parameters(each), default=repr),
             each.name,
+            code,
             str(self.k),
             str(self._is_left_out(id)),
             _text_of(query),
@@ -290,7 +346,7 @@ def _parameters(each: Matcher) -> dict[str, Any]:
 def _versions() -> dict[str, Any]:
     """Who computed it. The checksum tells two states of the program apart that have the same version."""
     home = Path(__file__).parents[1]
-    sources = [path for name in _COUNTED for path in ([home / name] if "." in name else (home / name).rglob("*.py"))]
+    sources = [path for name in _COUNTED for path in (home / name).rglob("*.py")]
     return {
         "roslin": version("roslin"),
         "program_sha256": checksum(*(path.read_text("utf-8") for path in sorted(sources))),

@@ -27,6 +27,7 @@ from roslin.cli import (
     show,
     truth,
 )
+from roslin.cli.plugins import PluginOption, show_plugin_warnings
 
 __all__ = ["app", "main"]
 
@@ -73,6 +74,7 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
+    _plugins: PluginOption = None,
 ) -> None:
     """Find melodies that resemble each other. Start with: roslin demo."""
 
@@ -81,6 +83,7 @@ def main() -> None:
     """Run the command line; every refusal becomes one line and an exit code."""
     from roslin.errors import RoslinError
 
+    show_plugin_warnings()
     try:
         code = app(prog_name="roslin", standalone_mode=False)
     except RoslinError as error:

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
+from roslin.cli.plugins import PluginOption
 
 __all__ = ["app"]
 
@@ -59,6 +60,7 @@ def run_command(
         Path, typer.Option("--output", "-o", help="The folder for runs and report; what it has is not done again.")
     ] = Path("campaign"),
     format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
 ) -> None:
     """Ask every system every query, evaluate, and write a report. Stopped, it goes on where it was.
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
+from roslin.cli.plugins import PluginOption
 
 if TYPE_CHECKING:
-    from roslin.collection.write import BuildReport
+    from roslin.collection.report import BuildReport
 
 __all__ = ["app"]
 
@@ -29,6 +30,7 @@ def build_command(
         list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")
     ],
     strict: StrictOption = False,
+    _plugins: PluginOption = None,
 ) -> None:
     """Make a collection from files and folders.
 
@@ -49,6 +51,7 @@ def build_command(
 def add_command(
     paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
     strict: StrictOption = False,
+    _plugins: PluginOption = None,
 ) -> None:
     """Add melodies to a collection.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.output import OutputFormat, print_rows, print_tables, remark
+from roslin.cli.plugins import PluginOption
 
 if TYPE_CHECKING:
     from roslin.display.table import Table
@@ -49,6 +50,7 @@ def evaluate_command(
     level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
     format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print.")] = EvaluationFormat.table,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    _plugins: PluginOption = None,
     _: Annotated[
         bool, typer.Option("--measures", help="List the measures.", is_eager=True, callback=lambda on: _list(on))
     ] = False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_table, remark
+from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import with_reading_options
 from roslin.cli.search import chosen_query
 
@@ -31,6 +32,7 @@ def explain_command(
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw which note went where.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
     format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
     *,
     options: Options,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -90,27 +90,10 @@ def filter_command(
 
     with Collection(collection) as opened:
         selection = opened.filter(*chain)
-        rows: list[dict[str, Any]] = [
-            {
-                "removed": step.removed,
-                "percent": round(step.percent_removed, 1),
-                "left": step.left,
-                "step": step.sentence,
-            }
-            for step in selection.report.steps
-        ]
         if unique:
             selection = selection.without_near_duplicates()
-            rows.append(
-                {
-                    "removed": len(selection.near_duplicates),
-                    "percent": round(100 * len(selection.near_duplicates) / max(1, len(selection.report.numbers)), 1),
-                    "left": len(selection),
-                    "step": "Identical with another, or part of it.",
-                }
-            )
-        rows.insert(0, {"removed": 0, "percent": 0.0, "left": len(opened), "step": "All melodies."})
-        print_rows(rows, ("removed", "percent", "left", "step"), format)
+        table = selection.to_table()
+        print_rows(table.rows, table.columns, format)
         if save is not None:
             save.write_text("".join(f"{id}\n" for id in selection.ids), encoding="utf-8")
             remark(f"{len(selection)} ids written to {save}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
+from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import with_reading_options
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def load_command(
     notation: Annotated[str | None, typer.Option("--notation", help="Read it as this, whatever it looks like.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse every melody with a fault.")] = False,
     format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
     *,
     options: Options,
 ) -> None:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows
+from roslin.cli.plugins import PluginOption
 
 __all__ = ["matchers_command"]
 
 
-def matchers_command(format: FormatOption = OutputFormat.table) -> None:
+def matchers_command(format: FormatOption = OutputFormat.table, _plugins: PluginOption = None) -> None:
     """List the ways to compare melodies.
 
     Example: roslin matchers --format json
     """
     from roslin.matchers.base import COMPOUND, MATCHERS
 
-    named = MATCHERS | {f"{name}(...)": kind for name, kind in COMPOUND.items()}
+    named = {**MATCHERS, **{f"{name}(...)": kind for name, kind in COMPOUND.items()}}
     rows = [
-        {"name": name, "summary": named[name].summary, "reference": named[name].reference} for name in sorted(named)
+        {
+            "name": name,
+            "summary": named[name].summary,
+            "reference": named[name].reference,
+            "from": MATCHERS.origin(named[name].name),
+        }
+        for name in sorted(named)
     ]
-    print_rows(rows, ("name", "summary", "reference"), format)
+    print_rows(rows, ("name", "summary", "reference", "from"), format)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
+from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import melody_from_file, refuse_options, with_reading_options
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def search_command(
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
     format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
     *,
     options: Options,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from roslin.cli.output import remark
+from roslin.cli.plugins import PluginOption
 
 __all__ = ["serve_command"]
 
@@ -29,6 +30,7 @@ def serve_command(
     rate: Annotated[
         int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
     ] = None,
+    _plugins: PluginOption = None,
 ) -> None:
     """Open a page on which people search the collection by playing, typing or sending a melody.
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import CollectionError
+from roslin.errors import CollectionError, FilterError
 from roslin.represent.edits import EditCosts, edit_distance_from
 
 __all__ = ["EDIT_DISTANCE", "Filter", "FilterReport", "FilterStep", "Parameter", "apply_filters", "costs_as_text"]
@@ -90,6 +90,9 @@ class FilterReport:
 
 def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], total: int | None = None) -> FilterReport:
     """Apply filters one after the other. `total` is the size of the collection, if it is known."""
+    for step in filters:
+        if not isinstance(step, Filter):
+            raise FilterError(f"a filter is made by roslin.filters, as in filters.pitch_range(12, 15); got {step!r}")
     try:
         if any(EDIT_DISTANCE in step.sql for step in filters):
             _register_functions(connection)

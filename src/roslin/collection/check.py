@@ -24,7 +24,7 @@ def check(path: str | Path) -> list[str]:
     """What is wrong with a collection, in sentences; empty when it is whole. What is no collection raises."""
     try:
         with Store(path) as store:
-            return [*_database(store), *_arrays(store), *_counts(store)]
+            return [*_database(store), *_arrays(store), *_counts(store), *_report(store)]
     except DamagedError as error:
         return [str(error)]
 
@@ -62,6 +62,15 @@ def _counts(store: Store) -> Iterator[str]:
                 yield f"The table {table} has {count} rows; expected {len(store)}, numbered from 0"
                 return
         yield from _features(store)
+    except sqlite3.DatabaseError as error:
+        yield f"The database is damaged: {error}"
+
+
+def _report(store: Store) -> Iterator[str]:
+    try:
+        _ = store.report
+    except DamagedError as error:
+        yield str(error)
     except sqlite3.DatabaseError as error:
         yield f"The database is damaged: {error}"
 

@@ -7,22 +7,25 @@ of processes can read, also while another prepares a new state; they see it when
 from __future__ import annotations
 
 import json
+import operator
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex, overload
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, open_array
-from roslin.errors import CollectionError, DamagedError, UnknownNameError
+from roslin.collection.report import BuildReport
+from roslin.display.text import counted
+from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError
 from roslin.melody import Melody, SignatureChange
 from roslin.represent.packed import Packed
 
-__all__ = ["METADATA_COLUMNS", "Store"]
+__all__ = ["METADATA_COLUMNS", "REPORT", "Store", "chosen_places"]
 
 METADATA_COLUMNS = (
     "id",
@@ -38,14 +41,18 @@ METADATA_COLUMNS = (
     "clef",
     "key_signature",
 )
+REPORT = "report"  # its name in the table about; read when it is asked for, because it may be long
 _OPENING_ATTEMPTS = 3
 
 
 class Store:
-    """A collection on disk. `len(store)`, `store["id"]`, `for melody in store`."""
+    """A collection on disk. `len(store)`, `store["id"]`, `store[0]`, `store[:3]`, `for melody in store`."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
+        self._open()
+
+    def _open(self) -> None:
         for attempt in range(_OPENING_ATTEMPTS):
             self._connection = _open_database(self.path)
             try:
@@ -74,14 +81,24 @@ class Store:
     def __len__(self) -> int:
         return self._length
 
-    def __contains__(self, id: object) -> bool:
-        return self._number(str(id)) is not None
+    def __contains__(self, melody: object) -> bool:
+        """Whether there is a melody with this id, or this very melody."""
+        if isinstance(melody, Melody):
+            return melody.id is not None and melody.id in self and self[melody.id] == melody
+        return isinstance(melody, str) and self._number(melody) is not None
 
-    def __getitem__(self, id: str) -> Melody:
-        number = self._number(id)
-        if number is None:
-            raise UnknownNameError("melody", id, self._similar_ids(id))
-        return next(self.melodies([number]))
+    @overload
+    def __getitem__(self, which: str | SupportsIndex) -> Melody: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Melody]: ...
+
+    def __getitem__(self, which: str | SupportsIndex | slice) -> Melody | list[Melody]:
+        """The melody with an id or at a place (from 0, below 0 from the end), or the melodies of a slice."""
+        if isinstance(which, str):
+            return next(self.melodies(self.numbers([which])))
+        places = chosen_places(which, self._length, "the collection")
+        return next(self.melodies([places])) if isinstance(places, int) else list(self.melodies(places))
 
     def __iter__(self) -> Iterator[Melody]:
         return self.melodies(range(self._length))
@@ -117,6 +134,17 @@ class Store:
         ranks = np.empty(self._length, dtype=np.int64)
         ranks[np.fromiter((row[0] for row in rows), np.int64, self._length)] = np.arange(self._length)
         return ranks
+
+    @property
+    def report(self) -> BuildReport | None:
+        """What the last build or add did; None in a collection of a Roslin that kept no reports."""
+        text = self.report_text()
+        return None if text is None else BuildReport.from_json(self.path, text)
+
+    def report_text(self) -> str | None:
+        """The report as it is kept."""
+        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (REPORT,)).fetchone()
+        return None if row is None else str(row[0])
 
     def packed(self) -> Packed:
         """All notes as one table, for algorithms that compare a query with everything; the same object each time."""
@@ -188,6 +216,19 @@ class Store:
         return slice(int(offsets[number]), int(offsets[number + 1]))
 
 
+def chosen_places(which: SupportsIndex | slice, length: int, of: str) -> int | range:
+    """The place, or the places of a slice, in a sequence of a length. `of` names the sequence in a refusal."""
+    if isinstance(which, slice):
+        return range(length)[which]
+    try:
+        place = operator.index(which)
+    except TypeError:
+        raise ArgumentError(f"a melody is chosen by its id, its place or a slice; got {which!r}") from None
+    if not -length <= place < length:
+        raise PlaceError(f"{of} has {counted(length, 'melody', 'melodies')}; there is none at {place}")
+    return place % length
+
+
 _BY_ID = "SELECT number, id FROM melodies WHERE id IN "
 
 
@@ -201,7 +242,7 @@ def _open_database(folder: Path) -> sqlite3.Connection:
 
 def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
     try:
-        about = dict(connection.execute("SELECT name, value FROM about"))
+        about = dict(connection.execute("SELECT name, value FROM about WHERE name <> ?", (REPORT,)))
         version = int(about["format_version"])
     except (sqlite3.Error, KeyError, ValueError) as error:
         raise DamagedError(f"{folder}: damaged: {DATABASE} cannot be read ({error})") from error

@@ -36,13 +36,14 @@ from roslin.collection.files import (
     workspace,
     writing,
 )
-from roslin.collection.store import METADATA_COLUMNS, Store
-from roslin.errors import CollectionError, Problem, RoslinError
+from roslin.collection.report import BuildReport, FileCount
+from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
+from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
 from roslin.melody import Melody
 from roslin.notation import Record, records
 from roslin.represent.features import describe
 
-__all__ = ["BuildReport", "FileCount", "Progress", "Sources", "add", "build", "remove"]
+__all__ = ["Progress", "Sources", "add", "build", "remove"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 Progress = Callable[[int, str], None]
@@ -53,41 +54,15 @@ _PROGRESS_EVERY = 500
 _HIDDEN_FOLDER_SUFFIX = ".roslin"
 
 
-@dataclass(slots=True)
-class FileCount:
-    """What came of one file."""
-
-    taken: int = 0
-    refused: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BuildReport:
-    """What a build or an add did."""
-
-    path: Path
-    taken: int
-    with_warnings: int
-    refused: int
-    total: int
-    rejects: Path
-    warnings: dict[str, int]
-    by_file: dict[str, FileCount]
-
-    def __str__(self) -> str:
-        warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
-        listed = f"; see {self.rejects}" if self.refused else ""
-        melodies = "melody" if self.taken == 1 else "melodies"
-        return f"{self.taken} {melodies} taken{warned}; {self.refused} refused{listed}"
-
-
 def build(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
     """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready."""
+    _check_sources(sources)
     return _publish_new(Path(path), lambda _: None, lambda: _records(sources, strict), progress)
 
 
 def add(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
     """Add melodies to a collection. An id that is there already is refused."""
+    _check_sources(sources)
     Store(path).close()  # refuse what is no collection before anything is prepared
     return _publish_new(Path(path), Store, lambda: _records(sources, strict), progress)
 
@@ -95,7 +70,7 @@ def add(sources: Sources, path: str | Path, *, strict: bool = False, progress: P
 def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = None) -> int:
     """Remove melodies by id; how many are left. An unknown id is an error, and nothing is removed."""
     Store(path).close()
-    report = _publish_new(Path(path), lambda _: None, lambda: _all_but(ids, Path(path)), progress, with_rejects=False)
+    report = _publish_new(Path(path), lambda _: None, lambda: _all_but(ids, Path(path)), progress, is_removal=True)
     return report.total
 
 
@@ -112,11 +87,12 @@ def _publish_new(
     base: Callable[[Path], Store | None],
     incoming: Callable[[], Iterator[tuple[str, Record]]],
     progress: Progress | None,
-    with_rejects: bool = True,
+    is_removal: bool = False,
 ) -> BuildReport:
     """Prepare a new state from a base (nothing, or what is there now) and incoming records, and publish it.
 
-    Both are only asked for when the lock is held, so that they see what the writer before left.
+    Both are only asked for when the lock is held, so that they see what the writer before left. A removal leaves the
+    report and the refusals of the last build or add as they are.
     """
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
@@ -126,20 +102,20 @@ def _publish_new(
         _clean(folder)
         space = workspace(folder)
         try:
-            with _Writer(space, base(folder)) as writer:
+            with _Preparation(space, base(folder)) as writer:
                 for count, (label, record) in enumerate(incoming(), start=1):
                     writer.put(record, label)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, label)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
-                report = writer.finish(folder)
+                report = writer.finish(folder, _report_text(folder) if is_removal else None)
             for name in ARRAY_NAMES:
                 array_path(space, name, writer.token).replace(array_path(folder, name, writer.token))
-            if with_rejects:
+            if not is_removal:
                 (folder / REJECTS).unlink(missing_ok=True)  # none is better than those of another state
             publish(folder, space / DATABASE)
-            if with_rejects:
+            if not is_removal:
                 (space / REJECTS).replace(folder / REJECTS)
         finally:
             shutil.rmtree(space, ignore_errors=True)
@@ -159,7 +135,12 @@ def _clean(folder: Path) -> None:
         return
 
 
-class _Writer:
+def _report_text(folder: Path) -> str | None:
+    with Store(folder) as store:
+        return store.report_text()
+
+
+class _Preparation:
     """Files in preparation. Use as a context manager: `put` records, then `finish`."""
 
     def __init__(self, space: Path, base: Store | None):
@@ -169,10 +150,11 @@ class _Writer:
         self.taken = self.refused = self.with_warnings = 0
         self.nameless: Counter[str] = Counter()
         self.copies: dict[str, _Copies] = {}
-        self.warnings: dict[str, int] = {}
+        self.warnings: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
         self.by_file: dict[str, FileCount] = {}
 
-    def __enter__(self) -> _Writer:
+    def __enter__(self) -> _Preparation:
         database = self.space / DATABASE
         if self.base is not None:
             shutil.copyfile(self.base.path / DATABASE, database)
@@ -230,8 +212,7 @@ class _Writer:
             problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
             self._insert(melody.with_metadata(id=renamed))
         self.with_warnings += bool(problems)
-        for reason in {problem.reason for problem in problems}:
-            self.warnings[reason] = self.warnings.get(reason, 0) + 1
+        self.warnings.update({problem.reason for problem in problems})
         return True
 
     def _free_id(self, melody: Melody) -> str | None:
@@ -282,11 +263,12 @@ class _Writer:
         return True
 
     def _reject(self, problem: Problem) -> None:
+        self.refusals[problem.reason] += 1
         values = [str(getattr(problem, name)) for name in _REJECT_COLUMNS]
         self.rejects.write("\t".join(" ".join(value.split()) for value in values) + "\n")
 
-    def finish(self, folder: Path) -> BuildReport:
-        """Complete the files in preparation."""
+    def finish(self, folder: Path, report_text: str | None) -> BuildReport:
+        """Complete the files in preparation. A report that is given is kept in place of that of this work."""
         self.rejects.flush()
         checksum = hashlib.sha256()
         for name, array in self.raw.items():
@@ -300,6 +282,17 @@ class _Writer:
             "arrays_sha256": checksum.hexdigest(),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }
+        report = BuildReport(
+            folder,
+            self.taken,
+            self.with_warnings,
+            self.refused,
+            self.number,
+            _most_first(self.refusals),
+            _most_first(self.warnings),
+            self.by_file,
+        )
+        about[REPORT] = report_text or report.to_json()
         self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
         self.connection.execute(
             "INSERT INTO interval_index (rowid, chromatic, diatonic) "
@@ -309,16 +302,11 @@ class _Writer:
         self.connection.execute("COMMIT")
         self.connection.execute("ANALYZE")
         self.connection.close()
-        return BuildReport(
-            folder,
-            self.taken,
-            self.with_warnings,
-            self.refused,
-            self.number,
-            folder / REJECTS,
-            dict(sorted(self.warnings.items(), key=lambda item: (-item[1], item[0]))),
-            self.by_file,
-        )
+        return report
+
+
+def _most_first(reasons: Counter[str]) -> dict[str, int]:
+    return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
 _DIGEST = "SELECT digest FROM melodies WHERE id = ?"
@@ -364,6 +352,18 @@ class _RawArray:
                 out.write(block)
         sync(target)
         self.path.unlink()
+
+
+def _check_sources(sources: Sources) -> None:
+    """Refuse a file that is not there before anything is made or replaced."""
+    named = [sources] if isinstance(sources, (str, Path)) else sources if isinstance(sources, (list, tuple)) else ()
+    for source in named:
+        if not isinstance(source, (str, Path, Melody)):
+            raise ArgumentError(f"a source must be a file, a folder or a melody; got {source!r}")
+        if not isinstance(source, Melody) and not Path(source).exists():
+            raise CollectionError(
+                f"{source}: there is no such file or folder (notation as text: roslin.load gives melodies)"
+            )
 
 
 def _records(sources: Sources, strict: bool) -> Iterator[tuple[str, Record]]:

@@ -1,4 +1,4 @@
-"""Rows as lines of text, as a terminal and a text file show them."""
+"""Rows as lines of text, as a terminal and a text file show them; numbers of things in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["table_lines"]
+__all__ = ["counted", "table_lines"]
 
 _WIDEST = 50
 _COARSE = ("percent", "ms")  # columns in which more than one decimal would only look exact
@@ -33,3 +33,12 @@ def _cell(value: Any, name: str, is_last: bool) -> str:
         return "–" if math.isnan(value) else f"{value:.1f}" if name in _COARSE else f"{value:.4f}"
     text = " ".join(str(value).split())
     return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things, with the word for one or for many (by default with an s).
+
+    >>> counted(1, "note"), counted(0, "note"), counted(1200, "melody", "melodies")
+    ('1 note', '0 notes', '1,200 melodies')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

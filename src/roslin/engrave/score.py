@@ -10,7 +10,7 @@ rest in a row become one rest with their number. Music without bar lines is cut 
 without a visible line, so that it can be broken into systems.
 
 MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and verovio draws it as it stands
-(docs/engraving.md has the comparison). What cannot be written raises `NotationError`.
+(docs/measurements/readers.md has the comparison). What cannot be written raises `NotationError`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INVISIBLE_BAR_TICKS = 8 * TICKS_PER_QUARTER
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Sounding:
     """A stretch of time in which the same notes of a voice sound; without notes it is a rest."""
 
     onset: int
@@ -120,7 +120,7 @@ class _Score:
         self.bars = list(self._bars())
 
     def document(self) -> str:
-        staves = [_Staff(self, rows) for rows in self.voices]
+        staves = [_VoiceStaff(self, rows) for rows in self.voices]
         definitions = "".join(staff.definition(number) for number, staff in enumerate(staves, start=1))
         measures = []
         for bar in self.bars:
@@ -191,13 +191,13 @@ class _Score:
 
 
 @dataclass(slots=True)
-class _Staff:
+class _VoiceStaff:
     """One voice, written bar by bar from left to right: accidentals and ties need what came before."""
 
     score: _Score
     rows: list[int]
     signatures: _Signatures = field(init=False)
-    pieces: list[_Piece] = field(init=False)
+    pieces: list[_Sounding] = field(init=False)
     grace_rows: dict[int, list[int]] = field(init=False)
     next_piece: int = 0
     next_change: int = 0
@@ -224,7 +224,7 @@ class _Staff:
         pitches = self.score.melody.notes["pitch_midi"][self.rows]
         return "G-2" if float(pitches.mean()) >= 57 else "F-4"
 
-    def _cut(self) -> Iterator[_Piece]:
+    def _cut(self) -> Iterator[_Sounding]:
         score = self.score
         plain = [row for row in self.rows if not score.graces[row]]
         cuts = {bar.onset for bar in score.bars} | {score.bars[-1].end} | set(self.grace_rows)
@@ -238,7 +238,7 @@ class _Staff:
             while following < len(plain) and score.onsets[plain[following]] == left:
                 sounding.append(plain[following])
                 following += 1
-            yield _Piece(left, right, tuple(sounding))
+            yield _Sounding(left, right, tuple(sounding))
 
     def take_ties(self) -> list[str]:
         ties, self.ties = self.ties, []
@@ -303,7 +303,7 @@ class _Staff:
         kind = "acc" if ticks else "unacc"
         return _Element(self._note(row, f'dur="{name}" grace="{kind}"'), "grace", 0 if name in FLAGGED else -1)
 
-    def _run(self, bar: _Bar, pieces: list[_Piece], index: int) -> tuple[list[_Element], int]:
+    def _run(self, bar: _Bar, pieces: list[_Sounding], index: int) -> tuple[list[_Element], int]:
         """One piece, or a tuplet of several; and the index of the next piece."""
         piece = pieces[index]
         values = note_values(piece.ticks)
@@ -322,7 +322,7 @@ class _Staff:
         opened = f'<tuplet num="{count}" numbase="{plain}" num.format="count"{bracket}>'
         return [_Element(f"{opened}{_beamed(inner)}</tuplet>", "tuplet")], stop
 
-    def _piece(self, bar: _Bar, piece: _Piece, values: Sequence[tuple[str, int]]) -> list[_Element]:
+    def _piece(self, bar: _Bar, piece: _Sounding, values: Sequence[tuple[str, int]]) -> list[_Element]:
         elements = []
         onset = piece.onset
         for name, dots in values:
@@ -393,7 +393,7 @@ def _beam(group: list[_Element]) -> str:
     return (f"<beam>{inside}</beam>" if last else inside) + after
 
 
-def _tuplet(pieces: list[_Piece], index: int, changes: set[int]) -> tuple[int, int, int]:
+def _tuplet(pieces: list[_Sounding], index: int, changes: set[int]) -> tuple[int, int, int]:
     """The smallest tuplet number that makes the piece writable, what it replaces, and where the group ends.
 
     The group goes on while time is off the plain grid, but never across a change of signature.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from roslin.melody import SignatureChange, base40_from_midi
+from roslin.melody.pitches import LETTERS, is_spelled, spelled
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 
 __all__ = ["ACCIDENTALS", "SOUNDING", "clef_sign", "key_and_metre", "key_sign", "metre_sign", "spelling"]
 
-_LETTERS = "CDEFGAB"
-_BASE40_LETTERS = (0, 6, 12, 17, 23, 29, 35)  # the lowest base-40 number of each letter; the natural is two above
-_NATURAL_SEMITONES = (0, 2, 4, 5, 7, 9, 11)
 ACCIDENTALS = {-2: "ff", -1: "f", 0: "n", 1: "s", 2: "x"}
 SOUNDING = ACCIDENTALS | {2: "ss"}
 _SHARPS, _FLATS = "FCGDAEB", "BEADGCF"
@@ -20,13 +18,8 @@ _METRE_SIGNS["3"] = 'count="3" unit="4" form="num"'
 
 def spelling(base40: int, midi: int) -> tuple[str, int, int]:
     """Letter, octave and alteration; the usual spelling where the two pitches of a note contradict each other."""
-    for number in (base40, int(base40_from_midi(midi))):
-        octave, within = divmod(number, 40)
-        index = max(k for k, low in enumerate(_BASE40_LETTERS) if low <= within)
-        alter = within - _BASE40_LETTERS[index] - 2
-        if alter in ACCIDENTALS and 12 * octave + 12 + _NATURAL_SEMITONES[index] + alter == midi:
-            break
-    return _LETTERS[index], octave, alter
+    letter, octave, alter = spelled(base40 if is_spelled(base40, midi) else int(base40_from_midi(midi)))
+    return LETTERS[letter], octave, alter
 
 
 def clef_sign(text: str) -> str:

@@ -25,7 +25,7 @@ from roslin.evaluate.measures.adr import (
     normalised_recall_at_group_boundaries,
     steps,
 )
-from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, measures
+from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, measures, register_measure
 from roslin.evaluate.measures.counts import (
     accuracy,
     fallout,
@@ -102,6 +102,7 @@ __all__ = [
     "rbp",
     "recall",
     "reciprocal_rank",
+    "register_measure",
     "roc_curve",
     "sensitivity",
     "specificity",

@@ -16,8 +16,8 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, hits_of_one, register
-from roslin.evaluate.parameters import choice
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice
 
 __all__ = [
     "LiftArea",

@@ -9,12 +9,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from roslin.display.frames import FrameLibrary, frame
+from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
@@ -84,6 +88,43 @@ class Evaluation:
             raise UnknownNameError("measure of this evaluation", wanted, names)
         row = self.values[self.systems.index(system), names.index(wanted)]
         return dict(zip(self.queries, row.tolist(), strict=True))
+
+    def to_table(self) -> Table:
+        """The means: a row for each system, a column for each measure.
+
+        >>> print(evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"]).to_table())
+        system     ADR     P@2
+        mine    0.7222  0.5000
+        """
+        measures = [repr(each) for each in self.measures]
+        rows = (
+            {"system": system, **dict(zip(measures, means, strict=True))}
+            for system, means in zip(self.systems, self.means.tolist(), strict=True)
+        )
+        left_out = f" ({len(self.empty)} more have an empty truth)" if self.empty else ""
+        count = counted(len(self.queries) - len(self.empty), "query", "queries")
+        named = f"{self.truth.name}: " if self.truth.name else ""
+        return Table(("system", *measures), tuple(rows), f"{named}means over {count}{left_out}")
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """Every value as a data frame: system, measure, query, value. `to_table().to_frame()` gives the means."""
+        return frame(self.long_columns(), library)
+
+    def long_columns(self) -> dict[str, list[Any]]:
+        """The columns of `to_frame`, one entry for each value."""
+        places = list(product(self.systems, map(repr, self.measures), self.queries))
+        named = {name: [place[k] for place in places] for k, name in enumerate(("system", "measure", "query"))}
+        return {**named, "value": self.values.ravel().tolist()}
+
+    def __repr__(self) -> str:
+        systems, measures = counted(len(self.runs), "system"), counted(len(self.measures), "measure")
+        return f"Evaluation({systems}, {measures}, {counted(len(self.queries), 'query', 'queries')})"
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
 
 
 def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES) -> Evaluation:

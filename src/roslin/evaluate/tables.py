@@ -14,7 +14,7 @@ from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.correlation import kendall_tau
 from roslin.evaluate.evaluation import Evaluation
-from roslin.evaluate.measures.adr import Step, adr_tie_break, average_dynamic_recall, inversions, steps
+from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
 from roslin.evaluate.significance import Comparison, bootstrap_intervals, compare
 from roslin.evaluate.ties import tie_sensitivity
 from roslin.run import Run
@@ -174,7 +174,7 @@ def _steps(evaluation: Evaluation, run: Run, query: str) -> Table:
     return Table(columns, tuple(rows), title, key=f"steps of {run.name}", marks="group")
 
 
-def _note(step: Step, size: int) -> str:
+def _note(step: RecallStep, size: int) -> str:
     said = ["the list has ended"] if step.document is None else []
     if step.rank == size:
         said.append(f"the truth ends here (n = {size}): the ADR of the query")

@@ -9,9 +9,9 @@ import sys
 from types import ModuleType
 
 from roslin.errors import ArgumentError
-from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers
+from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers, register_matcher
 from roslin.matchers.base import matcher as _matcher
-from roslin.matchers.edit.alignment import Alignment
+from roslin.matchers.edit.alignment import NoteAlignment
 from roslin.matchers.edit.dp import DP
 from roslin.matchers.edit.gam import GAM
 from roslin.matchers.edit.lcts import LCTS
@@ -47,7 +47,6 @@ __all__ = [
     "P3",
     "TWV",
     "US",
-    "Alignment",
     "DiffEd",
     "Explanation",
     "Fusion",
@@ -56,6 +55,7 @@ __all__ = [
     "MongeauSankoff",
     "NGrSumCo",
     "NgrUkkon",
+    "NoteAlignment",
     "Orio",
     "RISMOnline",
     "RawEd",
@@ -69,6 +69,7 @@ __all__ = [
     "fuse",
     "matcher",
     "matchers",
+    "register_matcher",
 ]
 
 DEFAULT_MATCHER = "twv"  # of a search, and of an explanation

@@ -1,24 +1,28 @@
 """What every matcher is: a frozen value that turns a query and candidates into distances.
 
-A matcher is a dataclass whose fields are its parameters. Its `repr` is its name in tables, files and addresses, with
-the parameters that differ from their defaults: `dp`, `dp(place='inside')`; `matcher()` reads that text back.
+A matcher is a named value (`roslin.values`): a dataclass whose fields are its parameters, and whose `repr` is its name
+in tables, files and addresses: `dp`, `dp(place='inside')`; `matcher()` reads that text back. A new one is a class with
+a name, a summary, a reference and `_distances`, or a plain function (`function`).
 """
 
 from __future__ import annotations
 
-import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from typing import ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, MelodyError, RoslinError, UnknownNameError
+from roslin.errors import ArgumentError, MelodyError, PluginError, RoslinError
 from roslin.matchers.explanation import Explanation, Step
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, SupportsPacked, melody_of, pack, pieces
+from roslin.values.named import Named
+from roslin.values.numbers import one_number_each
+from roslin.values.plugins import failure, is_own
+from roslin.values.registry import NamedRegistry
 
 __all__ = [
     "COMPARED_AT_ONCE",
@@ -31,11 +35,15 @@ __all__ = [
     "matcher",
     "matchers",
     "register",
+    "register_matcher",
     "rounded",
 ]
 
+Given = TypeVar("Given")
 Distances = npt.NDArray[np.float64]
 Tell = Callable[[float], None]
+# A plain function as a matcher: the query, melodies; one distance for each.
+Compare = Callable[[Melody, list[Melody]], Any]
 
 # At most so many melodies too.
 COMPARED_AT_ONCE = 4096
@@ -44,21 +52,31 @@ _DECIMALS = 12
 
 
 @dataclass(frozen=True, repr=False)
-class Matcher(ABC):
+class Matcher(Named, ABC):
     """Smaller is more similar. Distances of one matcher can be compared with each other, not with those of another."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    reference: ClassVar[str]
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
     things: ClassVar[str] = "notes"  # what an alignment puts side by side
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
     pairs_explained: ClassVar[int] = 250_000  # of notes; beyond that, more memory than an explanation is worth
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
-        """The distance from the query to each candidate: a list of melodies, or a collection."""
+        """The distance from the query to each candidate: a list of melodies, or a collection.
+
+        Infinity means that the two cannot be compared: a search leaves such a candidate out.
+        """
         check_query(query)
-        return self._distances(query, pack(candidates))
+        packed = pack(candidates)
+        try:
+            found = self._distances(query, packed)
+        except RoslinError:
+            raise
+        except Exception as error:
+            if is_own(type(self)):
+                raise
+            raise PluginError(f"the matcher {self!r} fails: {failure(error)}") from error
+        expected = f"the matcher {self!r} must give {len(packed)} distances, one for each candidate"
+        return one_number_each(found, len(packed), expected)
 
     def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """The distances, telling now and then which share of them is known; whoever is told may raise an error."""
@@ -119,7 +137,8 @@ class Matcher(ABC):
         return False
 
     @abstractmethod
-    def _distances(self, query: Melody, candidates: Packed) -> Distances: ...
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        """One distance for each of the melodies, which lie end to end in one table (represent/packed.py)."""
 
     def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
         found = self._explain(query, candidates, number)  # one comparison is quick: there is nothing to tell
@@ -147,10 +166,6 @@ class Matcher(ABC):
         """What these steps say about one of the candidates."""
         return Explanation.of(self, query, candidates.melody(number), start, steps, tempo)
 
-    def __repr__(self) -> str:
-        changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
-        return self.name + (f"({', '.join(changed)})" if changed else "")
-
 
 def check_query(query: Melody) -> None:
     """Refuse what no matcher can look for."""
@@ -165,56 +180,73 @@ def rounded(distances: Distances) -> Distances:
     return np.round(distances, _DECIMALS)
 
 
-MATCHERS: dict[str, type[Matcher]] = {}
+def _adapted(thing: Any, name: str) -> Any:
+    """A plain function becomes a matcher; everything else is what it should be, or refused later."""
+    if isinstance(thing, type) or not callable(thing):
+        return thing
+    from roslin.matchers.function import function_matcher
+
+    return function_matcher(thing, name)
+
+
+def _code_of(kind: Any) -> Any:
+    function = getattr(kind, "function", None)
+    return function if callable(function) else kind
+
+
+MATCHERS: NamedRegistry[Matcher] = NamedRegistry(
+    "matcher", Matcher, "roslin.matchers", example="dp", adapt=_adapted, code_of=_code_of
+)
 # Those that are made of other matchers, which must be named.
-COMPOUND: dict[str, type[Matcher]] = {}
+COMPOUND = MATCHERS.compound
 
-AnyMatcher = TypeVar("AnyMatcher", bound=type[Matcher])
-
-
-def register(cls: AnyMatcher) -> AnyMatcher:
-    """Make a matcher known under its name."""
-    (COMPOUND if "members" in cls.__annotations__ else MATCHERS)[cls.name] = cls
-    return cls
+register = MATCHERS.register
 
 
 def matchers() -> list[str]:
     """The names of all matchers that can be used by their name alone."""
-    return sorted(MATCHERS)
+    return MATCHERS.names()
 
 
-def matcher(text: str | Matcher) -> Matcher:
-    """A matcher from its name, with parameters where they are not the defaults.
+def matcher(text: str | Matcher | Compare, *, name: str = "") -> Matcher:
+    """A matcher from its name, with parameters where they are not the defaults; or from a plain function.
 
     >>> matcher("dp(place='inside')")
     dp(place='inside')
+
+    A function gets the query and a list of melodies, and gives one distance for each (`function`); `name` is what the
+    matcher is called then, if not as the function is.
+
+    >>> matcher(lambda query, candidates: [abs(len(query) - len(each)) for each in candidates], name="lengths")
+    lengths
     """
-    if isinstance(text, Matcher):
-        return text
-    try:
-        return _built(ast.parse(text.strip(), mode="eval").body)
-    except RoslinError:
-        raise
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UnknownNameError("matcher", text, matchers()) from None
+    if isinstance(text, (str, Matcher, type)) or not callable(text):
+        return MATCHERS.parse(text)  # type: ignore[arg-type]  # which refuses what is neither
+    kind: type[Matcher] = _adapted(text, name)
+    MATCHERS.check_free(kind)
+    return kind()
 
 
-def _built(expression: ast.expr) -> Matcher:
-    """A name, or a call with named parameters; what is not named is a matcher itself, as in `fuse(dp, emd)`."""
-    call = expression if isinstance(expression, ast.Call) else ast.Call(expression, [], [])
-    if not isinstance(call.func, ast.Name):
-        raise ValueError("not a name")
-    name = call.func.id
-    kind = MATCHERS.get(name) or COMPOUND.get(name)
-    if kind is None:
-        raise UnknownNameError("matcher", name, matchers())
-    known = [f.name for f in fields(kind)]
-    parameters = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    for parameter in parameters:
-        if parameter not in known:
-            raise UnknownNameError(f"parameter of {name}", parameter, sorted(known))
-    if call.args:
-        if "members" not in known:
-            raise ArgumentError(f"the parameters of {name} need their names: {', '.join(known) or 'it has none'}")
-        parameters["members"] = tuple(_built(argument) for argument in call.args)
-    return kind(**parameters)
+@overload
+def register_matcher(thing: Given, *, name: str = "", summary: str = "", reference: str = "") -> Given: ...
+
+
+@overload
+def register_matcher(*, name: str = "", summary: str = "", reference: str = "") -> Callable[[Given], Given]: ...
+
+
+def register_matcher(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
+    """Make a matcher known by name: a class made from `Matcher`, or a plain function. Also as a decorator.
+
+    A function is called as it is in Python, and described by the first line of its docstring, unless it is said here.
+    """
+    if thing is None:
+        return lambda given: register_matcher(given, name=name, summary=summary, reference=reference)
+    if isinstance(thing, type) or not callable(thing):
+        if name or summary or reference:
+            raise ArgumentError("a class says its name, summary and reference itself; give them for a function only")
+        return register(thing)
+    from roslin.matchers.function import function_matcher
+
+    register(function_matcher(thing, name, summary, reference))
+    return thing

@@ -30,16 +30,15 @@ from typing import Any
 
 import numpy as np
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, reals, whole
+from roslin.values.parameters import members as made_of
 
 __all__ = ["Fusion", "fuse", "scaled"]
 
-_METHODS = ("sum", "mnz", "rrf")
-_SCALES = ("zscore", "minmax")
 _RRF = 60.0
 
 
@@ -54,27 +53,17 @@ class Fusion(Matcher):
 
     kind = "sum"
 
-    members: tuple[Matcher, ...] = ()
-    method: str = "sum"
-    scale: str = "zscore"
-    weights: tuple[float, ...] = ()
-    depth: int = 100
+    members: tuple[Matcher, ...] = made_of(Matcher, matcher, "fuse(dp, emd)")
+    method: str = choice("sum", "mnz", "rrf", "sum")
+    scale: str = choice("zscore", "minmax", "zscore")
+    weights: tuple[float, ...] = reals((), least=0, at_least=0)
+    depth: int = whole(100)
 
-    def __post_init__(self) -> None:
-        if not self.members or not all(isinstance(member, Matcher) for member in self.members):
-            raise ArgumentError("fuse needs at least one matcher, as in fuse(dp, emd)")
-        for kind, name, known in (("method", self.method, _METHODS), ("scale", self.scale, _SCALES)):
-            if name not in known:
-                raise UnknownNameError(kind, str(name), sorted(known))
-        object.__setattr__(self, "weights", tuple(self.weights))
+    def _check(self) -> None:
         if self.weights and len(self.weights) != len(self.members):
-            raise ArgumentError(f"weights must be one for each of {len(self.members)} members; got {self.weights!r}")
-        if not all(isinstance(w, (int, float)) and np.isfinite(w) and w >= 0 for w in self.weights):
-            raise ArgumentError(f"weights must be numbers, at least 0; got {self.weights!r}")
+            self._refuse(f"weights must be one for each of {len(self.members)} members; got {self.weights!r}")
         if self.weights and not any(self.weights):
-            raise ArgumentError("one of the weights must be above 0")
-        if not isinstance(self.depth, int) or isinstance(self.depth, bool) or self.depth < 1:
-            raise ArgumentError(f"depth must be a whole number, at least 1; got {self.depth!r}")
+            self._refuse(f"one of the weights must be above 0; got {self.weights!r}")
 
     @property
     def is_independent(self) -> bool:
@@ -90,12 +79,6 @@ class Fusion(Matcher):
     def longest(self, query: Melody) -> int:
         """What the slowest member allows."""
         return min(member.longest(query) for member in self.members)
-
-    def __repr__(self) -> str:
-        names = [repr(member) for member in self.members]
-        defaults: dict[str, Any] = {"method": "sum", "scale": "zscore", "weights": (), "depth": 100}
-        names += [f"{name}={value!r}" for name in defaults if (value := getattr(self, name)) != defaults[name]]
-        return f"{self.name}({', '.join(names)})"
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self.distances_told(query, candidates, lambda _: None)
@@ -150,7 +133,7 @@ def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:
     """Several matchers as one.
 
     >>> fuse("dp", "emd", weights=(2, 1))
-    fuse(dp, emd, weights=(2, 1))
+    fuse(dp, emd, weights=(2.0, 1.0))
     """
     return Fusion(tuple(matcher(member) for member in members), **parameters)
 

@@ -12,13 +12,13 @@ Each has weaknesses that another lacks: `p3` knows rhythm but no change of tempo
 rhythm at all; `orio` likes what is rare and forgives any order. Their distances are brought to one scale over all
 candidates and added, all with the same weight.
 
-What was chosen on what (`tools/fit_roslin.py`, docs/systems.md): the seven, out of ten candidates, on RISM's two lists
-of the same work in different sources and on half of the titles that several tune books share, those also in doubled
-note values. The parameters of `alignment` were tried on RISM's strict list before, and so was dividing by both lengths
-in `p2` and `p3`. That there are seven, and that they count the same, was settled on these lists too: with fewer the
-choice depended on which composers were left out, and so did fitted weights. Nothing was chosen on the other half of the
-titles or on the starter collection's truth, but both had been looked at: a first version did badly on the latter, which
-is why tempo matters.
+What was chosen on what (`tools/fit_roslin.py`, docs/measurements/rism.md): the seven, out of ten candidates, on RISM's
+two lists of the same work in different sources and on half of the titles that several tune books share, those also in
+doubled note values. The parameters of `alignment` were tried on RISM's strict list before, and so was dividing by both
+lengths in `p2` and `p3`. That there are seven, and that they count the same, was settled on these lists too: with fewer
+the choice depended on which composers were left out, and so did fitted weights. Nothing was chosen on the other half of
+the titles or on the starter collection's truth, but both had been looked at: a first version did badly on the latter,
+which is why tempo matters.
 
 Input as the members take it: `p2` and `p3` polyphony, the others one line. The same under transposition that keeps the
 spelling, and much the same in half or double tempo.

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from roslin.errors import FormatError, Problem, UnknownNameError
+from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import abc, jsonl, kern, marcxml, mei, midi, musicxml, pae
 from roslin.notation.options import Options
 from roslin.notation.record import Record
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams, read_all
+from roslin.values.registry import Registry
 
-__all__ = ["FORMATS", "Format", "Options", "Record", "Source", "load", "records"]
+__all__ = ["FORMATS", "Format", "Options", "Record", "Source", "load", "records", "register_format"]
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
@@ -43,6 +44,13 @@ class Format:
     read: Callable[..., Iterator[Record]]
     options: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not self.description or not all(suffix.startswith(".") for suffix in self.suffixes):
+            raise ArgumentError(f"the format {self.name} needs a description, and suffixes that start with a dot")
+        for option in self.options:
+            if option not in Options.__annotations__:
+                raise UnknownNameError(f"option of the format {self.name}", option, Options.__annotations__)
+
 
 def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
     data = read_all(stream)
@@ -58,7 +66,9 @@ _OF_MIDI = ("track", "channel", "quantise")
 _MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".rmi")
 
 # Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
-FORMATS: dict[str, Format] = {}
+# What others add comes after all of ours.
+FORMATS: Registry[Format] = Registry("format", Format, "roslin.formats", code_of=lambda format: format.read)
+register_format = FORMATS.register
 for _format in (
     Format("midi", "Standard MIDI files, types 0, 1 and 2", _MIDI_SUFFIXES, midi.matches, midi.read, _OF_MIDI),
     Format("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), marcxml.matches, marcxml.read),
@@ -71,7 +81,7 @@ for _format in (
     Format("abc", "ABC, versions 1.6 to 2.1", (".abc",), abc.matches, abc.read, ("expand_repeats",)),
     Format("pae", "Plaine & Easie Code, versions 1 and 2", (".pae", ".json", ".txt"), pae.looks_like_pae, _read_pae),
 ):
-    FORMATS[_format.name] = _format
+    register_format(_format)
 
 
 def load(source: Source, format: str | None = None, *, strict: bool = True, **options: Unpack[Options]) -> list[Melody]:
@@ -93,8 +103,8 @@ def records(
     source: Source, format: str | None = None, *, strict: bool = True, **options: Unpack[Options]
 ) -> Iterator[Record]:
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
-    if format is not None and format not in FORMATS:
-        raise UnknownNameError("format", format, sorted(FORMATS))
+    if format is not None:
+        FORMATS.find(format)
     for option in options:
         if option not in Options.__annotations__:
             raise UnknownNameError("option", option, Options.__annotations__)

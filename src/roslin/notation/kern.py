@@ -20,7 +20,7 @@ from roslin.errors import Problem
 from roslin.notation import mei
 from roslin.notation.mei.notes import Pitch
 from roslin.notation.record import Record
-from roslin.notation.scores import Selection, decode_xml, reader, refusal, to_mei
+from roslin.notation.scores import StaffChoice, decode_xml, reader, refusal, to_mei
 
 __all__ = ["MAX_SPINES", "matches", "read"]
 
@@ -50,9 +50,9 @@ def _text(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
+def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
     text = _text(data)
-    table = _Table()
+    table = _Spines()
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         table.read_line(line, number)
@@ -110,7 +110,7 @@ class _Spine:
     until: Fraction | None = Fraction(0)
 
 
-class _Table:
+class _Spines:
     """The spines at the line that is read, and what was found on the way."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ from roslin.notation.record import Record
 from roslin.notation.scores import (
     MAX_FILE_BYTES,
     Element,
-    Selection,
+    StaffChoice,
     decode_xml,
     first_elements,
     parse_xml,
@@ -78,7 +78,7 @@ def matches(head: bytes) -> bool:
     return bool(names) and names[0] in _ROOTS
 
 
-def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
+def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
     text = decode_xml(unpacked(data))
     counts: Counter[str] = Counter()
     root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))

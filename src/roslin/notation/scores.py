@@ -28,7 +28,7 @@ __all__ = [
     "MAX_FILE_BYTES",
     "Element",
     "Reader",
-    "Selection",
+    "StaffChoice",
     "decode_xml",
     "first_elements",
     "parse_xml",
@@ -43,7 +43,7 @@ MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class StaffChoice:
     """Which staves and voices are wanted, and how.
 
     `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
@@ -73,11 +73,11 @@ class Reader(Protocol):
     """What every format of scores has: a stream to records."""
 
     def __call__(self, stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
-        """A record for each staff; `wanted` as the fields of `Selection`."""
+        """A record for each staff; `wanted` as the fields of `StaffChoice`."""
 
 
 class _ReadBytes(Protocol):
-    def __call__(self, data: bytes, selection: Selection, *, strict: bool) -> list[Record]: ...
+    def __call__(self, data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]: ...
 
 
 def reader(read_bytes: _ReadBytes) -> Reader:
@@ -85,7 +85,7 @@ def reader(read_bytes: _ReadBytes) -> Reader:
 
     def read(stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
         try:
-            records = read_bytes(read_all(stream, MAX_FILE_BYTES), Selection(**wanted), strict=strict)
+            records = read_bytes(read_all(stream, MAX_FILE_BYTES), StaffChoice(**wanted), strict=strict)
         except NotationError as error:
             records = [Record(None, (error.problem,))]
         yield from records

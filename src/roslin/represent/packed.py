@@ -51,10 +51,16 @@ class Packed:
             *_taken(self.barlines, self.bar_offsets, numbers),
         )
 
+    def melodies(self) -> list[Melody]:
+        """The melodies one by one: their notes and bar lines, without any metadata."""
+        return [self.melody(number) for number in range(len(self))]
+
     def melody(self, number: int) -> Melody:
-        """One of the melodies: its notes and bar lines, without what else is known about it."""
-        alone = self.part(number, number + 1)
-        return Melody(alone.notes, barlines_ticks=alone.barlines)
+        """One of the melodies: its notes and bar lines, without any metadata."""
+        return Melody(
+            _locked(self.notes[self.offsets[number] : self.offsets[number + 1]]),
+            barlines_ticks=_locked(self.barlines[self.bar_offsets[number] : self.bar_offsets[number + 1]]),
+        )
 
     def keep(self, name: Hashable, make: Callable[[Packed], Made]) -> Made:
         """What `make` makes of these melodies: made when it is first asked for under this name.
@@ -65,6 +71,13 @@ class Packed:
             self._kept[name] = make(self)
         made: Made = self._kept[name]
         return made
+
+
+def _locked(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that nobody can write to."""
+    view = rows.view()
+    view.flags.writeable = False
+    return view
 
 
 def _between(values: npt.NDArray[Any], offsets: Numbers, start: int, stop: int) -> tuple[npt.NDArray[Any], Numbers]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
 from roslin.represent.intervals import interval_name
 
 __all__ = [
@@ -23,20 +21,6 @@ __all__ = [
 _SAME = 1e-6
 # Base-40 intervals within an octave, in semitones; the others have no common name.
 _SEMITONES_OF_BASE40 = {0: 0, 5: 1, 6: 2, 11: 3, 12: 4, 17: 5, 18: 6, 22: 6, 23: 7, 28: 8, 29: 9, 34: 10, 35: 11}
-
-_LETTERS = {2: "C", 8: "D", 14: "E", 19: "F", 25: "G", 31: "A", 37: "B"}  # base-40 numbers of the naturals
-_SIGNS = {0: "", 1: "♯", 2: "𝄪", -1: "♭", -2: "𝄫"}
-
-
-def note_name(base40: int) -> str:
-    """Letter, accidental and octave of a base-40 number, middle C being C4.
-
-    >>> note_name(162), note_name(179), note_name(156)
-    ('C4', 'F4', 'B♭3')
-    """
-    octave, rest = divmod(base40, 40)
-    natural = min(_LETTERS, key=lambda place: abs(place - rest))
-    return f"{_LETTERS[natural]}{_SIGNS.get(rest - natural, '?')}{octave}"
 
 
 def spelled(melody: Melody, row: int | None) -> str:
@@ -111,13 +95,3 @@ def place_words(start: float, candidate: Melody) -> str:
     if bar is None:
         return f"starting after {start:.4g} quarter{'' if abs(start - 1) < _SAME else 's'}"
     return f"starting at bar {bar}" if bar else "starting in the pick-up"
-
-
-def bar_number(start: float, candidate: Melody) -> int | None:
-    """The bar at a place in quarters, from 1; 0 is a pick-up, a first bar shorter than the next. None: no bar lines."""
-    if not len(candidate.barlines_ticks):
-        return None
-    lines = np.unique(np.concatenate([[0], candidate.barlines_ticks]))
-    has_pick_up = len(lines) > 2 and lines[1] < lines[2] - lines[1]
-    tick = round(start * TICKS_PER_QUARTER)
-    return int(np.searchsorted(lines, tick, side="right")) - int(has_pick_up)

@@ -63,7 +63,7 @@ def search(
             query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, work
         )
         work.report(0.0, "getting ready (the first search after installation compiles for a while)")
-        found = SHORTCUTS.get(chosen.name, _compare_all)(wanted)
+        found = SHORTCUTS.get(type(chosen), _compare_all)(wanted)
     return nearest_first(query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius)
 
 
@@ -187,4 +187,5 @@ def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
     return can_be_bounded(query, chosen.setting)
 
 
-SHORTCUTS: dict[str, Callable[[_Wanted], Found]] = {"emd": _nearest, "twv": _by_segments}
+# By type, not by name: a class made from one of these may compare in its own way.
+SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _nearest, TWV: _by_segments}

@@ -21,6 +21,8 @@ __all__ = ["nearest_first"]
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
 
+# What is at infinity cannot be compared with the query: it is in no list.
+_FARTHEST = float(np.finfo(np.float64).max)
 # The ids of so many melodies are fetched faster than the order of all ids is made.
 _TIES = 1000
 
@@ -37,7 +39,7 @@ def nearest_first(
 ) -> Run:
     """The k nearest of some melodies, given by their numbers and distances, none beyond the radius."""
     numbers, distances = found
-    near = _best(numbers, distances, collection, k + len(exclude), radius)
+    near = _best(numbers, distances, collection, k + len(exclude), min(radius, _FARTHEST))
     ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), strict=True))
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
     ranking = Ranking(query.id or "query", tuple(id for _, id in kept), tuple(distance for distance, _ in kept))

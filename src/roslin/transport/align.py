@@ -36,11 +36,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
 from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
 from roslin.transport.methods import evolved, refined, unaligned
+from roslin.values.named import Named
+from roslin.values.parameters import choice, real, reals
 
 if TYPE_CHECKING:
     from roslin.transport._kernels import Array
@@ -48,56 +50,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align"]
 
-_UNITS = ("note", "quarter")
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
 _LENGTHS = ("duration", "stress")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How two melodies are compared: what a note is, how far apart two notes are, what may be moved."""
-
-    pitch: str = "semitone"
-    weight: str = "duration"
-    ground: str = "euclidean"
-    unit: str = "note"
-    semitone: float = 1.0
-    tempos: tuple[float, ...] = (1.0,)
-    missing: float | None = 2.0
-    alignment: str = "coincidence"
-
-    def __post_init__(self) -> None:
-        for kind, name, known in (
-            ("pitch", self.pitch, PITCHES),
-            ("weight", self.weight, WEIGHTS),
-            ("ground distance", self.ground, GROUND_NAMES),
-            ("unit", self.unit, _UNITS),
-            ("alignment", self.alignment, ALIGNMENTS),
-        ):
-            if name not in known:
-                raise UnknownNameError(kind, str(name), sorted(known))
-        if not (_is_number(self.semitone) and self.semitone > 0):
-            raise ArgumentError(f"semitone must be a number above 0; got {self.semitone!r}")
-        if not self.tempos or not all(_is_number(tempo) and tempo > 0 for tempo in self.tempos):
-            raise ArgumentError(f"tempos must be numbers above 0, at least one; got {self.tempos!r}")
-        if self.missing is not None and not (_is_number(self.missing) and self.missing >= 0):
-            raise ArgumentError(f"missing must be a number, at least 0, or None; got {self.missing!r}")
-        if self.ground == "tonal" and self.pitch != "semitone":
-            raise ArgumentError(f"the tonal ground distance needs pitch 'semitone'; got {self.pitch!r}")
-
-    @property
-    def pitch_scale(self) -> float:
-        """What pitches are multiplied with. A tonal table takes plain pitches: the scale is in the table."""
-        return 1.0 if self.ground == "tonal" else self.semitone
-
-    @property
-    def scales_weights(self) -> bool:
-        """Whether weights are lengths of time."""
-        return self.weight in _LENGTHS
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +124,7 @@ class Document:
 _NO_TABLE = np.empty((0, 0))
 
 # A method: the best (distance, shift in time, shift in pitch, tempo), shifts in units of the query's frame.
-Method = Callable[[Query, Document, Setting], tuple[float, float, float, float]]
+Method = Callable[[Query, Document, "Setting"], tuple[float, float, float, float]]
 
 
 def _coincidence(query: Query, document: Document, setting: Setting) -> tuple[float, float, float, float]:
@@ -215,6 +169,38 @@ ALIGNMENTS: dict[str, Method] = {
     "evolution": _by(evolved),
     "none": _by(unaligned),
 }
+
+
+@dataclass(frozen=True, repr=False)
+class Setting(Named):
+    """How two melodies are compared: what a note is, how far apart two notes are, what may be moved."""
+
+    name = "setting"
+    summary = "How a query is moved onto a document, and how far apart two notes are."
+    reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4"
+
+    pitch: str = choice("semitone", *PITCHES)
+    weight: str = choice("duration", *WEIGHTS)
+    ground: str = choice("euclidean", *GROUND_NAMES)
+    unit: str = choice("note", "note", "quarter")
+    semitone: float = real(1.0, above=0)
+    tempos: tuple[float, ...] = reals((1.0,), above=0)
+    missing: float | None = real(2.0, least=0, optional=True)
+    alignment: str = choice("coincidence", *ALIGNMENTS)
+
+    def _check(self) -> None:
+        if self.ground == "tonal" and self.pitch != "semitone":
+            self._refuse(f"the tonal ground distance needs pitch 'semitone'; got {self.pitch!r}")
+
+    @property
+    def pitch_scale(self) -> float:
+        """What pitches are multiplied with. A tonal table takes plain pitches: the scale is in the table."""
+        return 1.0 if self.ground == "tonal" else self.semitone
+
+    @property
+    def scales_weights(self) -> bool:
+        """Whether weights are lengths of time."""
+        return self.weight in _LENGTHS
 
 
 def align(query: Melody, document: Melody, setting: Setting | None = None) -> Alignment:

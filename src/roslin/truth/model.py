@@ -10,13 +10,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from roslin.display.frames import FrameLibrary, frame
+from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import number
 
 __all__ = ["Groups", "Truth", "check_groups"]
 
 Groups = tuple[tuple[str, ...], ...]
+_ROWS_SHOWN = 20
 
 
 class Truth(Mapping[str, Groups]):
@@ -114,6 +120,43 @@ class Truth(Mapping[str, Groups]):
             groups[query] = [by_gain[gain] for gain in gains[query]]
             nonrelevant[query] = by_gain.get(0.0, [])
         return cls(groups, gains=gains, nonrelevant=nonrelevant, name=name, notes=notes)
+
+    def judgements(self) -> Iterator[tuple[str, str, int]]:
+        """(query, document, group), the most similar group 1, the judged and not relevant in group 0."""
+        for query, groups in self.items():
+            for group, ids in [*enumerate(groups, start=1), (0, self.nonrelevant(query) or ())]:
+                yield from ((query, id, group) for id in ids)
+
+    def to_table(self) -> Table:
+        """A row for each query: how many groups and documents it has, and how many were judged not relevant.
+
+        >>> print(Truth({"q": [["a", "b"], ["c"]]}, nonrelevant={"q": ["d"]}).to_table())
+        query  groups  documents  not relevant
+        q           2          3             1
+        """
+        columns = ("query", "groups", "documents", "not relevant")
+        rows = []
+        for query, groups in self.items():
+            judged = self.nonrelevant(query)
+            counts = len(groups), sum(map(len, groups)), None if judged is None else len(judged)
+            rows.append(dict(zip(columns, (query, *counts), strict=True)))
+        return Table(columns, tuple(rows), self.name)
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """A data frame of `judgements`: query, document, group. `read_truth` reads it back, without gains."""
+        rows = list(self.judgements())
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(("query", "document", "group"))}
+        return frame(columns, library)
+
+    def __str__(self) -> str:
+        return str(self.to_table()) if self else repr(self)
+
+    def _repr_html_(self) -> str:
+        table = self.to_table()
+        if len(table.rows) > _ROWS_SHOWN:
+            title = f"{self.name}: the first {_ROWS_SHOWN} of {counted(len(table.rows), 'query', 'queries')}"
+            table = replace(table.first(_ROWS_SHOWN), title=title.removeprefix(": "))
+        return table.to_html()
 
 
 def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:

@@ -229,21 +229,14 @@ def _to_json(truth: Truth) -> str:
 
 
 def _to_grouped(truth: Truth) -> str:
-    words = ((truth.name, query, id, str(group)) for query, id, group in _rows(truth))
+    words = ((truth.name, query, id, str(group)) for query, id, group in truth.judgements())
     return "".join("\t".join(map(to_word, row)) + "\n" for row in words)
 
 
 def _to_csv(truth: Truth) -> str:
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([("query", "document", "group"), *_rows(truth)])
+    csv.writer(stream, lineterminator="\n").writerows([("query", "document", "group"), *truth.judgements()])
     return stream.getvalue()
-
-
-def _rows(truth: Truth) -> Iterator[tuple[str, str, int]]:
-    """(query, document, group), the judged and not relevant in group 0."""
-    for query, groups in truth.items():
-        for group, ids in [*enumerate(groups, start=1), (0, truth.nonrelevant(query) or ())]:
-            yield from ((query, id, group) for id in ids)
 
 
 _WRITERS: dict[str, Callable[[Truth], str]] = {

@@ -6,7 +6,7 @@ i-th counts. Dynamic recall r_i is the share of the first i ranks that hold such
 r_1 ... r_n. It is 1 for every list that keeps the order of the groups and has nothing else in between.
 
 Secondary keys, for lists with the same ADR: `adr_tie_break` is the published one, `inversions` counts pairs in the
-wrong order. Only the second is sound; docs/evaluate-adr.md has the numbers.
+wrong order. Only the second is sound; docs/concepts/measures/adr.md has the numbers.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, judged
 from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
-from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import RankedIds, in_order, takes_out
 from roslin.truth.qrel import check_groups
+from roslin.values.parameters import choice, whole
 
 __all__ = [
     "ADR",
     "NRGB",
     "Inversions",
-    "Step",
+    "RecallStep",
     "adr_tie_break",
     "average_dynamic_recall",
     "dynamic_recall",
@@ -229,7 +229,7 @@ def _kept(
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RecallStep:
     """One row of Table 3 of paper 002: what stands at a rank, and what the list is worth up to it."""
 
     rank: int
@@ -247,7 +247,7 @@ def steps(
     *,
     query: Hashable | None = None,
     scores: Sequence[float] | None = None,
-) -> list[Step]:
+) -> list[RecallStep]:
     """The calculation of ADR row by row: over all ranks of the list, and at least n, the size of the truth.
 
     The row of rank n has the ADR of the query. `group` counts from 1; None is in no group. Where the list has ended
@@ -268,7 +268,7 @@ def steps(
     means = np.cumsum(recalls) / ranks
     found = np.rint(recalls * ranks)
     return [
-        Step(rank, id, number.get(id), int(so_far), recall, mean, score)
+        RecallStep(rank, id, number.get(id), int(so_far), recall, mean, score)
         for rank, (id, score), so_far, recall, mean in zip(
             ranks.tolist(), rows, found, recalls.tolist(), means.tolist(), strict=True
         )

@@ -1,9 +1,8 @@
 """What every measure is: a frozen value that turns hits into one number a query.
 
-A measure is a dataclass whose fields are its parameters. Its `repr` is its name in tables and files, with the
-parameters that differ from their defaults, and the cutoff last: `ADR`, `ADR@10`, `AP(variant='serra')`,
-`nDCG(gain='exp')@5`. `measure()` reads that text back. Values are larger for better rankings unless `larger_is_better`
-says otherwise.
+A measure is a named value (`roslin.values`): a dataclass whose fields are its parameters, and whose `repr` is its name
+in tables and files, with the cutoff last: `ADR`, `ADR@10`, `AP(variant='serra')`, `nDCG(gain='exp')@5`. `measure()`
+reads that text back. Values are larger for better rankings unless `larger_is_better` says otherwise.
 
 An empty truth has no value: NaN and a warning, and means leave it out. A ranking that finds nothing is worth what the
 formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best: `rewards_silence` says so.
@@ -11,25 +10,34 @@ formula gives, which is 0 for nearly all. For those that count mistakes 0 is the
 
 from __future__ import annotations
 
-import ast
 import math
-import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, collect, judged
-from roslin.evaluate.parameters import check
 from roslin.evaluate.rankings import RankedIds, places
 from roslin.truth.qrel import check_groups
+from roslin.values.named import Named
+from roslin.values.numbers import one_number_each
+from roslin.values.registry import NamedRegistry
 
-__all__ = ["MEASURES", "EmptyTruthWarning", "Measure", "hits_of_one", "measure", "measures", "register"]
+__all__ = [
+    "MEASURES",
+    "EmptyTruthWarning",
+    "Measure",
+    "hits_of_one",
+    "measure",
+    "measures",
+    "register",
+    "register_measure",
+]
 
 
 class EmptyTruthWarning(UserWarning):
@@ -37,14 +45,11 @@ class EmptyTruthWarning(UserWarning):
 
 
 @dataclass(frozen=True, repr=False)
-class Measure(ABC):
+class Measure(Named, ABC):
     """One measure with its parameters; `k` is the cutoff of those that have one."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    reference: ClassVar[str]
     larger_is_better: ClassVar[bool] = True
-    also: ClassVar[tuple[str, ...]] = ()  # other names that `measure` understands
+    cutoff: ClassVar[str] = "k"
 
     @property
     def rewards_silence(self) -> bool:
@@ -59,13 +64,10 @@ class Measure(ABC):
         """
         return True
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, check(self, field))
-
     def values(self, hits: Hits) -> Floats:
         """(Q,) One value a query; NaN where the truth is empty."""
-        result = self._values(hits).astype(np.float64)
+        expected = f"the measure {self!r} must give {len(hits)} values, one for each query"
+        result = one_number_each(self._values(hits), len(hits), expected, undefined=True).copy()
         empty = hits.relevant == 0
         if empty.any():
             warnings.warn(
@@ -91,15 +93,6 @@ class Measure(ABC):
 
     @abstractmethod
     def _values(self, hits: Hits) -> Floats: ...
-
-    def __repr__(self) -> str:
-        changed = [
-            f"{f.name}={getattr(self, f.name)!r}"
-            for f in fields(self)
-            if f.name != "k" and getattr(self, f.name) != f.default
-        ]
-        cutoff = getattr(self, "k", None)
-        return self.name + (f"({', '.join(changed)})" if changed else "") + (f"@{cutoff}" if cutoff is not None else "")
 
 
 def hits_of_one(
@@ -132,26 +125,14 @@ def count(value: float) -> float:
     return int(value) if value == value else value
 
 
-MEASURES: dict[str, type[Measure]] = {}
-_BY_ANY_NAME: dict[str, type[Measure]] = {}
+MEASURES = NamedRegistry[Measure]("measure", Measure, "roslin.measures", example="ADR", ignore_case=True)
 
-AnyMeasure = TypeVar("AnyMeasure", bound=type[Measure])
-
-
-def register(cls: AnyMeasure) -> AnyMeasure:
-    """Make a measure known under its name."""
-    MEASURES[cls.name] = cls
-    for name in (cls.name, *cls.also):
-        assert _BY_ANY_NAME.setdefault(name.lower(), cls) is cls, f"two measures are called {name}"
-    return cls
+register = register_measure = MEASURES.register
 
 
 def measures() -> list[str]:
     """The names of all measures."""
-    return sorted(MEASURES, key=str.lower)
-
-
-_NAME = re.compile(r"(?P<name>[^(@]+)(?P<parameters>\(.*\))?(?:@(?P<k>\d{1,99}))?", re.DOTALL)
+    return MEASURES.names()
 
 
 def measure(text: str | Measure) -> Measure:
@@ -162,33 +143,4 @@ def measure(text: str | Measure) -> Measure:
     >>> measure("nDCG(base=3)@10"), measure("map")
     (nDCG(base=3.0)@10, AP)
     """
-    if isinstance(text, Measure):
-        return text
-    if not isinstance(text, str):
-        raise ArgumentError(f"a measure must be a name, such as 'ADR'; got {text!r}")
-    match = _NAME.fullmatch(text.strip())
-    if match is None or match["name"].lower() not in _BY_ANY_NAME:
-        raise UnknownNameError("measure", match["name"] if match else text, measures())
-    cls = _BY_ANY_NAME[match["name"].lower()]
-    parameters = _parameters(match["parameters"] or "()", cls)
-    if match["k"]:
-        parameters["k"] = int(match["k"])
-    known = [field.name for field in fields(cls)]
-    for parameter in parameters:
-        if parameter not in known:
-            raise UnknownNameError(f"parameter of {cls.name}", parameter, sorted(known))
-    return cls(**parameters)
-
-
-def _parameters(text: str, cls: type[Measure]) -> dict[str, Any]:
-    """Keyword arguments; a bare word is a text, so that a shell needs no second pair of quotes."""
-    try:
-        call = ast.parse(f"f{text}", mode="eval").body
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
-            return {
-                str(k.arg): k.value.id if isinstance(k.value, ast.Name) else ast.literal_eval(k.value)
-                for k in call.keywords
-            }
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        pass
-    raise ArgumentError(f"cannot read the parameters {text} of {cls.name}; expected (name=value, ...)")
+    return MEASURES.parse(text)

@@ -15,8 +15,8 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, count, register
-from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice, whole
 
 __all__ = [
     "FN",

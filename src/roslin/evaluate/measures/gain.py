@@ -1,8 +1,8 @@
 """Measures of graded relevance: cumulated gain, expected reciprocal rank, rank-biased precision.
 
 A document of group j is worth the gain of that group: by default the last group 1, the one before it 2, and so on. That
-choice is arbitrary, and so is the discount; paper 000, section 4 objects to both, and docs/evaluate-gain.md shows two
-lists that change places when the logarithm does.
+choice is arbitrary, and so is the discount; paper 000, section 4 objects to both, and docs/concepts/measures/gain.md
+shows two lists that change places when the logarithm does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.parameters import choice, real, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
 

@@ -19,8 +19,8 @@ import numpy as np
 from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.adr import ADR
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.parameters import choice, flag, real, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice, flag, real, whole
 
 __all__ = [
     "AO",

@@ -13,8 +13,8 @@ import numpy as np
 from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.counts import Counting
-from roslin.evaluate.parameters import real, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import real, whole
 
 __all__ = [
     "PND",
@@ -96,9 +96,6 @@ class Success(Measure):
     def _values(self, hits: Hits) -> Floats:
         keep = None if self.k is None else hits.rank <= self.k
         return np.minimum(hits.per_query(keep=keep), 1.0)
-
-    def __repr__(self) -> str:
-        return self.name if self.k is None else f"{self.name}@{self.k}"
 
 
 @register

@@ -21,8 +21,8 @@ import numpy as np
 
 from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice, whole
 
 __all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.precision import PND
-from roslin.evaluate.parameters import choice, whole
 from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.values.parameters import choice, whole
 
 __all__ = ["AP", "RR", "BreakEven", "average_precision", "break_even_point", "reciprocal_rank"]
 

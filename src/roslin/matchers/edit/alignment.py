@@ -49,7 +49,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
@@ -57,17 +56,13 @@ from roslin.matchers.paths import Way, both_lines, edits, successive
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, flag, real, whole
 
-__all__ = ["Alignment"]
+__all__ = ["NoteAlignment"]
 
 _OCTAVE = 40
 _LOWEST_BASE40 = -40
 _LONGEST_METRIC, _ANY = 1500, 2**31
-_KNOWN = {
-    "aligner": ("global", "local"),
-    "divide": ("longer", "mean", "shorter"),
-    "tempo": ("histogram", "written"),
-}
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -75,7 +70,7 @@ Numbers = npt.NDArray[np.int64]
 
 @register
 @dataclass(frozen=True, repr=False)
-class Alignment(Matcher):
+class NoteAlignment(Matcher):
     """Notes with affine gaps."""
 
     name = "alignment"
@@ -84,31 +79,18 @@ class Alignment(Matcher):
 
     kind = "alignment"
 
-    band: int = 23
-    metric: bool = True
-    rhythm: float = 0.0
-    tempo: str = "written"
-    aligner: str = "global"
-    divide: str = "shorter"
-    opening: float = 0.6
-    extending: float = 0.2
+    band: int = whole(23, least=0, most=_OCTAVE - 1)
+    metric: bool = flag(True)
+    rhythm: float = real(0.0, least=0, most=1)
+    tempo: str = choice("written", "histogram", "written")
+    aligner: str = choice("global", "global", "local")
+    divide: str = choice("shorter", "longer", "mean", "shorter")
+    opening: float = real(0.6, least=0)
+    extending: float = real(0.2, least=0)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.band, int) or isinstance(self.band, bool) or not 0 <= self.band < _OCTAVE:
-            raise ArgumentError(f"band must be a whole number from 0 to {_OCTAVE - 1}; got {self.band!r}")
-        if not isinstance(self.metric, bool):
-            raise ArgumentError(f"metric must be True or False; got {self.metric!r}")
-        for name, most in (("rhythm", 1.0), ("opening", np.inf), ("extending", np.inf)):
-            value = getattr(self, name)
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
-            if not is_number or not 0 <= value <= most:
-                limits = "at least 0" if most == np.inf else "from 0 to 1"
-                raise ArgumentError(f"{name} must be a number, {limits}; got {value!r}")
-        for name, known in _KNOWN.items():
-            if getattr(self, name) not in known:
-                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+    def _check(self) -> None:
         if self.aligner == "local" and self.divide == "shorter":
-            raise ArgumentError("aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'")
+            self._refuse("aligner 'local' needs divide 'longer' or 'mean'; got 'shorter'")
 
     def longest(self, query: Melody) -> int:
         """Inner metric weights take a time that grows with the cube of the number of notes."""

@@ -34,14 +34,12 @@ tempo either. It is not symmetric.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register, rounded
 from roslin.matchers.explanation import Explanation, Rows, scaled
 from roslin.matchers.paths import Way, both_lines, edits
@@ -49,14 +47,15 @@ from roslin.melody import Melody
 from roslin.represent.implication import LABELS, Structures, structures
 from roslin.represent.line import Lines
 from roslin.represent.packed import Candidates, Packed
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["GAM"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-_DIVISORS = ("both", "none")
 _MOST_JOINED = 8
+_LARGEST_INTERVAL = 127  # semitones
 
 
 @register
@@ -71,35 +70,22 @@ class GAM(Matcher):
     kind = "alignment"
     things = "structures"
 
-    deletion: float = 0.064
-    insertion: float = 0.131
-    replacement: float = 1.0
-    consolidation: float = 0.3
-    fragmentation: float = 0.3
-    joined: int = 3
-    label: float = 0.587
-    size: float = 0.095
-    direction: float = 0.343
-    overlap: float = 0.112
-    twin: float = 0.801
-    divide: str = "both"
-    small: int = 6
-    rest: float = 0.25
-    longer: float = 1.5
-    accent: float = 1.0
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value: Any = getattr(self, field.name)
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if field.name in ("joined", "small"):
-                most = _MOST_JOINED if field.name == "joined" else 127
-                if not is_number or not isinstance(value, int) or not 1 <= value <= most:
-                    raise ArgumentError(f"{field.name} must be a whole number from 1 to {most}; got {value!r}")
-            elif field.name != "divide" and not (is_number and np.isfinite(value) and value >= 0):
-                raise ArgumentError(f"{field.name} must be a number, at least 0; got {value!r}")
-        if self.divide not in _DIVISORS:
-            raise UnknownNameError("divide", str(self.divide), sorted(_DIVISORS))
+    deletion: float = real(0.064, least=0)
+    insertion: float = real(0.131, least=0)
+    replacement: float = real(1.0, least=0)
+    consolidation: float = real(0.3, least=0)
+    fragmentation: float = real(0.3, least=0)
+    joined: int = whole(3, most=_MOST_JOINED)
+    label: float = real(0.587, least=0)
+    size: float = real(0.095, least=0)
+    direction: float = real(0.343, least=0)
+    overlap: float = real(0.112, least=0)
+    twin: float = real(0.801, least=0)
+    divide: str = choice("both", "both", "none")
+    small: int = whole(6, most=_LARGEST_INTERVAL)
+    rest: float = real(0.25, least=0)
+    longer: float = real(1.5, least=0)
+    accent: float = real(1.0, least=0)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers.edit._structure_kernels import (

@@ -22,17 +22,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice
 
 __all__ = ["LCTS"]
-
-_PLACES = ("whole", "inside")
 
 
 @register
@@ -46,11 +44,7 @@ class LCTS(Matcher):
 
     kind = "alignment"
 
-    place: str = "whole"
-
-    def __post_init__(self) -> None:
-        if self.place not in _PLACES:
-            raise UnknownNameError("place", str(self.place), sorted(_PLACES))
+    place: str = choice("whole", "inside", "whole")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers.edit._string_kernels import lcts_lengths  # Numba loads only when something is searched

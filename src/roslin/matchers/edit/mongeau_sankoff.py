@@ -38,7 +38,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
@@ -46,6 +45,7 @@ from roslin.matchers.paths import Edits, Way, both_lines, edits, successive
 from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["MongeauSankoff"]
 
@@ -54,7 +54,6 @@ Numbers = npt.NDArray[np.int64]
 
 _WEIGHTS = np.array([0.0, 2.6, 0.9, 1.0, 0.2, 0.5, 1.8, 0.1, 1.3, 0.35, 2.2, 0.8])
 _LARGEST = 512  # semitones between a transposed query and anything
-_KNOWN = {"tempo": ("histogram", "written"), "transposition": ("best", "histogram")}
 
 
 @register
@@ -68,20 +67,10 @@ class MongeauSankoff(Matcher):
 
     kind = "alignment"
 
-    k: float = 0.348
-    fragments: int = 2
-    transposition: str = "histogram"
-    tempo: str = "written"
-
-    def __post_init__(self) -> None:
-        is_number = isinstance(self.k, (int, float)) and not isinstance(self.k, bool) and np.isfinite(self.k)
-        if not is_number or self.k <= 0:
-            raise ArgumentError(f"k must be a number above 0; got {self.k!r}")
-        if not isinstance(self.fragments, int) or isinstance(self.fragments, bool) or self.fragments < 1:
-            raise ArgumentError(f"fragments must be a whole number, at least 1; got {self.fragments!r}")
-        for name, known in _KNOWN.items():
-            if getattr(self, name) not in known:
-                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+    k: float = real(0.348, above=0)
+    fragments: int = whole(2)
+    transposition: str = choice("histogram", "best", "histogram")
+    tempo: str = choice("written", "histogram", "written")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers.edit._mongeau_kernels import edit_distances  # Numba loads only when something is searched

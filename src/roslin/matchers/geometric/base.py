@@ -28,17 +28,16 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher
 from roslin.matchers.explanation import Explanation, Rows, Step
 from roslin.melody import Melody, NoteTable
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, reals
 
 __all__ = ["Figures", "Geometric", "Numbers"]
 
 Numbers = npt.NDArray[np.int64]
 
-_DIVISORS = ("both", "query")
 _SLOWEST = 8.0  # times longer: a breve in place of a quarter
 
 
@@ -63,18 +62,8 @@ class Geometric(Matcher):
     kind = "places"
     timed: ClassVar[bool]  # whether notes are segments of time, or points
 
-    divide: str = "both"
-    tempos: tuple[float, ...] = (1.0,)
-
-    def __post_init__(self) -> None:
-        if self.divide not in _DIVISORS:
-            raise UnknownNameError("divide", str(self.divide), sorted(_DIVISORS))
-        tempos = tuple(self.tempos) if isinstance(self.tempos, (tuple, list)) else ()
-        are_numbers = all(isinstance(tempo, (int, float)) and not isinstance(tempo, bool) for tempo in tempos)
-        if not tempos or not are_numbers or not all(1 / _SLOWEST <= tempo <= _SLOWEST for tempo in tempos):
-            limits = f"from {1 / _SLOWEST:g} to {_SLOWEST:g}"
-            raise ArgumentError(f"tempos must be numbers {limits}, at least one; got {self.tempos!r}")
-        object.__setattr__(self, "tempos", tempos)
+    divide: str = choice("both", "both", "query")
+    tempos: tuple[float, ...] = reals((1.0,), least=1 / _SLOWEST, most=_SLOWEST)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         stored = self._figures(candidates.notes, candidates.offsets)

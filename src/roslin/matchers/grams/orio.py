@@ -48,7 +48,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register, rounded
 from roslin.matchers.explanation import Explanation, Step, bounded, scaled
 from roslin.matchers.paths import both_lines, runs
@@ -56,17 +55,15 @@ from roslin.melody import Melody
 from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, real, wholes
 
 __all__ = ["LEVELS", "Level", "Orio"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-_SCALES = ("cosine", "minmax")
-_FUSIONS = ("sum", "mnz")
 _LONGEST = 6
 _SMALLEST = np.finfo(np.float64).tiny  # to divide by in place of 0
-_FEATURES = ("pitch", "rhythm", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,29 +135,16 @@ class Orio(Matcher):
 
     kind = "grams"
 
-    n: tuple[int, ...] = (4,)
-    pitch: float = 1.0
-    rhythm: float = 1.0
-    both: float = 1.0
-    scale: str = "cosine"
-    fusion: str = "sum"
+    n: tuple[int, ...] = wholes((4,), most=_LONGEST)
+    pitch: float = real(1.0, least=0)
+    rhythm: float = real(1.0, least=0)
+    both: float = real(1.0, least=0)
+    scale: str = choice("cosine", "cosine", "minmax")
+    fusion: str = choice("sum", "mnz", "sum")
 
-    def __post_init__(self) -> None:
-        lengths = tuple(self.n) if isinstance(self.n, (tuple, list)) else (self.n,)
-        if not lengths or any(isinstance(n, bool) or not isinstance(n, int) for n in lengths):
-            raise ArgumentError(f"n must be one or more whole numbers from 1 to {_LONGEST}; got {self.n!r}")
-        if not all(1 <= n <= _LONGEST for n in lengths):
-            raise ArgumentError(f"n must be one or more whole numbers from 1 to {_LONGEST}; got {self.n!r}")
-        object.__setattr__(self, "n", lengths)
-        for name in _FEATURES:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
-                raise ArgumentError(f"{name} must be a number, at least 0; got {value!r}")
+    def _check(self) -> None:
         if not self.pitch + self.rhythm + self.both > 0:
-            raise ArgumentError("one of pitch, rhythm and both must be above 0")
-        for name, known in (("scale", _SCALES), ("fusion", _FUSIONS)):
-            if getattr(self, name) not in known:
-                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+            self._refuse("one of pitch, rhythm and both must be above 0")
 
     @property
     def is_independent(self) -> bool:

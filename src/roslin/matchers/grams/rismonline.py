@@ -35,7 +35,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
@@ -43,12 +42,28 @@ from roslin.melody import Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
+from roslin.values.parameters import choice
 
 __all__ = ["RISMOnline"]
 
 Numbers = npt.NDArray[np.int64]
 
-_MATCHES = ("bigrams", "phrase")
+
+def _contour(lines: Lines) -> Numbers:
+    steps = lines.intervals()
+    return np.sign(steps) * np.where(np.abs(steps) > 2, 2, 1)
+
+
+def _names(lines: Lines) -> Numbers:
+    return lines.pitch_base40.astype(np.int64)
+
+
+# How a string is written, and how many symbols fewer than notes it has.
+_FIELDS: dict[str, tuple[Callable[[Lines], Numbers], int]] = {
+    "intervals": (Lines.intervals, 1),
+    "pitches": (_names, 0),
+    "contour": (_contour, 1),
+}
 
 
 @register
@@ -62,13 +77,8 @@ class RISMOnline(Matcher):
 
     kind = "grams"
 
-    field: str = "intervals"
-    match: str = "phrase"
-
-    def __post_init__(self) -> None:
-        for name, known in (("field", _FIELDS), ("match", _MATCHES)):
-            if getattr(self, name) not in known:
-                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+    field: str = choice("intervals", *sorted(_FIELDS))
+    match: str = choice("phrase", "bigrams", "phrase")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers.grams._phrase_kernels import bigram_distances, phrase_distances
@@ -96,20 +106,3 @@ class RISMOnline(Matcher):
             for run, times in shared.items()
         )
         return self._explanation(query, candidates, number, 1.0, steps)
-
-
-def _contour(lines: Lines) -> Numbers:
-    steps = lines.intervals()
-    return np.sign(steps) * np.where(np.abs(steps) > 2, 2, 1)
-
-
-def _names(lines: Lines) -> Numbers:
-    return lines.pitch_base40.astype(np.int64)
-
-
-# How a string is written, and how many symbols fewer than notes it has.
-_FIELDS: dict[str, tuple[Callable[[Lines], Numbers], int]] = {
-    "intervals": (Lines.intervals, 1),
-    "pitches": (_names, 0),
-    "contour": (_contour, 1),
-}

@@ -36,7 +36,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
@@ -45,10 +44,10 @@ from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import melodic_line, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
+from roslin.values.parameters import choice, whole
 
 __all__ = ["US"]
 
-_DIVISORS = ("query", "both")
 _SYMBOLS = 25
 _LONGEST = 8
 _LARGEST = 127  # semitones
@@ -65,14 +64,8 @@ class US(Matcher):
 
     kind = "grams"
 
-    n: int = 5
-    divide: str = "query"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.n, int) or isinstance(self.n, bool) or not 1 <= self.n <= _LONGEST:
-            raise ArgumentError(f"n must be a whole number from 1 to {_LONGEST}; got {self.n!r}")
-        if self.divide not in _DIVISORS:
-            raise UnknownNameError("divide", str(self.divide), sorted(_DIVISORS))
+    n: int = whole(5, most=_LONGEST)
+    divide: str = choice("query", "both", "query")
 
     @property
     def is_indexed(self) -> bool:

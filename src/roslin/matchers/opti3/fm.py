@@ -21,13 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.explanation import Explanation, Step, bounded
-from roslin.matchers.opti3.parts import HarmCore, NgrUkkon, Part, RhytFuzz
+from roslin.matchers.opti3.parts import LONGEST_GRAM, HarmCore, LineMatcher, NgrUkkon, RhytFuzz
 from roslin.melody import Melody
 from roslin.represent.line import Lines
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["FM"]
 
@@ -37,7 +37,7 @@ _MEASURES = {"opti2": (0.6, 0.4, 0.0, 0.0), "opti3": (0.505, 0.417, 0.24, -0.146
 
 @register
 @dataclass(frozen=True, repr=False)
-class FM(Part):
+class FM(LineMatcher):
     """A fitted sum."""
 
     name = "fm"
@@ -46,14 +46,9 @@ class FM(Part):
 
     kind = "sum"
 
-    measure: str = "opti3"
-    n: int = 3
-    beat: float | None = 1.0
-
-    def __post_init__(self) -> None:
-        if self.measure not in _MEASURES:
-            raise UnknownNameError("measure", str(self.measure), sorted(_MEASURES))
-        _ = self.parts  # refuses what makes no sense
+    measure: str = choice("opti3", *_MEASURES)
+    n: int = whole(3, most=LONGEST_GRAM)
+    beat: float | None = real(1.0, above=0, optional=True)
 
     @property
     def parts(self) -> tuple[NgrUkkon, RhytFuzz, HarmCore]:

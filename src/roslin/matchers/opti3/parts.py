@@ -41,7 +41,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, Rows, Step, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
@@ -49,12 +48,13 @@ from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
+from roslin.values.parameters import real, whole
 
 __all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
 
 Numbers = npt.NDArray[np.int64]
 
-_LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
+LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
 # melsim's order of the first numbers; the published ratings have 6.35 in major and 6.33 in minor.
 _MAJOR = (6.33, 2.23, 3.48, 2.33, 4.38, 4.09, 2.52, 5.19, 2.39, 3.66, 2.29, 2.88)
 _MINOR = (6.35, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17)
@@ -62,7 +62,7 @@ _TRANSPOSITIONS = (-5, 6)
 
 
 @dataclass(frozen=True, repr=False)
-class Part(Matcher):
+class LineMatcher(Matcher):
     """A measure of two sets of lines."""
 
     reference = "Mullensiefen & Frieler 2004 (SIMILE), as in melsim"
@@ -76,14 +76,10 @@ class Part(Matcher):
 
 
 @dataclass(frozen=True, repr=False)
-class _Grams(Part):
+class _Grams(LineMatcher):
     kind = "grams"
 
-    n: int = 3
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.n, int) or isinstance(self.n, bool) or not 1 <= self.n <= _LONGEST_GRAM:
-            raise ArgumentError(f"n must be a whole number from 1 to {_LONGEST_GRAM}; got {self.n!r}")
+    n: int = whole(3, most=LONGEST_GRAM)
 
     @abstractmethod
     def _counted(self, asked: int, found: int) -> int:
@@ -148,7 +144,7 @@ class NGrSumCo(_Grams):
 
 
 @dataclass(frozen=True, repr=False)
-class _Edits(Part):
+class _Edits(LineMatcher):
     """An edit distance of symbols, every operation 1, by the longer of the two; the query may be moved."""
 
     kind = "alignment"
@@ -225,12 +221,7 @@ class RhytFuzz(_Edits):
     summary = "Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch."
     things = "times between notes"
 
-    beat: float | None = 1.0
-
-    def __post_init__(self) -> None:
-        is_number = isinstance(self.beat, (int, float)) and not isinstance(self.beat, bool)
-        if self.beat is not None and not (is_number and np.isfinite(self.beat) and self.beat > 0):
-            raise ArgumentError(f"beat must be a number of quarters above 0, or None for the median; got {self.beat!r}")
+    beat: float | None = real(1.0, above=0, optional=True)
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - rhytfuzz."""

@@ -26,15 +26,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, Matcher, rounded
 from roslin.matchers.explanation import Rows, Step, bounded, scaled
 from roslin.matchers.paths import Begins, Ends, Flags, edits, side_by_side
+from roslin.values.parameters import choice
 
 __all__ = ["GramAlignment"]
 
 _ENDS: dict[str, Ends] = {"global": "corner", "hybrid": "inside", "local": "anywhere"}
-_DIVISIONS = ("longer", "none", "shorter")
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -46,13 +45,8 @@ class GramAlignment(Matcher):
 
     kind = "alignment"
 
-    aligner: str = "hybrid"
-    divide: str = "shorter"
-
-    def __post_init__(self) -> None:
-        for name, known in (("aligner", _ENDS), ("divide", _DIVISIONS)):
-            if getattr(self, name) not in known:
-                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+    aligner: str = choice("hybrid", *_ENDS)
+    divide: str = choice("shorter", "longer", "none", "shorter")
 
     @property
     def floor(self) -> float:

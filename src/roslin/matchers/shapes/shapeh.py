@@ -43,7 +43,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import UnknownNameError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
@@ -51,11 +50,14 @@ from roslin.matchers.shapes.melodyshape import GramAlignment
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
+from roslin.values.parameters import choice
 
 __all__ = ["ShapeH"]
 
 Array = npt.NDArray[np.float64]
 
+# The published rule looks at the first shape of the query's pair only; a pair has four at most.
+MISMATCHES = {"published": 1, "symmetric": 4}
 _SAME, _NEITHER, _OPPOSITE = -0.5, -1.0, -8.0
 _SIGNS = tuple((first, second) for first in (-1, 0, 1) for second in (-1, 0, 1))
 _VALLEY, _PEAK, _RISE, _FALL = range(4)
@@ -97,12 +99,7 @@ class ShapeH(GramAlignment):
 
     things = "groups of three notes"
 
-    mismatch: str = "symmetric"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.mismatch not in _MISMATCH_COSTS:
-            raise UnknownNameError("mismatch", str(self.mismatch), sorted(_MISMATCH_COSTS))
+    mismatch: str = choice("symmetric", *MISMATCHES)
 
     @property
     def is_independent(self) -> bool:
@@ -188,5 +185,4 @@ def _mismatch_costs(shapes_that_count: int) -> npt.NDArray[np.float64]:
     return np.array([[_mismatch(one[:shapes_that_count], other) for other in shapes] + [_OPPOSITE] for one in shapes])
 
 
-# The published rule looks at the first shape of the query's pair only; a pair has four at most.
-_MISMATCH_COSTS = {"published": _mismatch_costs(1), "symmetric": _mismatch_costs(4)}
+_MISMATCH_COSTS = {name: _mismatch_costs(count) for name, count in MISMATCHES.items()}

@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.shapes.melodyshape import GramAlignment
-from roslin.matchers.shapes.shapeh import ShapeH
+from roslin.matchers.shapes.shapeh import MISMATCHES, ShapeH
 from roslin.matchers.shapes.time import Time
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.values.parameters import choice, real, whole
 
 __all__ = ["ShapeTime"]
 
@@ -42,15 +42,9 @@ class ShapeTime(GramAlignment):
 
     things = "groups of notes"
 
-    k: int = 10
-    mismatch: str = "symmetric"
-    rhythm: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.first, self.second  # refuse what makes no sense
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise ArgumentError(f"k must be a whole number, at least 1; got {self.k!r}")
+    k: int = whole(10)
+    mismatch: str = choice("symmetric", *MISMATCHES)
+    rhythm: float = real(0.5, least=0)
 
     @property
     def first(self) -> ShapeH:

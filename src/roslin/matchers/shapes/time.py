@@ -35,7 +35,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
@@ -43,6 +42,7 @@ from roslin.matchers.shapes.melodyshape import GramAlignment
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
+from roslin.values.parameters import real
 
 __all__ = ["Time"]
 
@@ -61,13 +61,7 @@ class Time(GramAlignment):
 
     things = "groups of four notes"
 
-    rhythm: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        is_number = isinstance(self.rhythm, (int, float)) and not isinstance(self.rhythm, bool)
-        if not is_number or not np.isfinite(self.rhythm) or self.rhythm < 0:
-            raise ArgumentError(f"rhythm must be a number, at least 0; got {self.rhythm!r}")
+    rhythm: float = real(0.5, least=0)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         from roslin.matchers.shapes._kernels import time_scores  # Numba loads only when something is searched

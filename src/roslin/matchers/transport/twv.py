@@ -40,7 +40,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, register, rounded
 from roslin.matchers.explanation import Explanation, Step, scaled
 from roslin.matchers.transport.base import Transport
@@ -60,11 +60,9 @@ from roslin.transport.align import (
     unit_of,
 )
 from roslin.transport.ground import Key, find_key, tonal_table
+from roslin.values.parameters import choice, flag, real, whole
 
 __all__ = ["TWV", "Chain"]
-
-_PENALTIES = ("largest", "radius")
-_SCORES = ("mean", "sum")
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -90,35 +88,15 @@ class TWV(Transport):
 
     pairs_at_once = 1_000_000  # segments are short, and seldom near
 
-    segment: int = 6
-    step: int = 3
-    radius: float = 0.3
-    tolerance: float = 1.0
-    apart: float = 6.0
-    penalty: str = "largest"
-    score: str = "sum"
-    agree: bool = False
-    both: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("segment", "step"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ArgumentError(f"{name} must be a whole number, at least 1; got {value!r}")
-        for name in ("radius", "tolerance", "apart"):
-            value = getattr(self, name)
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
-            if not is_number or value < 0 or (name == "radius" and value == 0):
-                raise ArgumentError(
-                    f"{name} must be a number, {'above' if name == 'radius' else 'at least'} 0; got {value!r}"
-                )
-        for name in ("agree", "both"):
-            if not isinstance(getattr(self, name), bool):
-                raise ArgumentError(f"{name} must be True or False; got {getattr(self, name)!r}")
-        for name, known in (("penalty", _PENALTIES), ("score", _SCORES)):
-            if getattr(self, name) not in known:
-                raise UnknownNameError(name, str(getattr(self, name)), sorted(known))
+    segment: int = whole(6)
+    step: int = whole(3)
+    radius: float = real(0.3, above=0)
+    tolerance: float = real(1.0, least=0)
+    apart: float = real(6.0, least=0)
+    penalty: str = choice("largest", "largest", "radius")
+    score: str = choice("sum", "mean", "sum")
+    agree: bool = flag(False)
+    both: bool = flag(False)
 
     @property
     def alone(self) -> TWV:

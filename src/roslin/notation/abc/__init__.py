@@ -8,7 +8,7 @@
     tables    repeats, ties, the note table
 
 The standard is at abcnotation.com (version 2.1). Where it is silent or files differ, Roslin reads as follows;
-docs/abc.md gives the reasons:
+docs/concepts/reading/abc.md gives the reasons:
 
 - an accidental holds until the bar line, in all octaves (the standard's default; `I:propagate-accidentals` changes it),
   and through a tie across the bar line;

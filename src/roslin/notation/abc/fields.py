@@ -17,9 +17,9 @@ from roslin.melody import TICKS_PER_QUARTER
 
 __all__ = [
     "WHOLE_TICKS",
-    "Key",
-    "Metre",
-    "Part",
+    "KeyField",
+    "MetreField",
+    "VoiceProperties",
     "read_key",
     "read_metre",
     "read_part",
@@ -49,7 +49,7 @@ _SMALL_NUMBER = re.compile(r"[+-]?\d{1,2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VoiceProperties:
     """What the modifiers of K: or V: say of a voice; None where they say nothing."""
 
     name: str | None = None
@@ -61,12 +61,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyField:
     """A key: its name in words, and the alteration of each letter from C to B."""
 
     name: str | None = None
     alterations: tuple[int, ...] = (0,) * 7
-    part: Part = Part()
+    part: VoiceProperties = VoiceProperties()
     unread: str = ""
 
     @property
@@ -85,7 +85,7 @@ def _signature(alterations: tuple[int, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Metre:
+class MetreField:
     """A metre; `text` is empty and `measure_ticks` 0 for free metre."""
 
     text: str = ""
@@ -100,11 +100,11 @@ class Metre:
 
 
 @lru_cache(maxsize=1024)  # one key after another in a long tune is nearly always one of a few
-def read_key(text: str, before: Key) -> Key:
+def read_key(text: str, before: KeyField) -> KeyField:
     """`G`, `Amix`, `Hp`, `D exp _b ^f`, `none`, with modifiers. Without a tonic the key `before` stays."""
     tonic = _TONIC.match(text)
     rest = text[tonic.end() :] if tonic else text
-    key = Key() if tonic else replace(before, unread="")
+    key = KeyField() if tonic else replace(before, unread="")
     if tonic:
         if not (tonic[0][-1:].isspace() and rest.startswith("m=")):  # "G m=d" is a clef's middle line, "Gm=d" minor
             key, rest = _tonic(tonic[1], rest)
@@ -119,18 +119,18 @@ def read_key(text: str, before: Key) -> Key:
         else:
             modifiers.append((name, value, bare))
     part = _part(modifiers)
-    if not tonic and part == Part(unread=part.unread) and alterations == list(key.alterations):
+    if not tonic and part == VoiceProperties(unread=part.unread) and alterations == list(key.alterations):
         unread = unread or text.strip()
-    return Key(key.name, tuple(alterations), part, unread or part.unread)
+    return KeyField(key.name, tuple(alterations), part, unread or part.unread)
 
 
-def _tonic(tonic: str, rest: str) -> tuple[Key, str]:
+def _tonic(tonic: str, rest: str) -> tuple[KeyField, str]:
     if tonic.lower() == "none":
-        return Key(), rest
+        return KeyField(), rest
     if tonic == "HP":
-        return Key("Highland pipes"), rest
+        return KeyField("Highland pipes"), rest
     if tonic == "Hp":  # F and C sharp; G is natural anyway
-        return Key("Highland pipes", (1, 0, 0, 1, 0, 0, 0)), rest
+        return KeyField("Highland pipes", (1, 0, 0, 1, 0, 0, 0)), rest
     mode, offset = "major", 0
     word = _WORD.match(rest)
     name = word[0].lower() if word else ""
@@ -146,7 +146,7 @@ def _tonic(tonic: str, rest: str) -> tuple[Key, str]:
     alterations = (0,) * 7 if explicit else _alterations(_FIFTHS[tonic[0].upper()] + 7 * accidental + offset)
     sign = {1: " sharp", -1: " flat"}.get(accidental, "")
     unread = tonic if tonic.islower() else ""
-    return Key(f"{tonic[0].upper()}{sign} {mode}", alterations, unread=unread), rest
+    return KeyField(f"{tonic[0].upper()}{sign} {mode}", alterations, unread=unread), rest
 
 
 def _alterations(fifths: int) -> tuple[int, ...]:
@@ -158,8 +158,8 @@ def _alterations(fifths: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _part(modifiers: list[tuple[str, str, str]]) -> Part:
-    part, unread = Part(), ""
+def _part(modifiers: list[tuple[str, str, str]]) -> VoiceProperties:
+    part, unread = VoiceProperties(), ""
     for name, value, bare in modifiers:
         value, name = value.strip('"'), name.lower()
         if bare or name == "clef":
@@ -198,21 +198,21 @@ def _clef(text: str) -> tuple[str | None, int | None]:
 _FRACTION = re.compile(r"\(?\s*(\d{1,3}(?:\s*\+\s*\d{1,3})*)\s*\)?\s*/\s*(\d{1,3})")
 
 
-def read_metre(text: str) -> Metre:
+def read_metre(text: str) -> MetreField:
     """`6/8`, `C`, `C|`, `2+3/8`, `none`."""
     tidy = text.strip()
     if tidy.lower() in ("none", "", "free"):
-        return Metre()
+        return MetreField()
     if tidy in ("C", "c", "C|", "c|"):
-        return Metre("2/2" if "|" in tidy else "4/4", WHOLE_TICKS)
+        return MetreField("2/2" if "|" in tidy else "4/4", WHOLE_TICKS)
     found = _FRACTION.search(tidy)
     above = sum(int(number) for number in found[1].split("+")) if found else 0
     below = int(found[2]) if found else 0
     if not found or not above or below not in (1, 2, 4, 8, 16, 32, 64, 128):
-        return Metre(unread=tidy)
+        return MetreField(unread=tidy)
     written = "".join(found[1].split())
     compound = above % 3 == 0 and above > 3 and "+" not in written
-    return Metre(f"{written}/{below}", WHOLE_TICKS * above // below, compound, "" if found[0] == tidy else tidy)
+    return MetreField(f"{written}/{below}", WHOLE_TICKS * above // below, compound, "" if found[0] == tidy else tidy)
 
 
 def read_unit(text: str) -> int | None:
@@ -224,7 +224,7 @@ def read_unit(text: str) -> int | None:
     return None if rest else ticks
 
 
-def read_part(text: str) -> tuple[str, Part]:
+def read_part(text: str) -> tuple[str, VoiceProperties]:
     """The name of a voice and what is said of it, from the text of V:. Words that are no modifiers are for players."""
     name, _, rest = text.strip().partition(" ")
     modifiers = [found for found in _MODIFIER.findall(rest) if found[0] or _clef(found[2]) != (None, None)]

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS
 from roslin.notation.abc import fields
-from roslin.notation.abc.fields import Key, Metre
+from roslin.notation.abc.fields import KeyField, MetreField
 from roslin.notation.abc.tunes import Tune
 from roslin.notation.abc.voice import Voice
 
@@ -41,7 +41,7 @@ class LineReader(ABC):
         self.words = ""
         self.voices: dict[str, Voice] = {}
         self.voice = Voice("")
-        self.metre, self.key = Metre(), Key()
+        self.metre, self.key = MetreField(), KeyField()
         self.unit = 0
         self.propagation = "pitch"
         self.decorations = set("~.HJLMOPRSTuv")

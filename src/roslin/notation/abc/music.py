@@ -13,7 +13,7 @@ from roslin.errors import NotationError, Problem
 from roslin.notation.abc import fields
 from roslin.notation.abc.lines import MAX_VOICES, LineReader
 from roslin.notation.abc.tables import MAX_NOTES
-from roslin.notation.abc.voice import Mark, Voice, WrittenNote
+from roslin.notation.abc.voice import AbcNote, Mark, Voice
 
 __all__ = ["TuneReader"]
 
@@ -118,7 +118,7 @@ class TuneReader(LineReader):
             self.unreadable += 1
             self.problem("broken rhythm without a note before it", start, "a note before < or >", self.text[start])
 
-    def _pitched(self, found: re.Match[str], base: int) -> tuple[WrittenNote, tuple[int, int], int] | None:
+    def _pitched(self, found: re.Match[str], base: int) -> tuple[AbcNote, tuple[int, int], int] | None:
         """(note without its time, letter and octave, alteration); `base`: where the matched text starts in the line."""
         sign, letter, marks = found[1], found[2], found[3]
         octave = (5 if letter.islower() else 4) + (marks.count("'") - marks.count(",") if marks else 0)
@@ -129,7 +129,7 @@ class TuneReader(LineReader):
             return None
         self._count_note()
         column = self.offset + base + found.start(2) + 1
-        return WrittenNote(0, 0, midi, base40, False, column), (step, octave), alteration
+        return AbcNote(0, 0, midi, base40, False, column), (step, octave), alteration
 
     def _note(self) -> None:
         found = _NOTE.match(self.text, self.position)
@@ -155,7 +155,7 @@ class TuneReader(LineReader):
         length = _LENGTH.match(self.text, end)
         assert length is not None
         unit = self._ticks(length, 1, self.voice.unit)
-        notes: list[WrittenNote] = []
+        notes: list[AbcNote] = []
         steps: dict[tuple[int, int], int] = {}
         tied: dict[tuple[int, int], int] = {}
         first = 0

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, note_table
-from roslin.notation.abc.voice import Mark, Voice, WrittenNote, merged
+from roslin.notation.abc.voice import AbcNote, Mark, Voice, merged
 
 __all__ = ["MAX_NOTES", "Stretch", "changes_played", "played", "stretches", "table", "times_played"]
 
@@ -80,7 +80,7 @@ def stretches(marks: list[Mark], end: int) -> list[Stretch]:
     return order
 
 
-def played(voice: Voice, order: list[Stretch]) -> list[WrittenNote]:
+def played(voice: Voice, order: list[Stretch]) -> list[AbcNote]:
     """The notes of a voice, copied in the order of play."""
     onsets = [note.onset for note in voice.notes]
     ranges = [(start, bisect_left(onsets, start), bisect_left(onsets, stop), stop) for start, stop in order]
@@ -88,7 +88,7 @@ def played(voice: Voice, order: list[Stretch]) -> list[WrittenNote]:
     ranges[-1] = (start, first, bisect_right(onsets, stop), stop)  # grace notes after the last note
     if sum(last - first for _, first, last, _ in ranges) > MAX_NOTES:
         raise NotationError(Problem("too many notes once repeats are played out", f"at most {MAX_NOTES}"))
-    notes: list[WrittenNote] = []
+    notes: list[AbcNote] = []
     now = 0
     for start, first, last, stop in ranges:
         notes += [note.moved(now - start) for note in voice.notes[first:last]]
@@ -130,7 +130,7 @@ def _moved(change: SignatureChange, by: int) -> SignatureChange:
     return SignatureChange(change.onset_ticks + by, change.clef, change.key_signature, change.metre)
 
 
-def table(voices: list[list[WrittenNote]]) -> NoteTable:
+def table(voices: list[list[AbcNote]]) -> NoteTable:
     """The note table of all voices, ties merged."""
     rows: list[tuple[int, int, int, int, bool, int, int]] = []
     in_order = len(voices) == 1

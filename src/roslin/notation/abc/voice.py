@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from roslin.melody import SignatureChange, base40_from_midi
-from roslin.notation.abc.fields import Key, Metre, Part
+from roslin.notation.abc.fields import KeyField, MetreField, VoiceProperties
 
-__all__ = ["Mark", "Voice", "WrittenNote", "merged"]
+__all__ = ["AbcNote", "Mark", "Voice", "merged"]
 
 _SEMITONES = (0, 2, 4, 5, 7, 9, 11)
 _BASE40 = (2, 8, 14, 19, 25, 31, 37)
@@ -21,7 +21,7 @@ _BASE40_INTERVAL = (0, 5, 6, 11, 12, 17, 18, 23, 28, 29, 34, 35)
 
 
 @dataclass(slots=True)
-class WrittenNote:
+class AbcNote:
     """One note as written. `ties` says that a tie leads on from it."""
 
     onset: int
@@ -32,9 +32,9 @@ class WrittenNote:
     column: int
     ties: bool = False
 
-    def moved(self, by: int) -> WrittenNote:
+    def moved(self, by: int) -> AbcNote:
         """The same note so many ticks later."""
-        return WrittenNote(
+        return AbcNote(
             self.onset + by, self.duration, self.pitch_midi, self.pitch_base40, self.is_grace, self.column, self.ties
         )
 
@@ -64,13 +64,13 @@ class Voice:
 
     name: str
     unit: int = 0
-    key: Key = field(default_factory=Key)
-    metre: Metre = field(default_factory=Metre)
-    part: Part = field(default_factory=Part)
+    key: KeyField = field(default_factory=KeyField)
+    metre: MetreField = field(default_factory=MetreField)
+    part: VoiceProperties = field(default_factory=VoiceProperties)
     propagation: str = "pitch"
     time: int = 0
     bar_start: int = 0
-    notes: list[WrittenNote] = field(default_factory=list)
+    notes: list[AbcNote] = field(default_factory=list)
     barlines: list[int] = field(default_factory=list)
     changes: list[SignatureChange] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Voice:
     bar_alterations: dict[tuple[int, int], int] = field(default_factory=dict)
     # Alterations of the notes from which a tie leads to the next one, by (letter, octave).
     tied: dict[tuple[int, int], int] = field(default_factory=dict)
-    event: list[WrittenNote] = field(default_factory=list)  # the last note or chord; empty after a rest
+    event: list[AbcNote] = field(default_factory=list)  # the last note or chord; empty after a rest
     event_steps: dict[tuple[int, int], int] = field(default_factory=dict)
     next_factor: tuple[int, int] = (1, 1)  # what a broken rhythm leaves to the next note
     tuplet_left: int = 0
@@ -87,10 +87,10 @@ class Voice:
     tuplet_written: int = 0
     shift_octaves: int = 0
     transpose: int = 0
-    first_key: Key = field(default_factory=Key)  # in force at the first note; later ones are changes
-    first_metre: Metre = field(default_factory=Metre)
+    first_key: KeyField = field(default_factory=KeyField)  # in force at the first note; later ones are changes
+    first_metre: MetreField = field(default_factory=MetreField)
 
-    def begin(self, unit: int, key: Key, metre: Metre, propagation: str) -> None:
+    def begin(self, unit: int, key: KeyField, metre: MetreField, propagation: str) -> None:
         """Start with what the header says."""
         said = self.part
         self.unit, self.propagation = unit, propagation
@@ -106,7 +106,7 @@ class Voice:
         self.bar_alterations.clear()
         self.time = max(self.time, base.bar_start)
 
-    def set_part(self, part: Part) -> None:
+    def set_part(self, part: VoiceProperties) -> None:
         """Take over what modifiers say, and keep what they do not mention."""
         said = {name: value for name in ("name", "clef", "clef_octaves", "octaves", "transpose")
                 if (value := getattr(part, name)) is not None}  # fmt: skip
@@ -154,7 +154,7 @@ class Voice:
         self.tuplet_left, self.tuplet_ratio = count, (notes, in_time_of)
         self.tuplet_start, self.tuplet_written = self.time, 0
 
-    def sound(self, chord: list[WrittenNote], steps: dict[tuple[int, int], int], written: int) -> None:
+    def sound(self, chord: list[AbcNote], steps: dict[tuple[int, int], int], written: int) -> None:
         """Place a note or chord whose first note has a written length; the others keep theirs."""
         onset = self.time
         ratio = self.tuplet_ratio if self.tuplet_left else (1, 1)
@@ -184,7 +184,7 @@ class Voice:
             self.barlines.append(self.time)
         self.bar_start = self.time
 
-    def change(self, *, clef: str | None = None, key: Key | None = None, metre: Metre | None = None) -> None:
+    def change(self, *, clef: str | None = None, key: KeyField | None = None, metre: MetreField | None = None) -> None:
         """A signature in the middle of the tune."""
         if key is not None:
             self.key = key

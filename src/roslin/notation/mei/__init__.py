@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from roslin.notation.mei.records import read_tree
 from roslin.notation.record import Record
-from roslin.notation.scores import Element, Selection, decode_xml, first_elements, parse_xml, reader
+from roslin.notation.scores import Element, StaffChoice, decode_xml, first_elements, parse_xml, reader
 
 __all__ = ["matches", "pitched_notes", "read", "read_tree", "tree"]
 
@@ -46,7 +46,7 @@ def pitched_notes(document: Element) -> int:
     return sum("pname" in note.attributes for note in document.iter("note"))
 
 
-def _read(data: bytes, selection: Selection, *, strict: bool) -> list[Record]:
+def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
     return read_tree(tree(decode_xml(data)), "mei", selection, strict=strict)
 
 

@@ -13,7 +13,7 @@ from roslin.notation.mei.score import Score
 from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.structure import scores
 from roslin.notation.record import Record
-from roslin.notation.scores import Element, Selection
+from roslin.notation.scores import Element, StaffChoice
 
 __all__ = ["read_tree"]
 
@@ -21,7 +21,7 @@ __all__ = ["read_tree"]
 def read_tree(
     document: Element,
     notation: str,
-    selection: Selection,
+    selection: StaffChoice,
     *,
     strict: bool,
     problems: tuple[Problem, ...] = (),
@@ -59,7 +59,7 @@ def _record(
     staff: Staff,
     notation: str,
     about: dict[str, str],
-    selection: Selection,
+    selection: StaffChoice,
     problems: tuple[Problem, ...],
     *,
     strict: bool,

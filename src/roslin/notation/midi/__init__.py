@@ -9,7 +9,7 @@ half up otherwise, each by itself, so that no error adds up. Tempo changes nothi
     type 2     each track is a piece of its own, with its own signatures
 
 Signatures, words and names come from the track itself or else from the first track that has any. Places in problems are
-bytes of the file, counted from 1, given as columns. docs/midi.md has the reasons and the limits.
+bytes of the file, counted from 1, given as columns. docs/concepts/reading/midi.md has the reasons and the limits.
 
     limits     how much is read at most
     events     what a file says, as values

@@ -25,8 +25,8 @@ __all__ = [
     "WHOLE",
     "Clock",
     "File",
-    "Key",
-    "Metre",
+    "KeyChange",
+    "MetreChange",
     "Note",
     "Track",
     "problem_at",
@@ -65,7 +65,7 @@ class Note(NamedTuple):
     pitch: int
 
 
-class Metre(NamedTuple):
+class MetreChange(NamedTuple):
     """A time signature and when it starts to hold."""
 
     time: int
@@ -83,7 +83,7 @@ class Metre(NamedTuple):
         return self.beats * (WHOLE // self.unit)
 
 
-class Key(NamedTuple):
+class KeyChange(NamedTuple):
     """A key signature and when it starts to hold."""
 
     time: int
@@ -110,8 +110,8 @@ class Track:
 
     number: int
     notes: list[Note] = field(default_factory=list)
-    metres: list[Metre] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
+    metres: list[MetreChange] = field(default_factory=list)
+    keys: list[KeyChange] = field(default_factory=list)
     lyrics: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)

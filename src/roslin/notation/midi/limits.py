@@ -1,4 +1,4 @@
-"""How much of a MIDI file is read, at most. Each holds for a whole file; docs/midi.md says what happens beyond."""
+"""How much of a MIDI file is read, at most. Each holds for a whole file; docs/concepts/reading/midi.md has more."""
 
 from __future__ import annotations
 

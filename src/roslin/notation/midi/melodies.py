@@ -17,8 +17,8 @@ from roslin.notation.midi.events import (
     SHARPS,
     Clock,
     File,
-    Key,
-    Metre,
+    KeyChange,
+    MetreChange,
     Note,
     Track,
     refusal,
@@ -137,11 +137,11 @@ def _first(values: list[_Any]) -> _Any:
 
 class _Bars(NamedTuple):
     metre: str | None
-    changes: list[Metre]
+    changes: list[MetreChange]
     barlines: Ticks
 
 
-def _bars(metres: list[Metre], end: int) -> _Bars:
+def _bars(metres: list[MetreChange], end: int) -> _Bars:
     """Bar lines up to the end of the notes. A new time signature starts a bar, wherever it stands.
 
     A first bar with a shorter time signature of its own is how programs write a pick-up: it is no change of metre.
@@ -160,7 +160,7 @@ def _bars(metres: list[Metre], end: int) -> _Bars:
     return _Bars(first, changed, np.array(sorted(barlines), dtype=np.int64))
 
 
-def _changes(metres: list[Metre], keys: list[Key], end: int) -> tuple[SignatureChange, ...]:
+def _changes(metres: list[MetreChange], keys: list[KeyChange], end: int) -> tuple[SignatureChange, ...]:
     metre_at = {metre.time: metre.text for metre in metres}
     key_at = {key.time: key.signature for key in keys if key.time < end}
     return tuple(
@@ -169,7 +169,7 @@ def _changes(metres: list[Metre], keys: list[Key], end: int) -> tuple[SignatureC
     )
 
 
-def _spelled(onsets: Ticks, pitches: npt.NDArray[np.int64], keys: list[Key]) -> npt.NDArray[np.int16]:
+def _spelled(onsets: Ticks, pitches: npt.NDArray[np.int64], keys: list[KeyChange]) -> npt.NDArray[np.int16]:
     """Base-40 numbers after the key signature at each onset; the usual spelling where there is none."""
     tables = np.array([_SPELLINGS[0], *(_SPELLINGS[key.sharps + key.minor] for key in keys)])
     in_force = np.searchsorted([key.time for key in keys], onsets, side="right")

@@ -15,8 +15,8 @@ from roslin.notation.midi.events import (
     META_EVENTS,
     Clock,
     File,
-    Key,
-    Metre,
+    KeyChange,
+    MetreChange,
     Note,
     Track,
     problem_at,
@@ -26,7 +26,7 @@ from roslin.notation.midi.events import (
 
 __all__ = ["read_file"]
 
-_Sign = TypeVar("_Sign", Metre, Key)
+_Sign = TypeVar("_Sign", MetreChange, KeyChange)
 
 
 class _DamageError(Exception):
@@ -274,7 +274,7 @@ class _TrackReader:
             self._warn("unreadable time signature", "beats, and a unit up to 128", shown(value[:2]), self.event)
         else:
             self._count_signature()
-            self.track.metres.append(Metre(self.time, value[0], 1 << value[1]))
+            self.track.metres.append(MetreChange(self.time, value[0], 1 << value[1]))
 
     def _take_key(self, value: bytes) -> None:
         sharps = int.from_bytes(value[:1], "big", signed=True)
@@ -282,7 +282,7 @@ class _TrackReader:
             self._warn("unreadable key signature", "-7 to 7, and 0 or 1", shown(value[:2]), self.event)
         else:
             self._count_signature()
-            self.track.keys.append(Key(self.time, sharps, bool(value[1])))
+            self.track.keys.append(KeyChange(self.time, sharps, bool(value[1])))
 
     def _count_signature(self) -> None:
         if not self.signatures_left:

@@ -1,4 +1,4 @@
-"""A melody as the bytes of a MIDI file, exact wherever such a file can be. docs/midi.md says where it cannot."""
+"""A melody as the bytes of a MIDI file, exact wherever such a file can be (docs/concepts/reading/midi.md)."""
 
 from __future__ import annotations
 

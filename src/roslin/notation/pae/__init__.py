@@ -6,7 +6,7 @@
     writer            a melody back to the code
 
 The specification is at plaine-and-easie.info (repository rism-digital/pae-code-spec). Where it is silent, Roslin reads
-as follows; docs/pae.md gives the reasons:
+as follows; docs/concepts/reading/pae.md gives the reasons:
 
 - an accidental holds for its octave until the bar line, and through a tie across it;
 - a length stated inside a tuplet or on a grace note stays in force after it;

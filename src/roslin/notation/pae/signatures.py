@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.melody.pitches import alterations
 
 __all__ = [
     "NO_ALTERATIONS",
@@ -32,7 +33,6 @@ __all__ = [
 WHOLE_NOTE_TICKS = 4 * TICKS_PER_QUARTER
 NO_ALTERATIONS: Mapping[str, int] = MappingProxyType({})
 
-_SIGNS = {"x": 1, "b": -1, "n": 0}
 _CLEF = re.compile(r"[GgCF][-+*:][1-5]")
 _UNTIDY_CLEF = re.compile(r"\s*([GgCFcf])\s*([-+*:]?)\s*([1-5])\b")
 _KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G]|\[[A-G]+\])*)*|\[[xbn][A-G]*\]")
@@ -40,7 +40,7 @@ _UNTIDY_KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G](?![a-z]{2}|[0-9])|[A-G](?=
 _FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
 
 # Signs without a fraction, as multiples of a whole note. A lone number is read as catalogues use it: on the bars of
-# real incipits (docs/decisions.md), "3" stands over bars of three quarters and "2" over bars of two halves.
+# real incipits (docs/concepts/reading/pae.md), "3" stands over bars of three quarters and "2" over bars of two halves.
 _SIGN_WHOLES = {"2": Fraction(1), "3": Fraction(3, 4), "c": Fraction(1), "c/": Fraction(1), "c3/2": Fraction(3)}
 # Mensural signs: tempus (c or o), diminution, prolation, proportion. The code has no bars of rest under them, so their
 # lengths are nominal: three whole notes under o, two under c, three halves under c3.
@@ -90,21 +90,21 @@ def read_key_signature(text: str) -> KeySignature:
     {'B': -1, 'E': -1, 'A': -1}
     """
     if _KEY_SIGNATURE.fullmatch(text):
-        alterations = _alterations(text)
-        if alterations or "n" in text or not text:
-            return KeySignature(text, alterations)
+        altered = alterations(text)
+        if altered or "n" in text or not text:
+            return KeySignature(text, altered)
     problem = Problem("unreadable key signature", "x or b with the altered letters, such as bBE", repr(text))
     tidy = text.strip().replace("X", "x")
     if tidy in ("x", "b"):
         return KeySignature(tidy + {"x": "F", "b": "B"}[tidy], {"F": 1} if tidy == "x" else {"B": -1}, problem)
     found = _UNTIDY_KEY_SIGNATURE.match(tidy)
-    alterations = _alterations(found[0]) if found else {}
+    altered = alterations(found[0]) if found else {}
     spelled = "".join(
-        sign + "".join(letter for letter, alter in alterations.items() if alter == value)
+        sign + "".join(letter for letter, alter in altered.items() if alter == value)
         for sign, value in (("x", 1), ("b", -1))
-        if value in alterations.values()
+        if value in altered.values()
     )
-    return KeySignature(spelled, alterations, problem)
+    return KeySignature(spelled, altered, problem)
 
 
 @lru_cache(maxsize=1024)
@@ -120,17 +120,6 @@ def read_time_signature(text: str) -> TimeSignature:
     if _measure_ticks(guess):
         return TimeSignature(guess, _measure_ticks(guess), problem)
     return TimeSignature("", WHOLE_NOTE_TICKS, problem)
-
-
-def _alterations(text: str) -> dict[str, int]:
-    alterations: dict[str, int] = {}
-    sign = 0
-    for character in text:
-        if character in _SIGNS:
-            sign = _SIGNS[character]
-        elif character in "ABCDEFG":
-            alterations[character] = sign
-    return {letter: alter for letter, alter in alterations.items() if alter}
 
 
 def _measure_ticks(text: str) -> int:

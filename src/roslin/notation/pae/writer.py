@@ -17,13 +17,12 @@ from itertools import groupby, pairwise
 
 from roslin.errors import ArgumentError, NotationError, Problem
 from roslin.melody import Melody, SignatureChange
+from roslin.melody.pitches import LETTERS, is_spelled, spelled
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 from roslin.notation.pae.signs import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, usual_time
 
 __all__ = ["write", "write_music"]
 
-_LETTERS = "CDEFGAB"
-_BASE40_LETTERS = (0, 6, 12, 17, 23, 29, 35)  # the lowest base-40 number of each letter; the natural is two above
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
 _TUPLETS = (3, 5, 7, 9, 11, 13, 15)
 
@@ -93,10 +92,10 @@ _STYLES: dict[str, Callable[[str, str, str, str], str]] = {
 
 def write_music(melody: Melody) -> str:
     """The music string alone."""
-    return _Writer(melody).write()
+    return _PaeWriter(melody).write()
 
 
-class _Writer:
+class _PaeWriter:
     def __init__(self, melody: Melody):
         self.melody = melody
         self.out: list[str] = []
@@ -288,14 +287,11 @@ def _values(ticks: int) -> list[str] | None:
 
 
 def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
-    octave, within = divmod(base40, 40)
+    letter, octave, alter = spelled(base40)
     if not LOWEST_WRITTEN <= octave <= HIGHEST_WRITTEN:
         raise NotationError(Problem("a pitch beyond the octaves of Plaine & Easie", "C1 to B7", f"MIDI pitch {midi}"))
-    index = max(k for k, low in enumerate(_BASE40_LETTERS) if low <= within)
-    alter = within - _BASE40_LETTERS[index] - 2
-    natural = 12 * octave + 12 + (0, 2, 4, 5, 7, 9, 11)[index]
-    if alter not in _ACCIDENTALS or natural + alter != midi:
+    if not is_spelled(base40, midi):
         raise NotationError(
             Problem("a pitch whose spelling and sound disagree", f"base-40 number of MIDI pitch {midi}", str(base40))
         )
-    return _LETTERS[index], octave, alter
+    return LETTERS[letter], octave, alter

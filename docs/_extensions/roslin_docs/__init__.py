@@ -1,0 +1,57 @@
+"""What Sphinx adds to the pages of Roslin.
+
+marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`)
+docstrings     are written for people who read the source; `docstrings` turns them into what Sphinx reads
+papers         every "paper 002", on a page or in a docstring, becomes a link to the page of that paper
+types          signatures call a type by its name in the source, such as `Ranking`, not by all that it stands for
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roslin_docs.docstrings import as_rst
+from roslin_docs.generated import PARTS
+from roslin_docs.names import type_aliases
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_PYTHON = re.compile(r"^(```python\n(?:(?!```).*\n)*?(?!```).*\S)\n+```$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register everything."""
+    from roslin_docs.papers import LinkPapers  # the other parts need no Sphinx, so tests can read them
+
+    app.connect("config-inited", _name_types)
+    app.connect("builder-inited", _make_room)
+    app.connect("source-read", _generate)
+    app.connect("autodoc-process-docstring", _docstring)
+    app.add_transform(LinkPapers)
+    return {"parallel_read_safe": True}
+
+
+def _name_types(_app: Sphinx, config: Any) -> None:
+    config.autodoc_type_aliases = {name: name for name in type_aliases()}
+
+
+def _make_room(app: Sphinx) -> None:
+    """After a build that fails, the theme copies its logo there, and makes a file of a folder that does not exist."""
+    Path(app.outdir, "_static").mkdir(parents=True, exist_ok=True)
+
+
+def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
+    def part(mark: re.Match[str]) -> str:
+        name, *arguments = mark[1].split()
+        return PARTS[name](*arguments)
+
+    # A doctest ends with an empty line, which nobody needs to see.
+    source[0] = _PYTHON.sub(r"\1\n```", _MARK.sub(part, source[0]))
+
+
+def _docstring(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:
+    lines[:] = as_rst("\n".join(lines)).splitlines()

@@ -1,0 +1,103 @@
+"""The registries as Markdown: a heading for each entry, what it is, where it comes from, its parameters."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from roslin_docs.docstrings import as_markdown
+
+
+def matchers() -> str:
+    """Every matcher by name: the text of its module says how it works."""
+    from roslin.matchers.base import COMPOUND, MATCHERS
+
+    known = {**MATCHERS, **COMPOUND}
+    parts = [_overview((name, known[name].summary) for name in sorted(known))]
+    for name in sorted(known):
+        kind = known[name]
+        parts += [_heading(name), kind.summary, f"After: {kind.reference}", _parameters(kind), _of_module(kind)]
+    return "\n\n".join(parts)
+
+
+def measures() -> str:
+    """Every measure by name."""
+    from roslin.evaluate import MEASURES
+
+    names = sorted(MEASURES, key=str.lower)
+    parts = [_overview((name, MEASURES[name].summary) for name in names)]
+    for name in names:
+        kind = MEASURES[name]
+        also = f"Also called {', '.join(f'`{each}`' for each in kind.also)}." if kind.also else ""
+        best = "" if kind.larger_is_better else "Smaller is better."
+        parts += [_heading(name), kind.summary, f"After: {kind.reference}", f"{also} {best}".strip(), _parameters(kind)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def formats() -> str:
+    """Every notation that can be read."""
+    from roslin.notation import FORMATS
+
+    rows = [
+        (f"`{each.name}`", _plain(each.description), _codes(each.suffixes), _codes(each.options))
+        for each in FORMATS.values()
+    ]
+    return _table(("name", "notation", "files", "options for reading"), rows)
+
+
+def _heading(name: str) -> str:
+    return f"({name})=\n## `{name}`"
+
+
+def _overview(entries: Iterable[tuple[str, str]]) -> str:
+    return _table(("name", "summary"), [(f"[`{name}`](#{name})", _plain(summary)) for name, summary in entries])
+
+
+def _parameters(kind: type[Any]) -> str:
+    """The parameters of a named value: the fields of its class, each with the rule that it was declared with."""
+    rows: list[tuple[str, ...]] = []
+    for each in fields(kind):
+        default = "" if each.default in (MISSING, ()) else f"`{each.default!r}`"
+        rows.append((f"`{each.name}`", default, _plain(getattr(each.metadata.get("rule"), "expected", ""))))
+    columns: tuple[str, ...] = ("parameter", "default", "must be")
+    if not any(row[2] for row in rows):
+        rows, columns = [row[:2] for row in rows], columns[:2]
+    return _table(columns, rows) if rows else "No parameters."
+
+
+def _of_module(kind: type[Any]) -> str:
+    """The docstring of the module, folded: it is long, and the overview is for choosing."""
+    text = sys.modules[kind.__module__].__doc__ or ""
+    return f"::::{{dropdown}} How it works\n{as_markdown(text)}\n::::"
+
+
+def _codes(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [columns, tuple("---" for _ in columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def rooms() -> str:
+    """The rooms from top to bottom, each with the first sentence of its docstring."""
+    tools = Path(__file__).parents[3] / "tools"
+    sys.path.insert(0, str(tools))
+    from room_graph import ROOMS, SOURCE
+
+    rows = []
+    for name in ROOMS:
+        files = [path for path in (SOURCE / f"{name}.py", SOURCE / name / "__init__.py") if path.exists()]
+        if files:
+            text = ast.get_docstring(ast.parse(files[0].read_text("utf-8"))) or ""
+            rows.append((f"`{name}`", as_markdown(text.split("\n\n")[0]).strip().replace("\n", " ")))
+    return _table(("room", "what it is for"), rows)

@@ -1,0 +1,108 @@
+"""What came of a build or an add: how much of each file was taken, what was refused, and why.
+
+The report is kept in the collection, as JSON in its database, so that it belongs to the same state: it is there when
+the collection is opened again, and a writer that is killed leaves the old report with the old melodies. Removing
+melodies leaves it as it is. Every single refusal, with its place, stands in `rejects.tsv`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from roslin.collection.files import REJECTS
+from roslin.display.table import Table
+from roslin.errors import DamagedError
+
+__all__ = ["BuildReport", "FileCount"]
+
+_FILES_SHOWN = 20
+
+
+@dataclass(slots=True)
+class FileCount:
+    """What came of one file."""
+
+    taken: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build or an add did. `refusals` and `warnings` say for each reason how many melodies it concerns.
+
+    >>> print(BuildReport(Path("x.roslin"), 3, 1, 0, 3, {}, {"no clef": 1}, {"tunes.abc": FileCount(3, 0)}))
+    3 melodies taken, 1 of them with warnings; 0 refused
+    """
+
+    path: Path
+    taken: int
+    with_warnings: int
+    refused: int
+    total: int
+    refusals: Mapping[str, int]
+    warnings: Mapping[str, int]
+    by_file: Mapping[str, FileCount]
+
+    @property
+    def rejects(self) -> Path:
+        """The file that lists every refusal with its place."""
+        return self.path / REJECTS
+
+    def to_table(self) -> Table:
+        """How much of each file was taken and refused."""
+        rows = tuple(
+            {"file": file, "taken": count.taken, "refused": count.refused} for file, count in self.by_file.items()
+        )
+        return Table(("file", "taken", "refused"), rows, str(self))
+
+    def reasons(self) -> Table:
+        """Why melodies were refused or taken with a warning, and how many."""
+        rows = tuple(
+            {"melodies": count, "outcome": outcome, "reason": reason}
+            for outcome, reasons in (("refused", self.refusals), ("taken with a warning", self.warnings))
+            for reason, count in reasons.items()
+        )
+        return Table(("melodies", "outcome", "reason"), rows)
+
+    def to_json(self) -> str:
+        """Everything but where the collection lies, which may be moved."""
+        value = {
+            "taken": self.taken,
+            "with_warnings": self.with_warnings,
+            "refused": self.refused,
+            "total": self.total,
+            "refusals": dict(self.refusals),
+            "warnings": dict(self.warnings),
+            "by_file": {file: [count.taken, count.refused] for file, count in self.by_file.items()},
+        }
+        return json.dumps(value)  # ASCII: names of files need not be proper text
+
+    @classmethod
+    def from_json(cls, path: Path, text: str) -> BuildReport:
+        """The report that `to_json` wrote."""
+        try:
+            value: dict[str, Any] = json.loads(text)
+            by_file = {file: FileCount(*counts) for file, counts in value.pop("by_file").items()}
+            return cls(path, by_file=by_file, **value)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DamagedError(f"{path}: damaged: the report of its making cannot be read ({error})") from error
+
+    def __repr__(self) -> str:
+        return f"BuildReport({self.path.name!r}, {self.taken} taken, {self.refused} refused)"
+
+    def __str__(self) -> str:
+        warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
+        listed = f"; see {self.rejects}" if self.refused else ""
+        melodies = "melody" if self.taken == 1 else "melodies"
+        return f"{self.taken} {melodies} taken{warned}; {self.refused} refused{listed}"
+
+    def _repr_html_(self) -> str:
+        files, reasons = self.to_table(), self.reasons()
+        if len(files.rows) > _FILES_SHOWN:
+            title = f"{files.title}; the first {_FILES_SHOWN} of {len(files.rows)} files"
+            files = replace(files.first(_FILES_SHOWN), title=title)
+        return files.to_html() + (reasons.to_html() if reasons.rows else "")

@@ -1,0 +1,47 @@
+"""Melody: an immutable table of notes in exact time, with what is known about where it comes from.
+
+Time is counted in ticks, `TICKS_PER_QUARTER = 40320` (8!) to a quarter note, so that dotted 128ths and every tuplet up
+to ten are exact integers. Pitch is kept twice: `pitch_midi` (60 = middle C) for what sounds, `pitch_base40` (Hewlett's
+base-40 numbers, 162 = middle C as in Humdrum) for how it is spelled; differences of base-40 numbers tell an augmented
+fourth from a diminished fifth.
+
+melody        the value itself
+table         the table of notes: its columns, and how one is made
+pitches       letters, accidentals and names of base-40 numbers
+intervals     intervals as people name them
+bars          which bar is where
+cutting       parts of a melody, by notes and by bars
+transposing   the same melody higher or lower, with its spelling
+stretching    the same melody in longer or shorter notes
+writing       how a melody is written, heard and drawn
+"""
+
+from __future__ import annotations
+
+from roslin.melody.bars import bar_number
+from roslin.melody.melody import Melody, MelodyNote, SignatureChange
+from roslin.melody.pitches import note_name
+from roslin.melody.table import (
+    MAX_TICKS,
+    NOTE_DTYPE,
+    TICKS_PER_QUARTER,
+    NoteTable,
+    base40_from_midi,
+    checked_table,
+    note_table,
+)
+
+__all__ = [
+    "MAX_TICKS",
+    "NOTE_DTYPE",
+    "TICKS_PER_QUARTER",
+    "Melody",
+    "MelodyNote",
+    "NoteTable",
+    "SignatureChange",
+    "bar_number",
+    "base40_from_midi",
+    "checked_table",
+    "note_name",
+    "note_table",
+]

@@ -1,0 +1,326 @@
+"""Melody: notes and what is known about them. A value: nothing changes it, and whoever wants another gets a new one."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
+
+from roslin.display.text import counted
+from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError
+from roslin.melody.bars import bar_edges, bar_numbers
+from roslin.melody.cutting import cut_notes, cut_time
+from roslin.melody.pitches import note_name
+from roslin.melody.stretching import stretched
+from roslin.melody.table import (
+    BASE40_RANGE,
+    NOTE_DTYPE,
+    PITCH_RANGE,
+    TICKS_PER_QUARTER,
+    VOICE_RANGE,
+    NoteTable,
+    Ticks,
+    base40_from_midi,
+    checked_table,
+    locked,
+    read_only,
+    ticks_from_quarters,
+    whole_numbers,
+)
+from roslin.melody.transposing import transposed
+from roslin.melody.writing import writer
+
+__all__ = ["Melody", "MelodyNote", "SignatureChange"]
+
+_NOTES_PRINTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureChange:
+    """A new clef, key signature or metre in the middle of a melody; None leaves that one as it was."""
+
+    onset_ticks: int
+    clef: str | None = None
+    key_signature: str | None = None
+    metre: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MelodyNote:
+    """One note of a melody; times are in quarter notes, exact.
+
+    >>> from roslin import load
+    >>> load("%G-2$bB '4C8DE2.B")[0][3]
+    MelodyNote('B♭4', onset=2, duration=3)
+    """
+
+    onset: Fraction
+    duration: Fraction
+    pitch_midi: int
+    pitch_base40: int
+    is_grace: bool
+    voice: int
+
+    @property
+    def name(self) -> str:
+        """Letter, accidental and octave, middle C being C4."""
+        return note_name(self.pitch_base40)
+
+    def __repr__(self) -> str:
+        more = (", grace note" if self.is_grace else "") + (f", voice={self.voice}" if self.voice else "")
+        return f"MelodyNote({self.name!r}, onset={self.onset}, duration={self.duration}{more})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Melody:
+    """Notes and their metadata. Build one with `roslin.load` or `Melody.from_notes`.
+
+    A melody is a sequence of notes: `melody[0]` is the first, `melody[:8]` a melody of the first eight, and
+    `melody.bars(1, 4)` one of the first four bars. It prints in a line and draws itself in a notebook.
+
+    >>> from roslin import load
+    >>> tune = load("%G-2@3/4 '4G/''CDE/2.F/")[0]
+    >>> print(tune.bars(1).transposed("major third up"))
+    3 notes: E5 F♯5 G♯5
+
+    `voice` is the name of the part ("Soprano"), `key` the key in words ("D major"), `metre` the time signature, `text`
+    the words sung, `source` where the melody comes from, `music` the source's own music string and `notation` the name
+    of its format. `barlines_ticks` says where bar lines stand. `extra` holds whatever else the source said.
+    """
+
+    notes: NoteTable
+    id: str | None = None
+    title: str | None = None
+    composer: str | None = None
+    voice: str | None = None
+    key: str | None = None
+    metre: str | None = None
+    text: str | None = None
+    source: str | None = None
+    music: str | None = None
+    notation: str | None = None
+    clef: str | None = None
+    key_signature: str | None = None
+    barlines_ticks: Ticks = field(default_factory=lambda: locked(np.empty(0, dtype=np.int64)))
+    changes: tuple[SignatureChange, ...] = ()
+    extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        if self.notes.dtype != NOTE_DTYPE:
+            raise MelodyError(f"notes must be a table with the fields {', '.join(NOTE_DTYPE.names or ())}")
+        object.__setattr__(self, "notes", read_only(self.notes))
+        object.__setattr__(self, "barlines_ticks", read_only(np.asarray(self.barlines_ticks, dtype=np.int64)))
+        object.__setattr__(self, "extra", MappingProxyType(dict(self.extra)))
+
+    @classmethod
+    def from_notes(
+        cls,
+        onsets: Iterable[float | Fraction],
+        durations: Iterable[float | Fraction],
+        pitches: Iterable[int],
+        id: str | None = None,
+        *,
+        voices: Iterable[int] | None = None,
+        graces: Iterable[bool] | None = None,
+        base40: Iterable[int] | None = None,
+        barlines: Iterable[float | Fraction] = (),
+        **metadata: Any,
+    ) -> Melody:
+        """A melody from onsets and durations in quarter notes and MIDI pitches, in any order.
+
+        >>> Melody.from_notes([0, 1, 2], [1, 1, 2], [60, 62, 64], id="three-notes")
+        Melody('three-notes', 3 notes)
+        """
+        columns = {
+            "onsets": ticks_from_quarters("onsets", onsets),
+            "durations": ticks_from_quarters("durations", durations),
+            "pitches": whole_numbers("pitches", pitches, *PITCH_RANGE),
+        }
+        length = len(columns["onsets"])
+        zeros = np.zeros(length, dtype=np.int64)
+        columns["base40"] = (
+            base40_from_midi(columns["pitches"]).astype(np.int64)
+            if base40 is None
+            else whole_numbers("base40", base40, *BASE40_RANGE)
+        )
+        columns["graces"] = zeros if graces is None else np.array(list(graces), dtype=np.bool_).astype(np.int64)
+        columns["voices"] = zeros if voices is None else whole_numbers("voices", voices, *VOICE_RANGE)
+        for name, values in columns.items():
+            if len(values) != length:
+                raise MelodyError(f"{name} has {len(values)} values; expected {length}, one for each onset")
+        notes = checked_table(np.column_stack(list(columns.values())))
+        return cls(notes, id=id, barlines_ticks=ticks_from_quarters("barlines", barlines), **metadata)
+
+    @property
+    def end_ticks(self) -> int:
+        """Where the last note ends. Rests after it are not part of the table."""
+        sounding = self.notes[~self.notes["is_grace"]]
+        return int((sounding["onset_ticks"] + sounding["duration_ticks"]).max()) if len(sounding) else 0
+
+    def with_metadata(self, **changes: Any) -> Melody:
+        """A copy with other metadata; the notes are shared.
+
+        >>> Melody.from_notes([0], [1], [60]).with_metadata(id="one", title="A note")
+        Melody('one', 'A note', 1 note)
+        """
+        return replace(self, **changes)
+
+    # -- parts and variants -----------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.notes)
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> MelodyNote: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> Melody: ...
+
+    def __getitem__(self, which: SupportsIndex | slice) -> MelodyNote | Melody:
+        """One note, or a melody of the notes of a slice, whose times start at 0 again.
+
+        A part has the metadata of the whole, but not its source text. `melody[:8]` keeps the rests before the first
+        note; `melody[3:8]` starts with its first note.
+        """
+        if isinstance(which, slice):
+            first, stop, step = which.indices(len(self))
+            if step != 1:
+                raise ArgumentError(f"a part of a melody is an unbroken row of notes, as in melody[3:8]; got {which}")
+            return cut_notes(self, first, max(first, stop))
+        try:
+            place = operator.index(which)
+        except TypeError:
+            raise ArgumentError(f"notes are chosen by their place or by a slice; got {which!r}") from None
+        if not -len(self) <= place < len(self):
+            raise PlaceError(f"the melody has {counted(len(self), 'note')}; there is none at {place}")
+        return self._note(self.notes[place].item())
+
+    def __iter__(self) -> Iterator[MelodyNote]:
+        return map(self._note, self.notes.tolist())
+
+    @staticmethod
+    def _note(row: tuple[Any, ...]) -> MelodyNote:
+        onset, duration, pitch, base40, is_grace, voice, _ = row
+        start, length = Fraction(onset, TICKS_PER_QUARTER), Fraction(duration, TICKS_PER_QUARTER)
+        return MelodyNote(start, length, pitch, base40, is_grace, voice)
+
+    @property
+    def bar_numbers(self) -> range:
+        """The numbers of the bars: 1 is the first whole bar, 0 a pick-up before it. Empty without bar lines.
+
+        >>> from roslin import load
+        >>> list(load("%G-2@3/4 '4G/''CDE/2.F/")[0].bar_numbers)
+        [0, 1, 2]
+        """
+        return bar_numbers(self)
+
+    def bars(self, first: int, last: int | None = None) -> Melody:
+        """A melody of the bars from `first` to `last`, both included; of one bar when only one is given.
+
+        Times start at 0 again, at the first bar line. A note that is held over a bar line at one of the ends is cut
+        there, as it is where those bars are copied from a page.
+
+        >>> from roslin import load
+        >>> tune = load("%G-2@3/4 '4G/''CDE/2.F/")[0]
+        >>> print(tune.bars(0, 1))
+        4 notes: G4 C5 D5 E5
+        """
+        return cut_time(self, *bar_edges(self, first, first if last is None else last))
+
+    def transposed(self, interval: int | str) -> Melody:
+        """The melody higher or lower, by a number of semitones or by a named interval.
+
+        A name says how to spell the notes ("augmented fourth up", "octave down"). For a number the spelling with the
+        fewest sharps and flats is chosen. Key signature and key move too.
+
+        >>> tune = Melody.from_notes([0, 1, 2], [1, 1, 1], [60, 62, 64])
+        >>> print(tune.transposed("minor third up"))
+        3 notes: E♭4 F4 G4
+        >>> print(tune.transposed(-1))
+        3 notes: B3 C♯4 D♯4
+        """
+        return transposed(self, interval)
+
+    def stretched(self, factor: float | Fraction) -> Melody:
+        """The melody in notes longer by a factor (shorter below 1).
+
+        Times are exact where whole ticks allow it, else rounded to the nearest tick, 1/40320 of a quarter note. The
+        metre is stretched with the notes.
+
+        >>> doubled = Melody.from_notes([0, 1], [1, 2], [60, 62], metre="3/4").stretched(2)
+        >>> doubled[1], doubled.metre
+        (MelodyNote('D4', onset=2, duration=4), '3/2')
+        """
+        return stretched(self, factor)
+
+    # -- how it is written, heard and drawn -------------------------------------------------------------------------
+
+    def to_pae(self, style: str = "line") -> str:
+        """Plaine & Easie Code, in one of the styles "line", "fields", "json", "marc" and "music".
+
+        >>> Melody.from_notes([0, 1, 2], [1, 1, 2], [60, 62, 64]).to_pae()
+        "%G-2 '4CD2E"
+        """
+        text: str = writer("pae")(self, style)
+        return text
+
+    def to_midi(self, path: str | os.PathLike[str] | None = None, *, quarters_per_minute: float = 100.0) -> bytes:
+        """A Standard MIDI File as bytes, which are also written to `path` if there is one.
+
+        >>> Melody.from_notes([0], [1], [60]).to_midi()[:4]
+        b'MThd'
+        """
+        data: bytes = writer("midi")(self, quarters_per_minute)
+        if path is not None:
+            try:
+                Path(path).write_bytes(data)
+            except OSError as error:
+                raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from error
+        return data
+
+    def _repr_svg_(self) -> str:
+        """Notation, or a piano roll where that fails, black on white whatever the colours of the notebook."""
+        name = hashlib.blake2b(self.notes.tobytes(), digest_size=4).hexdigest()
+        drawing: str = writer("svg")(self).in_page(f"m{name}-")  # ids must differ within a page
+        return drawing.replace("<svg ", '<svg style="background: white; color: black" ', 1)
+
+    def __repr__(self) -> str:
+        named = f", {self.title!r}" if self.title else ""
+        return f"Melody({self.id!r}{named}, {counted(len(self), 'note')})"
+
+    def __str__(self) -> str:
+        names = [note_name(number) for number in self.notes["pitch_base40"][:_NOTES_PRINTED].tolist()]
+        more = " ..." if len(self) > _NOTES_PRINTED else ""
+        known = "".join(f"{text}: " for text in (self.id, self.title) if text)
+        return f"{known}{counted(len(self), 'note')}{': ' * bool(names)}{' '.join(names)}{more}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Melody):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.notes.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["extra"] = dict(self.extra)  # a mapping proxy cannot be sent to another process
+        return _rebuild, (values,)
+
+
+def _rebuild(values: dict[str, Any]) -> Melody:
+    return Melody(**values)
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray):
+        return np.array_equal(left, right)
+    return bool(left == right)

@@ -1,0 +1,72 @@
+"""Pitches as they are spelled: letters, accidentals and names of base-40 numbers, and what a key signature alters.
+
+An octave of Hewlett's base-40 numbers has five places for each letter, from double flat to double sharp, and a place
+that no note has between letters a whole tone apart; C is at 2, so that 162 is middle C. The difference of two notes is
+the same for every interval of one name.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BASE40_NATURALS",
+    "LETTERS",
+    "MOST_SIGNS",
+    "NATURAL_SEMITONES",
+    "alterations",
+    "is_spelled",
+    "note_name",
+    "spelled",
+]
+
+LETTERS = "CDEFGAB"
+NATURAL_SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # of the letters, above C
+BASE40_NATURALS = (2, 8, 14, 19, 25, 31, 37)  # the base-40 numbers of the letters
+
+MOST_SIGNS = 2  # sharps or flats of one note
+_SIGNATURE_SIGNS = {"x": 1, "b": -1, "n": 0}
+_NAMES_OF_SIGNS = {0: "", 1: "♯", 2: "𝄪", -1: "♭", -2: "𝄫"}
+
+
+def spelled(base40: int) -> tuple[int, int, int]:
+    """Place of the letter in `LETTERS`, octave (4 from middle C) and sharps (flats below 0) of a base-40 number.
+
+    A number that no note has counts as a letter with three sharps.
+
+    >>> spelled(162), spelled(156)
+    ((0, 4, 0), (6, 3, -1))
+    """
+    octave, within = divmod(base40, 40)
+    letter = max(place for place, natural in enumerate(BASE40_NATURALS) if natural - MOST_SIGNS <= within)
+    return letter, octave, within - BASE40_NATURALS[letter]
+
+
+def is_spelled(base40: int, pitch_midi: int) -> bool:
+    """Whether a base-40 number is a note, and one that sounds as this MIDI pitch."""
+    letter, octave, sharps = spelled(base40)
+    return sharps <= MOST_SIGNS and 12 * (octave + 1) + NATURAL_SEMITONES[letter] + sharps == pitch_midi
+
+
+def note_name(base40: int) -> str:
+    """Letter, accidental and octave of a base-40 number, middle C being C4.
+
+    >>> note_name(162), note_name(179), note_name(156)
+    ('C4', 'F4', 'B♭3')
+    """
+    letter, octave, sharps = spelled(base40)
+    return f"{LETTERS[letter]}{_NAMES_OF_SIGNS.get(sharps, '?')}{octave}"
+
+
+def alterations(key_signature: str) -> dict[str, int]:
+    """The letters that a key signature in the spelling of Plaine & Easie alters: 1 sharp, -1 flat.
+
+    >>> alterations("bB[EA]")
+    {'B': -1, 'E': -1, 'A': -1}
+    """
+    found: dict[str, int] = {}
+    sign = 0
+    for character in key_signature:
+        if character in _SIGNATURE_SIGNS:
+            sign = _SIGNATURE_SIGNS[character]
+        elif character in LETTERS:
+            found[character] = sign
+    return {letter: sharps for letter, sharps in found.items() if sharps}

@@ -1,0 +1,180 @@
+"""Plug-ins: matchers, measures and formats that somebody else wrote.
+
+A package announces them by entry point, in the groups `roslin.matchers`, `roslin.measures` and `roslin.formats`:
+
+    [project.entry-points."roslin.matchers"]
+    mine = "my_package.matchers:Mine"
+
+The object is the class (or format) itself, a plain function where the registry takes one, or a module that registers
+what it has when it is imported. A single file, which registers in the same way, is loaded with `load_plugin`, with
+`--plugin` on the command line, or by the environment variable `ROSLIN_PLUGINS` (paths, separated as in PATH), which
+worker processes inherit.
+
+Packages and the files of the variable are loaded when a registry is first listed, or asked for a name that it does not
+know. One that is broken is left out with a `PluginWarning`; a file that was asked for by name is refused with an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from roslin.errors import PluginError, RoslinError
+
+__all__ = [
+    "VARIABLE",
+    "Installed",
+    "PluginWarning",
+    "failure",
+    "installed",
+    "is_own",
+    "load_environment",
+    "load_plugin",
+    "loading",
+    "origin_of",
+    "place_of",
+    "warn",
+]
+
+VARIABLE = "ROSLIN_PLUGINS"
+_PREFIX = "roslin_plugin_"  # of the modules that are made of files
+_OWN = "roslin"
+
+_LOADING: ContextVar[str] = ContextVar("roslin_plugin", default="")
+# What was loaded: the checksum of its text by the path of a file.
+_FILES: dict[Path, str] = {}
+_SAID: set[str] = set()
+
+
+class PluginWarning(UserWarning):
+    """A plug-in that is installed and cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a package announces by entry point: its name there, the package, and how to get it."""
+
+    name: str
+    package: str
+    load: Callable[[], Any]
+
+
+def installed(group: str) -> Iterator[Installed]:
+    """All entry points of a group, in order of package and name."""
+    from importlib.metadata import entry_points
+
+    found = [(point.dist.name if point.dist else point.module, point) for point in entry_points(group=group)]
+    for package, point in sorted(found, key=lambda pair: (pair[0], pair[1].name)):
+        yield Installed(point.name, package, point.load)
+
+
+def load_plugin(path: str | os.PathLike[str]) -> None:
+    """Run a Python file that registers matchers, measures or formats.
+
+    What lies beside the file can be imported from it. A file that was loaded before, and has not changed since, is
+    left as it is.
+    """
+    file = Path(path).resolve()
+    try:
+        source = file.read_bytes()
+    except OSError as error:
+        raise PluginError(f"the plug-in {path} cannot be read: {error.strerror or error}") from None
+    checksum = hashlib.sha256(source).hexdigest()
+    if _FILES.get(file) == checksum:
+        return
+    name = f"{_PREFIX}{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
+    before = sys.modules.get(name)
+    module = ModuleType(name)
+    module.__file__ = str(file)
+    module.__spec__ = importlib.util.spec_from_file_location(name, file)
+    sys.modules[name] = module  # dataclasses and pickles look their module up there
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))  # last: nothing of ours, or of Python, is hidden by it
+    try:
+        with loading(str(path)):
+            exec(compile(source, str(file), "exec"), module.__dict__)  # noqa: S102  # that is what a plug-in is
+    except (Exception, SystemExit) as error:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        raise PluginError(f"the plug-in {path} cannot be loaded: {failure(error, file)}") from error
+    _FILES[file] = checksum
+
+
+def load_environment() -> None:
+    """Load the files that the environment names, as far as they can be."""
+    for path in os.environ.get(VARIABLE, "").split(os.pathsep):
+        if path:
+            try:
+                load_plugin(path)
+            except PluginError as error:
+                if str(error) not in _SAID:  # every registry asks; once is enough
+                    _SAID.add(str(error))
+                    warn(str(error))
+
+
+@contextmanager
+def loading(origin: str) -> Iterator[None]:
+    """What is registered meanwhile comes from there."""
+    token = _LOADING.set(origin)
+    try:
+        yield
+    finally:
+        _LOADING.reset(token)
+
+
+def origin_of(module: str) -> str:
+    """Where something that is registered now comes from: Roslin, a package, a file, or whoever is at the keyboard."""
+    package = module.partition(".")[0]
+    if package == _OWN:
+        return _OWN
+    return _LOADING.get() or ("this session" if package == "__main__" else package)
+
+
+def place_of(module: str) -> str:
+    """What people know a module by: the name of its file if it is a plug-in's, otherwise its own."""
+    if module.startswith(_PREFIX) and module in sys.modules:
+        return Path(str(sys.modules[module].__file__)).name
+    return module
+
+
+def is_own(code: Any) -> bool:
+    """Whether a class or function is Roslin's own."""
+    return str(code.__module__).partition(".")[0] == _OWN
+
+
+def failure(error: BaseException, file: Path | None = None) -> str:
+    """An error of somebody's code in one line, with the place in that code (or in `file`) that is nearest to it."""
+    what = str(error) if isinstance(error, RoslinError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename:
+        place = f"{Path(error.filename).name}:{error.lineno}"
+        what = f"{type(error).__name__}: {error.msg}"
+    else:
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if (Path(frame.filename) == file if file else not _is_below_ours(frame.filename))
+        ]
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return " ".join(f"{place}: {what}".split()) if place else " ".join(what.split())
+
+
+def warn(message: str) -> None:
+    """Say that something is left out."""
+    warnings.warn(message, PluginWarning, stacklevel=3)
+
+
+def _is_below_ours(filename: str) -> bool:
+    return Path(filename).is_relative_to(Path(__file__).parents[1])

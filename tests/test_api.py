@@ -1,0 +1,246 @@
+"""The public collection and its selections, as people use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roslin import ArgumentError, Collection, CollectionError, Melody, NotationError, UnknownNameError, explain, load
+from roslin.collection.check import check
+from roslin.collection.filters import contains, pitch_range
+from roslin.errors import FormatError, PlaceError
+from roslin.starter import demo_query, tunes_path
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection.build(tunes_path(), tmp_path_factory.mktemp("starter") / "starter.roslin") as collection:
+        yield collection
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Iterator[Collection]:
+    with Collection.build(load("'4CDEC\n'4CDEF\n''4GFED\n'4CDEC"), tmp_path / "four.roslin") as collection:
+        yield collection
+
+
+# -- one melody or several --------------------------------------------------------------------------------------------
+
+
+def test_by_id_by_place_and_in_slices(starter: Collection) -> None:
+    ids = starter.ids()
+    assert starter[0] == starter[ids[0]] == next(iter(starter))
+    assert starter[-1].id == ids[-1]
+    assert starter[np.int64(7)].id == ids[7]
+    assert [tune.id for tune in starter[:3]] == ids[:3]
+    assert [tune.id for tune in starter[-2:]] == ids[-2:]
+    assert [tune.id for tune in starter[10:2:-3]] == ids[10:2:-3]
+    assert starter[500:] == []
+    assert len(starter[:]) == len(starter)
+
+
+def test_what_is_not_there(starter: Collection, tmp_path: Path) -> None:
+    with pytest.raises(PlaceError, match="the collection has 243 melodies; there is none at 243"):
+        starter[243]
+    with pytest.raises(IndexError, match="there is none at -244"):
+        starter[-244]
+    with pytest.raises(UnknownNameError, match="unknown melody 'roslin'; known: roslin-castle, "):
+        starter["roslin"]
+    with pytest.raises(ArgumentError, match=r"a melody is chosen by its id, its place or a slice; got 1\.5"):
+        starter[1.5]  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"by its id, its place or a slice; got \['a'\]"):
+        starter[["a"]]  # type: ignore[call-overload]
+    with (
+        Collection.build(load("'4C"), tmp_path / "one.roslin") as one,
+        pytest.raises(PlaceError, match="has 1 melody;"),
+    ):
+        one[1]
+
+
+def test_what_is_in_it(starter: Collection) -> None:
+    tune = starter["roslin-castle"]
+    assert "roslin-castle" in starter
+    assert tune in starter
+    assert tune.transposed(1) not in starter
+    assert demo_query() not in starter
+    assert tune.with_metadata(id=None) not in starter
+    assert 0 not in starter  # a place is no id
+    assert None not in starter
+
+
+# -- adding and removing ----------------------------------------------------------------------------------------------
+
+
+def test_the_object_shows_what_was_added_and_removed(four: Collection, tmp_path: Path) -> None:
+    before = four.search("'4CDEC", "dp", k=10).ids
+    assert sorted(before) == four.ids()
+    assert four.id_ranks.tolist() == [0, 1, 2, 3]
+    (tmp_path / "more.pae").write_text("@start:a\n@data:'4CDEC\n@end:a\n@start:b\n@data:nonsense\n@end:b\n")
+    report = four.add(tmp_path / "more.pae")
+    assert (report.taken, report.refused) == (1, 1)
+    assert four.report == report
+    assert (len(four), four[-1].id, "a" in four) == (5, "a", True)
+    assert four.search("'4CDEC", "dp", k=1).ids == ["a"]  # the first id of those that are equal
+    assert four.id_ranks.tolist() == [1, 2, 3, 4, 0]
+    assert len(four.packed()) == 5
+    assert four.remove("melody-1") == 4
+    assert four.remove(["a", "melody-2"]) == 2
+    assert four.ids() == ["melody-3", "melody-4"]
+    assert four.search("'4CDEC", "dp").ids == ["melody-4", "melody-3"]
+    assert check(four.path) == []
+    with Collection(four.path) as again:
+        assert list(again) == list(four)
+
+
+def test_a_failure_leaves_the_object_as_it_was(four: Collection) -> None:
+    with pytest.raises(UnknownNameError, match="unknown melody 'x'"):
+        four.remove(["melody-1", "x"])
+    assert len(four) == len(list(four)) == 4
+    four.add(four[:2])  # there already
+    assert four.report is not None
+    assert (len(four), four.report.refused) == (4, 2)
+    four.add([tune.with_metadata(id=f"copy of {tune.id}") for tune in four])
+    assert len(four) == 8
+
+
+# -- queries ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_query_is_a_melody_a_text_or_a_file(
+    starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tune = starter["roslin-castle"]
+    expected = starter.search(tune, "dp", k=3).ids
+    text = tune.to_pae()
+    (tmp_path / "tune").write_text(text)
+    tune.to_midi(tmp_path / "tune.mid")
+    monkeypatch.chdir(tmp_path)
+    for query in (text, text.encode(), tmp_path / "tune", str(tmp_path / "tune"), "tune", Path("tune"), "tune.mid"):
+        assert starter.search(query, "dp", k=3).ids == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "message"),
+    [
+        ("'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
+        (tunes_path(), ArgumentError, r"tunes\.jsonl holds 243 melodies; a query is one"),
+        ("missing.krn", FormatError, r"missing\.krn: no such file"),
+        ("", NotationError, r"no notes"),
+        ("so lala", NotationError, r"unreadable sign"),
+        ("roslin-castle", ArgumentError, r"is the id of a melody; .* ask for collection\['roslin-castle'\]"),
+        (None, ArgumentError, r"a query must be a melody, notation as text, or a file; got NoneType"),
+        ([demo_query()], ArgumentError, r"got list; of a list choose one, as in load\(\.\.\.\)\[0\]"),
+        (3, ArgumentError, r"got int"),
+    ],
+)
+def test_what_is_no_query(starter: Collection, query: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        starter.search(query)
+    with pytest.raises(error, match=message):
+        starter.explain(query, 0)
+
+
+def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
+    tune = starter["roslin-castle"]
+    expected = explain(demo_query(), tune, "twv")
+    assert starter.explain(demo_query(), "roslin-castle") == expected  # by the matcher of search
+    assert starter.explain(demo_query(), starter.ids().index("roslin-castle")) == expected
+    assert starter.explain(demo_query(), tune) == expected
+    assert starter.explain(demo_query(), tune, "emd") == explain(demo_query(), tune, "emd") != expected
+    text = demo_query().to_pae()
+    assert starter.explain(text, tune) == explain(load(text)[0], tune, "twv")
+    with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
+        starter.explain(demo_query(), "nobody")
+    with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):
+        starter.explain(demo_query(), slice(3))  # type: ignore[arg-type]
+
+
+# -- selections -------------------------------------------------------------------------------------------------------
+
+
+def test_a_selection_is_a_sequence_of_its_melodies(starter: Collection) -> None:
+    selection = starter.filter(pitch_range(12, 15), contains("fifth up"))
+    ids = selection.ids
+    assert 3 < len(selection) < 243
+    assert [tune.id for tune in selection] == ids
+    assert (selection[0].id, selection[-1].id, selection[ids[1]].id) == (ids[0], ids[-1], ids[1])
+    assert [tune.id for tune in selection[1:3]] == ids[1:3]
+    assert ids[0] in selection
+    assert selection[0] in selection
+    other = next(id for id in starter.ids() if id not in ids)
+    assert other not in selection
+    assert "nobody" not in selection
+    with pytest.raises(UnknownNameError, match=rf"unknown melody of the selection '{other}'; known: {ids[0]}, "):
+        selection[other]
+    with pytest.raises(PlaceError, match=rf"the selection has {len(ids)} melodies; there is none at {len(ids)}"):
+        selection[len(ids)]
+    with pytest.raises(ArgumentError, match="by its id, its place or a slice; got None"):
+        selection[None]  # type: ignore[call-overload]
+
+
+def test_a_selection_is_searched(starter: Collection) -> None:
+    selection = starter.filter(pitch_range(12, 15))
+    run = selection.search(demo_query().to_pae(), "dp", k=5, exclude=("roslin-castle",))
+    expected = starter.search(demo_query(), "dp", k=243, exclude=("roslin-castle",)).ids
+    assert run.ids == [id for id in expected if id in selection][:5]
+    assert (
+        starter.search(demo_query(), "dp", k=5, within=selection).ids == selection.search(demo_query(), "dp", k=5).ids
+    )
+
+
+def test_a_selection_says_its_steps(starter: Collection) -> None:
+    selection = starter.filter(pitch_range(12, 15))
+    assert repr(selection) == f"Selection('starter.roslin', {len(selection)} of 243 melodies)"
+    lines = str(selection).splitlines()
+    assert lines[0].split() == ["removed", "percent", "left", "step"]
+    assert lines[1].split(maxsplit=3) == ["0", "0.0", "243", "All melodies."]
+    assert lines[2].endswith("Pitch range between an octave and a minor tenth (12 to 15 semitones).")
+    unique = selection.without_near_duplicates()
+    assert str(unique).splitlines()[-1].split(maxsplit=3)[2:] == [
+        str(len(unique)),
+        "Identical with another, or part of it.",
+    ]
+    page = unique._repr_html_()
+    assert f"<caption>{len(unique)} of 243 melodies</caption>" in page
+    assert f">{unique.to_table().rows[1]['percent']:.1f}<" in page
+    alone = starter.filter(contains("fifth up, octave down, seventh up")).without_near_duplicates()
+    assert str(alone).splitlines()[-1].split()[0] == "0"  # looked for, and none found
+
+
+def test_a_selection_of_another_state_is_refused(four: Collection, starter: Collection) -> None:
+    selection = four.filter(pitch_range(4, 7))
+    assert len(selection) == 4
+    with pytest.raises(CollectionError, match=r"the selection cannot be used: it is not of .*starter\.roslin; filter"):
+        starter.search("'4CDEC", "dp", within=selection)
+    with Collection(four.path) as again:  # the same state
+        assert len(again.search("'4CDEC", "dp", within=selection)) == 4
+    four.remove("melody-1")
+    for use in (
+        lambda: selection.ids,
+        lambda: selection.search("'4CDEC", "dp"),
+        lambda: selection[0],
+        lambda: list(selection),
+        lambda: selection.without_near_duplicates(),
+    ):
+        with pytest.raises(CollectionError, match="the collection has changed since; filter again"):
+            use()
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_collection_shows_its_first_melodies(starter: Collection, tmp_path: Path) -> None:
+    table = starter.to_table()
+    assert table.title == f"starter.roslin: 243 melodies, {len(starter.packed().notes):,} notes, 1 source"
+    assert [row["id"] for row in table.rows] == starter.ids()[:5]
+    assert table.rows[0]["notes"] == len(starter[0])
+    page = starter._repr_html_()
+    assert "Roslin Castle (The House of Glamis)" in page
+    assert page.count("<tr>") == 6
+    with Collection.build([Melody.from_notes([0], [1], [60], id="<b>")], tmp_path / "x.roslin") as odd:
+        assert "<b>" not in odd._repr_html_()
+        assert "&lt;b&gt;" in odd._repr_html_()
