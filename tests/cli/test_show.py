@@ -53,7 +53,7 @@ def test_a_piano_roll_says_why(tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_text('{"id": "odd", "notes": [[0, 2122, 60, 162, 0, 0]]}\n')
     done = show(tmp_path / "odd.jsonl")
     assert done.exit_code == 0
-    assert '<svg class="roll"' in done.output
+    assert 'class="roll" role="img"' in done.output
     assert "so it is a piano roll: a length that notation cannot write; found 2122 ticks" in done.output
 
 

@@ -346,5 +346,7 @@ def test_refusals() -> None:
         matcher("dp").explain(CASTLE, TUNES[:3], 3)
     with pytest.raises(ArgumentError, match="the query must be a Melody; got str"):
         explain("'4CDE", CASTLE)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="the candidate must be a Melody; got str; read text"):
+        explain(CASTLE, "'4CDE")  # type: ignore[arg-type]
     with pytest.raises(FrozenInstanceError):
         explain(CASTLE, CASTLE).start = 1.0  # type: ignore[misc]

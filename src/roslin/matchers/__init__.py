@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from roslin.errors import ArgumentError
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers, register_matcher
 from roslin.matchers.base import matcher as _matcher
 from roslin.matchers.edit.alignment import NoteAlignment
@@ -81,6 +82,9 @@ def explain(query: Melody, candidate: Melody, matcher: str | Matcher = DEFAULT_M
     >>> explain(load("'4CDE")[0], load("4-'GAB2''C")[0], "emd").sentence
     'The query is transposed up a perfect fifth, at the same tempo, starting after 1 quarter.'
     """
+    if not isinstance(candidate, Melody):
+        got = type(candidate).__name__
+        raise ArgumentError(f"the candidate must be a Melody; got {got}; read text with roslin.load")
     return _matcher(matcher).explain(query, [candidate])
 
 

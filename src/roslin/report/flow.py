@@ -56,7 +56,7 @@ class _Note:
 
 
 @dataclass(frozen=True, slots=True)
-class _Staff:
+class _Half:
     """One of the two melodies: its notes, and where its highest pitch is drawn."""
 
     notes: list[_Note]
@@ -118,8 +118,8 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
 
 def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement], float, float]:
     """(drawing, width, height) of one part."""
-    query = _Staff(_moved_notes(part, rows), _TOP + _LARGEST + 8)
-    candidate = _Staff(_still_notes(part), query.bottom + _BETWEEN)
+    query = _Half(_moved_notes(part, rows), _TOP + _LARGEST + 8)
+    candidate = _Half(_still_notes(part), query.bottom + _BETWEEN)
     notes = query.notes + candidate.notes
     first, last = min(note.time for note in notes), max(note.time + note.length for note in notes)
     quarter = min(max((_WIDEST - _LEFT - _RIGHT) / max(last - first, 1.0), _LEAST_QUARTER), _MOST_QUARTER)
