@@ -1,6 +1,8 @@
 """Sphinx settings: pages in Markdown, a reference made from the program, nothing fetched from elsewhere."""
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
@@ -25,6 +27,12 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_execution_excludepatterns: list[str] = []
 nb_merge_streams = True
+
+# The kernel warns that its port is not encrypted; it lives for a minute, on this computer.
+_profile = Path(tempfile.mkdtemp(), "profile_default")
+_profile.mkdir()
+(_profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n", encoding="utf-8")
+os.environ["IPYTHONDIR"] = str(_profile.parent)
 
 # Reference
 autodoc_member_order = "bysource"
