@@ -13,7 +13,8 @@ from typing import Any
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import column_rows, frame_rows, number, read_json, refuse, table_rows, whole_number
-from roslin.run.run import JSON_MARK, Kind, Ranking, Run, checked_value
+from roslin.run.run import Kind, Ranking, Run, checked_value
+from roslin.run.writing import JSON_MARK
 
 __all__ = ["read_run"]
 

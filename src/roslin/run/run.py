@@ -1,14 +1,7 @@
-"""`Run` and its parts: a `Ranking` for each query, a `Hit` for each line.
-
-Files are TREC runs (`query Q0 document rank score tag`, where a score must fall from rank to rank), CSV and Parquet
-with the columns query, rank, document, and distance or score, and JSON. `reading` reads them back.
-"""
+"""`Run` and its parts: a `Ranking` for each query, a `Hit` for each line."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +14,10 @@ import numpy as np
 
 from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
-from roslin.errors import ArgumentError, FormatError, MissingExtraError, UnknownNameError
-from roslin.rows import to_word
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.run import writing
 
-__all__ = ["JSON_MARK", "Hit", "Kind", "Ranking", "Run", "checked_value"]
+__all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
 Kind = Literal["distance", "score", "rank", "order"]
 # Looks up the titles of documents, None for those without.
@@ -32,7 +25,6 @@ Titles = Callable[[Sequence[str]], Sequence[str | None]]
 
 _KINDS = ("distance", "score", "rank", "order")
 _RISING = ("distance", "rank")  # the smallest value is the best
-JSON_MARK = "roslin run"
 _ROWS_SHOWN = 20
 
 
@@ -302,74 +294,19 @@ class Run:
 
     def to_trec(self) -> str:
         """A TREC run. Its scores must fall from rank to rank, so distances and ranks are written below 0."""
-        tag = to_word(self.name)
-        lines = []
-        for query, ranking in self.rankings.items():
-            word = to_word(query)
-            for rank, (id, score) in enumerate(zip(ranking.ids, self._falling(ranking), strict=True), start=1):
-                lines.append(f"{word} Q0 {to_word(id)} {rank} {score!r} {tag}\n")
-        return "".join(lines)
-
-    def _falling(self, ranking: Ranking) -> Iterable[float]:
-        if ranking.values is None:
-            return (float(-rank) for rank in range(1, len(ranking.ids) + 1))
-        return ranking.values if self.kind == "score" else (0.0 - value for value in ranking.values)
+        return writing.trec(self)
 
     def to_csv(self) -> str:
         """CSV with the columns query, rank, document, and distance or score where the run has them."""
-        out = io.StringIO()
-        kind = [self.kind] if self.kind in ("distance", "score") else []
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["query", "rank", "document", *kind])
-        for hit in self.hits:
-            writer.writerow([hit.query, hit.rank, hit.id, *([repr(hit.value)] if kind else [])])
-        return out.getvalue()
+        return writing.comma_separated(self)
 
     def to_json(self) -> str:
         """JSON with everything that `read_run` needs to give the same run."""
-        lists = {
-            query: [
-                {"document": id, **({} if ranking.values is None else {self.kind: value})}
-                for id, value in zip(ranking.ids, ranking.values or [0.0] * len(ranking.ids), strict=True)
-            ]
-            for query, ranking in self.rankings.items()
-        }
-        return json.dumps({JSON_MARK: {"name": self.name, "kind": self.kind}, "queries": lists}, ensure_ascii=False)
+        return writing.json_text(self)
 
     def write(self, path: str | Path) -> None:
         """Write a file in the form that its suffix names: .run, .trec or .txt, .csv, .json, .parquet."""
-        target = Path(path)
-        if target.suffix == ".parquet":
-            _write_parquet(self, target)
-        elif target.suffix in _WRITERS:
-            target.write_text(_WRITERS[target.suffix](self), encoding="utf-8", newline="\n")
-        else:
-            raise FormatError(f"{target}: a run is written as {', '.join(_WRITERS)} or .parquet; got {target.suffix!r}")
-
-
-_WRITERS: dict[str, Callable[[Run], str]] = {
-    ".run": Run.to_trec,
-    ".trec": Run.to_trec,
-    ".txt": Run.to_trec,
-    ".csv": Run.to_csv,
-    ".json": Run.to_json,
-}
-
-
-def _write_parquet(run: Run, path: Path) -> None:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(f"{path}: writing Parquet", "pyarrow", "parquet") from None
-    columns: dict[str, list[Any]] = {
-        "query": [hit.query for hit in run],
-        "rank": [hit.rank for hit in run],
-        "document": [hit.id for hit in run],
-    }
-    if run.kind in ("distance", "score"):
-        columns[run.kind] = [hit.value for hit in run]
-    parquet.write_table(pa.table(columns), path)
+        writing.write(self, Path(path))
 
 
 def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Ranking:

@@ -98,15 +98,6 @@ class Found:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """A ranked list, before its melodies are looked at."""
-
-    run: Run
-    searched: int
-    steps: tuple[FilterAnswer, ...]
-
-
 def find(library: Library, asked: SearchParams, wait: Wait) -> Found:
     """Search, unless the same was asked before. `wait` tells whether anybody still waits for the answer."""
     settings, collection = library.settings, library.collection
@@ -147,21 +138,21 @@ def _find(library: Library, collection: Collection, asked: SearchParams, chosen:
     depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
     whole = asked.model_copy(update={"page": 1, "k": 1})
     began = time.perf_counter()
-    listed = library.kept(
+    run, compared, steps = library.kept(
         (collection.about["token"], "list", repr(whole), repr(chosen), depth),
         lambda: _search(library, collection, asked, query, chosen, depth, wait),
     )
     searched = time.perf_counter()
-    hits = listed.run.hits[last - asked.k : last]
+    hits = run.hits[last - asked.k : last]
     return Found(
         query,
         chosen,
-        listed.run,
-        listed.searched,
-        listed.steps,
+        run,
+        compared,
+        steps,
         tuple(_results(library, collection, hits, query, asked, chosen)),
         asked.page,
-        has_more=len(listed.run) > last and last + asked.k <= settings.most_results,
+        has_more=len(run) > last and last + asked.k <= settings.most_results,
         seconds=searched - began,
         matching=time.perf_counter() - searched,
     )
@@ -175,7 +166,9 @@ def _search(
     chosen: Matcher,
     depth: int,
     wait: Wait,
-) -> _Listed:
+) -> tuple[Run, int, tuple[FilterAnswer, ...]]:
+    """The ranked list, the number of melodies that it was chosen from, and the filters that left them."""
+
     def progress(done: float, _what: str) -> None:
         wait.done = done
         if wait.is_gone:
@@ -199,7 +192,7 @@ def _search(
             run = collection.search(
                 query, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
             )
-    return _Listed(run, len(collection) if numbers is None else len(numbers), steps)
+    return run, len(collection) if numbers is None else len(numbers), steps
 
 
 def _short_enough(

@@ -1,0 +1,101 @@
+"""Runs as files: TREC, CSV, JSON and Parquet. `reading` reads them back.
+
+A TREC run has the columns `query Q0 document rank score tag`; its scores must fall from rank to rank, so distances and
+ranks are written below 0. CSV and Parquet have query, rank, document, and distance or score. JSON keeps everything: the
+name of the run, its kind, and lists that are empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roslin.errors import FormatError, MissingExtraError
+from roslin.rows import to_word
+
+if TYPE_CHECKING:
+    from roslin.run.run import Ranking, Run
+
+__all__ = ["JSON_MARK", "comma_separated", "json_text", "trec", "write"]
+
+JSON_MARK = "roslin run"
+_MEASURED = ("distance", "score")
+
+
+def trec(run: Run) -> str:
+    """A TREC run."""
+    tag = to_word(run.name)
+    lines = []
+    for query, ranking in run.rankings.items():
+        word = to_word(query)
+        for rank, (id, score) in enumerate(zip(ranking.ids, _falling(run, ranking), strict=True), start=1):
+            lines.append(f"{word} Q0 {to_word(id)} {rank} {score!r} {tag}\n")
+    return "".join(lines)
+
+
+def _falling(run: Run, ranking: Ranking) -> Iterable[float]:
+    if ranking.values is None:
+        return (float(-rank) for rank in range(1, len(ranking.ids) + 1))
+    return ranking.values if run.kind == "score" else (0.0 - value for value in ranking.values)
+
+
+def comma_separated(run: Run) -> str:
+    """CSV with a header."""
+    out = io.StringIO()
+    kind = [run.kind] if run.kind in _MEASURED else []
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["query", "rank", "document", *kind])
+    for hit in run:
+        writer.writerow([hit.query, hit.rank, hit.id, *([repr(hit.value)] if kind else [])])
+    return out.getvalue()
+
+
+def json_text(run: Run) -> str:
+    """JSON that gives the same run when it is read."""
+    lists = {
+        query: [
+            {"document": id, **({} if ranking.values is None else {run.kind: value})}
+            for id, value in zip(ranking.ids, ranking.values or [0.0] * len(ranking.ids), strict=True)
+        ]
+        for query, ranking in run.rankings.items()
+    }
+    return json.dumps({JSON_MARK: {"name": run.name, "kind": run.kind}, "queries": lists}, ensure_ascii=False)
+
+
+_WRITERS: dict[str, Callable[[Run], str]] = {
+    ".run": trec,
+    ".trec": trec,
+    ".txt": trec,
+    ".csv": comma_separated,
+    ".json": json_text,
+}
+
+
+def write(run: Run, path: Path) -> None:
+    """Write a file in the form that its suffix names."""
+    if path.suffix == ".parquet":
+        _write_parquet(run, path)
+    elif path.suffix in _WRITERS:
+        path.write_text(_WRITERS[path.suffix](run), encoding="utf-8", newline="\n")
+    else:
+        raise FormatError(f"{path}: a run is written as {', '.join(_WRITERS)} or .parquet; got {path.suffix!r}")
+
+
+def _write_parquet(run: Run, path: Path) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError(f"{path}: writing Parquet", "pyarrow", "parquet") from None
+    columns: dict[str, list[Any]] = {
+        "query": [hit.query for hit in run],
+        "rank": [hit.rank for hit in run],
+        "document": [hit.id for hit in run],
+    }
+    if run.kind in _MEASURED:
+        columns[run.kind] = [hit.value for hit in run]
+    parquet.write_table(pa.table(columns), path)
