@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from roslin.notation import abc
-from roslin.notation.abc.tunes import decode, tunes
+from roslin.notation.abc.tunebook import decode, tunes
 
 TARGET = 20.0
 ROUNDS = 3

@@ -148,6 +148,14 @@ def test_all_is_true(name: str) -> None:
         assert hasattr(module, public), f"{name}.__all__ names {public}"
 
 
+@pytest.mark.parametrize("name", [m.name for m in pkgutil.walk_packages([str(SOURCE)], "roslin.")])
+def test_a_module_is_found_under_its_name(name: str) -> None:
+    """No package binds the name of one of its modules to something else."""
+    importlib.import_module(name)
+    package, _, own = name.rpartition(".")
+    assert getattr(importlib.import_module(package), own) is sys.modules[name]
+
+
 def test_public_names() -> None:
     for name in roslin.__all__:
         assert getattr(roslin, name) is not None

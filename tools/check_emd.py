@@ -14,7 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.transport.oracle import highs, random_pair
 
-from roslin.transport import emd
+from roslin.transport.emd import emd
 
 ALLOWED = 1e-9
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import abc
-from roslin.notation.abc.tunes import decode, tunes
+from roslin.notation.abc.tunebook import decode, tunes
 
 __all__ = ["CAUSES", "Cause", "Comparison", "Disagreement", "compare", "corpus", "their_score"]
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote
     from roslin.notation import load, records, register_format
     from roslin.run import Hit, Ranking, Run, read_run
-    from roslin.transport import align, emd, emd_flow, emd_many, ptd, ptd_flow
+    from roslin.transport.align import align
+    from roslin.transport.emd import emd, emd_flow, emd_many, ptd, ptd_flow
     from roslin.truth import Truth, group_rankings, list_consistency, read_truth
     from roslin.values import load_plugin
 
@@ -96,7 +97,8 @@ _HOME = {
     **dict.fromkeys(("Campaign", "make_queries", "run_campaign"), "roslin.campaign"),
     **dict.fromkeys(("TICKS_PER_QUARTER", "Melody", "MelodyNote"), "roslin.melody"),
     **dict.fromkeys(("load", "records", "register_format"), "roslin.notation"),
-    **dict.fromkeys(("align", "emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport"),
+    **dict.fromkeys(("emd", "emd_flow", "emd_many", "ptd", "ptd_flow"), "roslin.transport.emd"),
+    "align": "roslin.transport.align",
     **dict.fromkeys(("Hit", "Ranking", "Run", "read_run"), "roslin.run"),
     **dict.fromkeys(("Truth", "group_rankings", "list_consistency", "read_truth"), "roslin.truth"),
     **dict.fromkeys(("Evaluation", "register_measure"), "roslin.evaluate"),

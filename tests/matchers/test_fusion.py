@@ -11,7 +11,7 @@ from roslin import Melody, load, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import fuse
 from roslin.matchers.base import Distances, Matcher
-from roslin.matchers.fuse import Fusion, scaled
+from roslin.matchers.fusion import Fusion, scaled
 from roslin.represent.packed import Packed
 from roslin.starter import tunes_path
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
-from roslin.matchers.fuse import scaled
+from roslin.matchers.fusion import scaled
 from roslin.melody import Melody
 from roslin.truth.model import Truth
 

@@ -6,6 +6,8 @@ A truth is a list of groups of ids, most similar group first; a ranking is a lis
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from roslin.evaluate.correlation import kendall_tau, tau_ap
 from roslin.evaluate.curves import (
     interpolated_precision,
@@ -25,7 +27,7 @@ from roslin.evaluate.measures.adr import (
     normalised_recall_at_group_boundaries,
     steps,
 )
-from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, measures, register_measure
+from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure, measure, register_measure
 from roslin.evaluate.measures.counts import (
     accuracy,
     fallout,
@@ -50,6 +52,9 @@ from roslin.evaluate.significance import (
 )
 from roslin.evaluate.ties import TieRange, tie_sensitivity
 from roslin.truth.correction import benjamini_hochberg, holm
+
+if TYPE_CHECKING:
+    from roslin.evaluate.measures.base import measures  # the package of that name answers when it is called
 
 __all__ = [
     "DEFAULT_MEASURES",

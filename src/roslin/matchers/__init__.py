@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 from roslin.errors import ArgumentError
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers, register_matcher
 from roslin.matchers.base import matcher as _matcher
@@ -17,7 +14,7 @@ from roslin.matchers.edit.gam import GAM
 from roslin.matchers.edit.lcts import LCTS
 from roslin.matchers.edit.mongeau_sankoff import MongeauSankoff
 from roslin.matchers.explanation import Explanation, Step
-from roslin.matchers.fuse import Fusion, fuse
+from roslin.matchers.fusion import Fusion, fuse
 from roslin.matchers.geometric.p1 import P1
 from roslin.matchers.geometric.p2 import P2
 from roslin.matchers.geometric.p3 import P3
@@ -33,6 +30,7 @@ from roslin.matchers.shapes.time import Time
 from roslin.matchers.transport.emd import EMD
 from roslin.matchers.transport.twv import TWV
 from roslin.melody import Melody
+from roslin.values.packages import answer_calls
 
 __all__ = [
     "DEFAULT_MATCHER",
@@ -88,9 +86,4 @@ def explain(query: Melody, candidate: Melody, matcher: str | Matcher = DEFAULT_M
     return _matcher(matcher).explain(query, [candidate])
 
 
-class _CallablePackage(ModuleType):
-    def __call__(self) -> list[str]:
-        return matchers()
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+answer_calls(__name__, matchers)

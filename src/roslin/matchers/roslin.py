@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from roslin.matchers.base import Distances, Matcher, Tell, register
 from roslin.matchers.explanation import Explanation
-from roslin.matchers.fuse import Fusion, fuse
+from roslin.matchers.fusion import Fusion, fuse
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 

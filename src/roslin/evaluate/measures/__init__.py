@@ -1,1 +1,14 @@
-"""The measures, a family a file; `base` says what a measure is."""
+"""The measures, a family a file; `base` says what a measure is.
+
+`roslin.evaluate.measures` is both this package and the function that lists the names: the package answers when it is
+called.
+"""
+
+from __future__ import annotations
+
+from roslin.evaluate.measures.base import measures
+from roslin.values.packages import answer_calls
+
+__all__ = ["measures"]
+
+answer_calls(__name__, measures)

@@ -32,7 +32,7 @@ from roslin.melody import Melody, SignatureChange
 from roslin.notation.abc import tables
 from roslin.notation.abc.fields import read_text
 from roslin.notation.abc.music import TuneReader
-from roslin.notation.abc.tunes import Tune, decode, tunes
+from roslin.notation.abc.tunebook import Tune, decode, tunes
 from roslin.notation.record import Record
 from roslin.notation.sources import read_all
 

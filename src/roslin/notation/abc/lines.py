@@ -13,7 +13,7 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS
 from roslin.notation.abc import fields
 from roslin.notation.abc.fields import KeyField, MetreField
-from roslin.notation.abc.tunes import Tune
+from roslin.notation.abc.tunebook import Tune
 from roslin.notation.abc.voice import Voice
 
 __all__ = ["LineReader"]
