@@ -1,6 +1,6 @@
 """ABC, versions 1.6 to 2.1: reader of tunes written with letters.
 
-    tunes     a file cut into tunes: decoding, file header
+    tunebook  a file cut into tunes: decoding, file header
     fields    what K: M: L: V: and text mean
     lines     the lines of a tune: header, fields, instructions
     music     the signs of the music
