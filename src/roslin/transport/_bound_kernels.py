@@ -167,7 +167,7 @@ def second_bound(
     return _columns_bound(document, query, -x, -y, i - j, amount, ground, pieces)
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy")
 def centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bool) -> float:
     """The centre of so much weight, taken from one end."""
     left, total = amount, 0.0
@@ -176,12 +176,10 @@ def centre(values: Array, weights: Array, m: int, amount: float, is_from_end: bo
         taken = min(weights[j], left)
         total += taken * values[j]
         left -= taken
-        if left <= 0.0:
-            break
     return total / amount
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy")
 def centre_shifts(
     middle: float, is_light: bool, heavier: Array, heavier_w: Array, m: int, amount: float, budget: float
 ) -> tuple[float, float]:

@@ -27,6 +27,7 @@ __all__ = [
     "RIM",
     "WIDEST",
     "Heights",
+    "Place",
     "pitches_in_reach",
     "transpositions",
 ]
@@ -59,6 +60,21 @@ _U0, _U1, _U2, _U3, _U4, _U5 = (np.uint64(k) for k in range(6))
 _B = np.uint64(BLOCK)
 _COUNTER_BITS = 6
 _K0, _K1, _K2, _K3, _K4, _K5 = (np.uint64((PITCH_LEVELS + k) * BLOCK) for k in range(_COUNTER_BITS))
+
+
+class Place(NamedTuple):
+    """Where one document is among the notes of all, and which pitches it has.
+
+    start   its first note
+    notes   how many it has
+    low     its lowest pitch
+    top     semitones from there to its highest
+    """
+
+    start: int
+    notes: int
+    low: int
+    top: int
 
 
 class Heights(NamedTuple):
@@ -175,29 +191,27 @@ def _pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive
 @kernel
 def transpositions(
     words: np.uint64,
+    document: Place,
+    is_light: bool,
     pitches: npt.NDArray[np.int8],
     weights: npt.NDArray[np.float64],
-    low: int,
-    top: int,
-    is_light: bool,
-    budget: float,
-    heights: Heights,
+    query_weights: Shorts,
+    parts: float,
+    most: int,
     below: Integers,
 ) -> np.uint64:
-    """Stage 2, for one document: those of the transpositions in `words` at which not too much weight crosses a pitch.
+    """Those of the transpositions in `words` at which the weight that must cross a pitch is not more than `most` parts.
 
-    Too much is what costs more than the budget, at a semitone for each pitch that is crossed. The document has these
-    pitches and weights, from `low` to `low + top`; `is_light`: it is lighter than the query. `below` is room for
-    MOST_ROWS numbers.
+    `is_light`: the document is lighter than the query. `pitches` are those of all documents, `weights` those of this
+    one; `query_weights` and `parts` are in `Heights`. `below` is room for MOST_ROWS numbers.
     """
-    query_weights, parts = heights.weights, heights.parts
-    most = int(budget / heights.semitone * parts) + 1
-    m, rows, total = len(pitches), top + 2 * RIM + 1, np.int64(0)
+    start, m, low, top = document
+    rows, total = top + 2 * RIM + 1, np.int64(0)
     for p in range(rows):
         below[p] = 0
     for j in range(m):
         weight = int(weights[j] * parts * (1 << SPARE_BITS))
-        below[int(pitches[j]) - low + RIM] += weight
+        below[int(pitches[start + j]) - low + RIM] += weight
         total += weight
     left: np.uint64 = _U0
     for first in range(0, TRANSPOSITIONS, LANES):

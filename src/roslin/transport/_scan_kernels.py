@@ -3,13 +3,13 @@
 All stages bound from below the distance that `align_document` would find, so that nothing is lost.
 
 1. Which pitches occur (`_pitch_kernels.pitches_in_reach`).
-2. How much weight must cross a pitch (`_pitch_kernels.transpositions`). These two leave some transpositions.
-3. Where the centre is (`centre_cells`). The matched part of the heavier melody has its centre between that of its
+2. How much weight must cross a pitch (`weight_in_reach`). These two leave some transpositions.
+3. Where the centre is (`centres_in_reach`). The matched part of the heavier melody has its centre between that of its
    earliest weight and that of its latest; the centre of the lighter cannot be farther from it than the limit. This
    leaves some shifts.
-4. The nearest notes (`shifts_in_reach`), for the transpositions and shifts that are left, by a table
-   (`_table_kernels`). That of a document heavier than the query is stamped for each; a heavier query has one for all.
-5. For the alignments that are still left, `pair_bound`, which the comparison itself begins with (`least_bound`).
+4. The nearest notes (`notes_in_reach`), for the transpositions and shifts that are left, by a table (`_table_kernels`).
+   That of a document heavier than the query is stamped for each; a heavier query has one for all.
+5. For the alignments that are still left, `pair_bound`, which the comparison itself begins with (`pairs_in_reach`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from roslin.transport._pitch_kernels import (
     WIDEST,
     Heights,
     Integers,
+    Place,
     Words,
     pitches_in_reach,
     transpositions,
@@ -49,19 +50,20 @@ __all__ = [
     "EPSILON",
     "MARGIN",
     "MOST",
-    "ROUNDED",
     "Block",
-    "Candidate",
     "Grid",
     "QueryTable",
+    "Remaining",
     "Room",
     "Scan",
     "Sums",
-    "centre_cells",
-    "least_bound",
+    "centres_in_reach",
     "make_room",
+    "notes_in_reach",
+    "nothing_known",
+    "pairs_in_reach",
     "scan_block",
-    "shifts_in_reach",
+    "weight_in_reach",
 ]
 
 # The limit as a sum of small numbers; the largest product of a distance and a weight is not much more. Sums go up to
@@ -71,6 +73,8 @@ MOST = 65000
 LONGEST = 4096
 # A lighter document may have so many cells before and after the query in the query's table.
 MARGIN = 600
+# Words for the bits of alignments, of some documents together: what a processor's cache holds beside the rest.
+POSSIBLE = 1 << 14
 # A place on the grid may come out a little below itself: so much of a cell.
 EPSILON = 1e-6
 # Weights come as 32-bit numbers: what that may change in a distance.
@@ -168,38 +172,32 @@ class Scan(NamedTuple):
     table: QueryTable
 
 
-class Candidate(NamedTuple):
-    """A document of m notes at one tempo, in the query's frame.
+class Remaining(NamedTuple):
+    """What is left of the documents of a block at one tempo, after some of the stages. All fields are (documents,).
 
-    points     (m,) each
-    pitches    (m,)
-    cells      (m,): the cell of each note
-    low        its lowest pitch
-    total      its weight
-    is_light   whether that is less than the query's
-    charge     `charge_and_base`
-    base       `charge_and_base`
+    words         the transpositions that are left, as bits; 0: no alignment is left
+    totals        the weight of the document
+    first, last   between which shifts those lie that are left, in cells
+    places        where in `Room.possible` the bits of its alignments begin
     """
 
-    points: Points
-    pitches: npt.NDArray[np.int8]
-    cells: Integers
-    low: int
-    total: float
-    is_light: bool
-    charge: float
-    base: float
+    words: Words
+    totals: Array
+    first: Integers
+    last: Integers
+    places: Integers
 
 
 class Room(NamedTuple):
     """Memory for the work on one document after another.
 
-    x, y, weight, order, cells   (longest document,): for a Candidate
+    x, y, weight, order          (longest document,): the points of a document
+    cells                        (longest document,): the cell of each note
     factors                      (longest document,): weights as `sums_in_reach` takes them
     places                       (longest document or query,)
     below                        (MOST_ROWS,), for `transpositions`
     pieces                       (2, twice the longest document or query), for `second_bound`
-    possible                     words for `sums_in_reach`, up to the widest document
+    possible                     words for `sums_in_reach`, for some documents, or for the widest
     table                        bytes for `stamp_document`, up to the widest document
     """
 
@@ -217,11 +215,21 @@ class Room(NamedTuple):
 
 
 @kernel
-def make_room(longest: int, widest: int, scan: Scan) -> Room:
-    """Room for documents of so many notes and cells."""
-    more, query_cells = max(longest, len(scan.query.x)), int(scan.grid.cells.max())
+def make_room(block: Block, scan: Scan) -> Room:
+    """Room for the longest and widest of the documents."""
+    offsets, times, most_per_tick = block.offsets, block.times, scan.grid.per_tick.max()
+    longest, widest = 1, 0.0
+    for d in range(len(offsets) - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+        if offsets[d + 1] > offsets[d]:
+            widest = max(widest, times[offsets[d + 1] - 1] * most_per_tick)
+    more, cells, query_cells = (
+        max(longest, len(scan.query.x)),
+        int(min(widest, LONGEST)) + 1,
+        int(scan.grid.cells.max()),
+    )
     rows = WIDEST + 1 + scan.heights.span + 2 * scan.stamps.rows
-    columns = widest + 2 * query_cells + 1
+    stride = cells + 2 * query_cells + 1 + 2 * scan.stamps.cells
     return Room(
         np.empty(longest),
         np.empty(longest),
@@ -232,29 +240,121 @@ def make_room(longest: int, widest: int, scan: Scan) -> Room:
         np.empty(more, np.int64),
         np.empty(MOST_ROWS, np.int64),
         np.empty((2, 2 * more)),
-        np.empty(TRANSPOSITIONS * ((widest + query_cells) // AT_ONCE + 2), np.uint64),
-        np.empty(rows * (columns + 2 * scan.stamps.cells) + 2 * scan.stamps.cells + 4 * LANES, np.uint8),
+        np.empty(max(TRANSPOSITIONS * ((cells + query_cells) // AT_ONCE + 2), POSSIBLE), np.uint64),
+        np.empty(rows * stride + 2 * scan.stamps.cells + 4 * LANES, np.uint8),
     )
 
 
-@kernel(fastmath={"reassoc", "nsz"})
-def centre_cells(
-    query: Points, query_centre: float, document: Points, amount: float, is_light: bool, budget: float, cell: float
-) -> tuple[int, int]:
-    """Stage 3: the first shift and the last, in cells, at which the centres may be near enough.
+@kernel
+def nothing_known(block: Block, scan: Scan, bounds: Array) -> Remaining:
+    """The state before the first stage. A document that cannot be tabled gets the bound 0; it is done with."""
+    count, most_per_tick = len(bounds), scan.grid.per_tick.max()
+    for d in range(count):
+        end, is_wide = block.offsets[d + 1], block.spans[d] + scan.heights.span > WIDEST
+        is_asked = block.allowed[d] and end > block.offsets[d]
+        bounds[d] = 0.0 if is_asked and (is_wide or block.times[end - 1] * most_per_tick > LONGEST) else np.inf
+    return Remaining(
+        np.zeros(count, np.uint64), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+    )  # fmt: skip
 
-    `query_centre` is the centre of the query in time, `amount` the weight of the lighter melody; `is_light`: that is
-    the document.
+
+@kernel(fastmath={"reassoc", "nsz"})
+def _weigh(weights: npt.NDArray[np.float32], start: int, m: int, heavy: float, weight: Array) -> float:
+    """Fill in the weights of a document's m notes at some tempo; their sum."""
+    total = 0.0
+    for j in range(m):
+        weight[j] = weights[start + j] * heavy
+        total += weight[j]
+    return total
+
+
+@kernel
+def _fill_times(times: npt.NDArray[np.int32], start: int, m: int, per_tick: float, cell: float, x: Array) -> None:
+    """Fill in the times of a document's m notes, in units."""
+    for j in range(m):
+        x[j] = times[start + j] * per_tick * cell
+
+
+@kernel
+def _fill_cells(times: npt.NDArray[np.int32], start: int, m: int, per_tick: float, cells: Integers) -> None:
+    """Fill in the cells of a document's m notes."""
+    for j in range(m):
+        cells[j] = int(times[start + j] * per_tick + EPSILON)
+
+
+@kernel(inline="always")
+def _heavy(rules: Rules, k: int) -> float:
+    """What weights are multiplied with at tempo k."""
+    return 1.0 / rules.tempos[k] if rules.scales_weights else 1.0
+
+
+@kernel(error_model="numpy")
+def weight_in_reach(
+    block: Block, scan: Scan, k: int, by_pitch: Words, bounds: Array, left: Remaining, room: Room
+) -> None:
+    """Stage 2, at tempo k: at which transpositions not too much weight must cross a pitch.
+
+    Of those that stage 1 has left, `by_pitch`. Also fills in the weight of each document.
     """
-    x, weight = document.x, document.weight
-    if is_light:
-        centre = 0.0
-        for j in range(len(x)):
-            centre += weight[j] * x[j]
-        first, last = centre_shifts(centre / amount, True, query.x, query.weight, len(query.x), amount, budget)
-    else:
-        first, last = centre_shifts(query_centre, False, x, weight, len(x), amount, budget)
-    return int(np.floor(first / cell)), int(np.ceil(last / cell))
+    offsets, weights, pitches = block.offsets, block.weights, block.pitches
+    allowed, lows, spans = block.allowed, block.lows, block.spans
+    words, totals, weight, below = left.words, left.totals, room.weight, room.below
+    query_weights, parts, semitone = scan.heights.weights, scan.heights.parts, scan.heights.semitone
+    missing, limit, span, total_query = scan.rules.missing, scan.limit, scan.heights.span, scan.query.weight.sum()
+    heavy = _heavy(scan.rules, k)
+    for d in range(len(bounds)):
+        words[d] = _U0
+        start, m, top = offsets[d], offsets[d + 1] - offsets[d], int(spans[d])
+        if not allowed[d] or m == 0 or bounds[d] == 0.0 or (missing >= 0.0 and by_pitch[d] == _U0):
+            continue
+        total = _weigh(weights, start, m, heavy, weight)
+        is_light, charge, base = charge_and_base(total_query, total, missing)
+        budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
+        if budget < 0.0 or not total > 0.0:
+            continue
+        possible = by_pitch[d]
+        if missing < 0.0 and total < total_query * (1.0 + ROUNDED):
+            possible = (_U1 << np.uint64(top + span + 1)) - _U1  # stage 1 does not know the lower base
+        if possible == _U0:
+            continue
+        most = int(budget / semitone * parts) + 1
+        document = Place(start, m, int(lows[d]), top)
+        words[d] = transpositions(
+            possible, document, is_light, pitches, weight, query_weights, parts, most, below
+        )  # fmt: skip
+        totals[d] = total
+
+
+@kernel(error_model="numpy", fastmath={"reassoc", "nsz"})
+def centres_in_reach(block: Block, scan: Scan, k: int, bounds: Array, left: Remaining, room: Room) -> None:
+    """Stage 3, at tempo k: between which shifts the centres are near enough."""
+    offsets, weights, times = block.offsets, block.weights, block.times
+    words, totals, firsts, lasts = left.words, left.totals, left.first, left.last
+    x, weight = room.x, room.weight
+    query_x, query_w, n = scan.query.x, scan.query.weight, len(scan.query.x)
+    cell, per_tick, widest_query = scan.grid.cell, scan.grid.per_tick[k], int(scan.grid.cells.max())
+    missing, limit, heavy, total_query = scan.rules.missing, scan.limit, _heavy(scan.rules, k), query_w.sum()
+    query_centre = (query_x * query_w).sum() / total_query
+    for d in range(len(bounds)):
+        if words[d] == _U0:
+            continue
+        start, m, total = offsets[d], offsets[d + 1] - offsets[d], totals[d]
+        is_light, charge, base = charge_and_base(total_query, total, missing)
+        budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
+        _weigh(weights, start, m, heavy, weight)
+        _fill_times(times, start, m, per_tick, cell, x)
+        if is_light:
+            centre = 0.0
+            for j in range(m):
+                centre += weight[j] * x[j]
+            first, last = centre_shifts(centre / total, True, query_x, query_w, n, total, budget)
+        else:
+            first, last = centre_shifts(query_centre, False, x, weight, m, total_query, budget)
+        firsts[d] = max(int(np.floor(first / cell)), -widest_query)
+        lasts[d] = min(int(np.ceil(last / cell)), int(times[start + m - 1] * per_tick + EPSILON))
+        if firsts[d] > lasts[d]:
+            words[d] = _U0
 
 
 @kernel
@@ -268,135 +368,127 @@ def _transposition_range(words: np.uint64, span: int) -> tuple[int, int]:
     return lowest, highest
 
 
-@kernel
-def shifts_in_reach(
-    window: Window, document: Candidate, is_on_grid: bool, budget: float, scan: Scan, room: Room
-) -> bool:
-    """Stage 4: which alignments of the window may cost no more than the budget, into `room.possible`; whether any may.
+@kernel(error_model="numpy")
+def notes_in_reach(block: Block, scan: Scan, k: int, bounds: Array, left: Remaining, room: Room, begin: int) -> int:
+    """Stage 4, at tempo k, from document `begin` on: at which shifts the nearest notes are near enough.
 
-    See `sums_in_reach` for what the bits mean.
+    The bits of a document's alignments (`sums_in_reach`) go into `room.possible`, from `left.places` on. Gives the
+    document before which there was no room any more.
     """
-    points, pitches, cells, low = document.points, document.pitches, document.cells, document.low
-    grid, sums, stamps, table = scan.grid, scan.sums, scan.stamps, scan.table
-    span, places, m = scan.heights.span, room.places, len(cells)
-    widest_query = int(grid.cells.max())
-    most = int(budget * sums.factor * FAR / sums.reach) + 1
-    if document.is_light:
-        if window.last >= MARGIN or cells[m - 1] - window.first >= widest_query + MARGIN:
-            room.possible[: TRANSPOSITIONS * ((window.last - window.first) // AT_ONCE + 1)] = ~_U0
-            return True
-        origin = table.place + (0 if is_on_grid else table.size)
+    offsets, weights, times, pitches = block.offsets, block.weights, block.times, block.pitches
+    words, totals, places_of = left.words, left.totals, left.places
+    weight, cells, factors, places = room.weight, room.cells, room.factors, room.places
+    possible, table, query_table = room.possible, room.table, scan.table.numbers
+    heaviest, query_factors, factor, reach = scan.sums.heaviest, scan.sums.factors, scan.sums.factor, scan.sums.reach
+    query_pitch, query_cells, stamps = scan.grid.pitch, scan.grid.cells, scan.stamps
+    per_tick, ticks, grids = scan.grid.per_tick[k], scan.grid.ticks[k], block.grids
+    missing, limit, heavy, span = scan.rules.missing, scan.limit, _heavy(scan.rules, k), scan.heights.span
+    n, total_query, widest_query = len(query_cells), scan.query.weight.sum(), int(query_cells.max())
+    used = 0
+    for d in range(begin, len(bounds)):
+        if words[d] == _U0:
+            continue
+        window = Window(words[d], left.first[d], left.last[d], used)
+        needed = TRANSPOSITIONS * ((window.last - window.first) // AT_ONCE + 1)
+        if used + needed > len(possible):
+            return d
+        places_of[d] = used
+        start, m, low, total = offsets[d], offsets[d + 1] - offsets[d], int(block.lows[d]), totals[d]
+        is_light, charge, base = charge_and_base(total_query, total, missing)
+        most = int(budget_of(min(limit, bounds[d]), charge, base, ROUNDED) * factor * FAR / reach) + 1
+        is_on_grid = ticks > 0 and grids[d] % max(ticks, 1) == 0
+        _fill_cells(times, start, m, per_tick, cells)
+        if not is_light:
+            lowest, highest = _transposition_range(words[d], span)
+            columns = window.last - window.first + widest_query + 1
+            stride, rows = columns + 2 * stamps.cells, highest - lowest + 1 + span + 2 * stamps.rows
+            shape = Shape(rows, columns, stride, low + lowest, window.first)
+            document, stamp = Place(start, m, low, 0), 0 if is_on_grid else stamps.off_grid
+            stamp_document(
+                table, rows * stride + 2 * stamps.cells + 4 * LANES, shape, document, pitches, cells, stamps, stamp
+            )
+            origin = (stamps.rows - lowest) * stride + 2 * stamps.cells - window.first
+            for r in range(n):
+                places[r] = query_pitch[heaviest[r]] * stride + query_cells[heaviest[r]] + origin
+            is_any = sums_in_reach(window, span, table, stride, places, query_factors, n, most, possible)
+        elif window.last >= MARGIN or cells[m - 1] - window.first >= widest_query + MARGIN:
+            possible[used : used + needed] = ~_U0  # more than the query's table covers
+            is_any = True
+        else:
+            stride, origin = scan.table.stride, scan.table.place + (0 if is_on_grid else scan.table.size)
+            _weigh(weights, start, m, heavy, weight)
+            for j in range(m):
+                factors[j] = min(int(weight[j] * factor), MOST // FAR)
+                places[j] = origin - (int(pitches[start + j]) - low) * stride - cells[j]
+            is_any = sums_in_reach(window, span, query_table, stride, places, factors, m, most, possible)
+        if is_any:
+            used += needed
+        else:
+            words[d] = _U0
+    return len(bounds)
+
+
+@kernel(error_model="numpy")
+def pairs_in_reach(
+    block: Block, scan: Scan, k: int, bounds: Array, left: Remaining, room: Room, begin: int, end: int
+) -> None:
+    """Stage 5, at tempo k, for documents `begin` to `end`: the least that an alignment that is left costs.
+
+    Lowers the bounds; alignments that cost more than the limit do not count.
+    """
+    offsets, weights, times, pitches, lows = block.offsets, block.weights, block.times, block.pitches, block.lows
+    query, ground, missing, limit = scan.query, scan.rules.ground, scan.rules.missing, scan.limit
+    numbers, query_pitch, query_cells, starts = scan.grid.numbers, scan.grid.pitch, scan.grid.cells, scan.grid.starts
+    cell, per_tick, span, semitone = scan.grid.cell, scan.grid.per_tick[k], scan.heights.span, scan.heights.semitone
+    x, y, weight, order, cells = room.x, room.y, room.weight, room.order, room.cells
+    possible, pieces, total_query, heavy = room.possible, room.pieces, query.weight.sum(), _heavy(scan.rules, k)
+    words, totals, firsts, lasts, places = left
+    for d in range(begin, end):
+        if words[d] == _U0:
+            continue
+        start, m, low, total = offsets[d], offsets[d + 1] - offsets[d], int(lows[d]), totals[d]
+        _weigh(weights, start, m, heavy, weight)
+        _fill_times(times, start, m, per_tick, cell, x)
+        _fill_cells(times, start, m, per_tick, cells)
         for j in range(m):
-            room.factors[j] = min(int(points.weight[j] * sums.factor), MOST // FAR)
-            places[j] = origin - (int(pitches[j]) - low) * table.stride - cells[j]
-        return sums_in_reach(
-            window, span, table.numbers, table.stride, places, room.factors, m, most, room.possible
-        )  # fmt: skip
-    lowest, highest = _transposition_range(window.words, span)
-    columns = window.last - window.first + widest_query + 1
-    stride = columns + 2 * stamps.cells
-    rows = highest - lowest + 1 + span + 2 * stamps.rows
-    shape = Shape(rows, columns, stride, low + lowest, window.first)
-    size = rows * stride + 2 * stamps.cells + 4 * LANES
-    stamp_document(room.table, size, shape, pitches, cells, stamps, 0 if is_on_grid else stamps.off_grid)
-    origin = (stamps.rows - lowest) * stride + 2 * stamps.cells - window.first
-    n = len(grid.cells)
-    for r in range(n):
-        places[r] = grid.pitch[sums.heaviest[r]] * stride + grid.cells[sums.heaviest[r]] + origin
-    return sums_in_reach(window, span, room.table, stride, places, sums.factors, n, most, room.possible)
+            y[j] = pitches[start + j] * semitone
+        points = Points(x[:m], y[:m], weight[:m], order[:m])
+        is_light, charge, base = charge_and_base(total_query, total, missing)
+        lowest, highest = _transposition_range(words[d], span)
+        for j in range(m):
+            over = int(pitches[start + j]) - low
+            from_note = starts[min(max(over - highest, 0), span + 1)]
+            to_note = starts[min(max(over - lowest + 1, 0), span + 1)]
+            for r in range(from_note, to_note):
+                bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - firsts[d]
+                if shift < 0 or shift > lasts[d] - firsts[d] or (words[d] >> np.uint64(bit)) & _U1 == _U0:
+                    continue
+                word = possible[places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit]
+                if (word >> np.uint64(shift % AT_ONCE)) & _U1 == _U0:
+                    continue
+                budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
+                bound = pair_bound(query, points, numbers[r], j, is_light, budget, ground)
+                if bound > budget:
+                    continue
+                amount = min(total, total_query)
+                bound = max(bound, second_bound(query, points, numbers[r], j, is_light, amount, ground, pieces))
+                if bound <= budget:
+                    bounds[d] = min(bounds[d], max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)
 
 
 @kernel
-def least_bound(window: Window, document: Candidate, best: float, scan: Scan, room: Room) -> float:
-    """Stage 5: the least that an alignment in `room.possible` costs, as a distance; `best` if that is not more.
-
-    Alignments that cost more than the limit do not count.
-    """
-    points, pitches, cells = document.points, document.pitches, document.cells
-    query, grid, possible, pieces = scan.query, scan.grid, room.possible, room.pieces
-    numbers, query_pitch, query_cells, starts = grid.numbers, grid.pitch, grid.cells, grid.starts
-    is_light, charge, base, ground = document.is_light, document.charge, document.base, scan.rules.ground
-    words, first_cell, last_cell = window
-    span, y = scan.heights.span, points.y
-    amount = document.total if is_light else query.weight.sum()
-    lowest, highest = _transposition_range(words, span)
-    for j in range(len(y)):
-        y[j] = pitches[j] * scan.heights.semitone
-    for j in range(len(y)):
-        over = int(pitches[j]) - document.low
-        from_note = starts[min(max(over - highest, 0), span + 1)]
-        to_note = starts[min(max(over - lowest + 1, 0), span + 1)]
-        for r in range(from_note, to_note):
-            bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - first_cell
-            if shift < 0 or shift > last_cell - first_cell or (words >> np.uint64(bit)) & _U1 == _U0:
-                continue
-            word = possible[TRANSPOSITIONS * (shift // AT_ONCE) + bit]
-            if (word >> np.uint64(shift % AT_ONCE)) & _U1 == _U0:
-                continue
-            budget = budget_of(min(scan.limit, best), charge, base, ROUNDED)
-            bound = pair_bound(query, points, numbers[r], j, is_light, budget, ground)
-            if bound > budget:
-                continue
-            bound = max(bound, second_bound(query, points, numbers[r], j, is_light, amount, ground, pieces))
-            if bound <= budget:
-                best = min(best, max(bound + charge - ROUNDED * (1.0 + charge + bound), 0.0) / base)
-    return best
-
-
-@kernel(fastmath={"reassoc", "nsz"})
 def scan_block(block: Block, scan: Scan, bounds: Array) -> None:
-    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled."""
-    query, grid, heights, rules = scan.query, scan.grid, scan.heights, scan.rules
-    offsets, times, pitches, weights = block.offsets, block.times, block.pitches, block.weights
-    per_tick, missing, limit, span = grid.per_tick, rules.missing, scan.limit, heights.span
-    count, widest_query, most_per_tick = len(bounds), int(grid.cells.max()), per_tick.max()
-    left_by_pitch = pitches_in_reach(block.words, heights)
-    longest, widest = 1, 0.0
-    for d in range(count):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-        if offsets[d + 1] > offsets[d]:
-            widest = max(widest, times[offsets[d + 1] - 1] * most_per_tick)
-    room = make_room(longest, int(min(widest, LONGEST)) + 1, scan)
-    x, weight, cells = room.x, room.weight, room.cells
-    total_query = query.weight.sum()
-    query_centre = (query.x * query.weight).sum() / total_query
-    for d in range(count):
-        bounds[d] = np.inf
-        start, end = offsets[d], offsets[d + 1]
-        if not block.allowed[d] or start == end:
-            continue
-        m, low, top = end - start, int(block.lows[d]), int(block.spans[d])
-        if top + span > WIDEST or times[end - 1] * most_per_tick > LONGEST:
-            bounds[d] = 0.0
-            continue
-        for k in range(len(per_tick)):
-            total, heavy = 0.0, 1.0 / rules.tempos[k] if rules.scales_weights else 1.0
-            for j in range(m):
-                weight[j] = weights[start + j] * heavy
-                total += weight[j]
-            is_light, charge, base = charge_and_base(total_query, total, missing)
-            budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
-            if budget < 0.0 or not total > 0.0:
-                continue
-            left = left_by_pitch[d]
-            if missing < 0.0 and total < total_query * (1.0 + ROUNDED):
-                left = (_U1 << np.uint64(top + span + 1)) - _U1  # stage 1 does not know the lower base
-            if left == _U0:
-                continue
-            own_pitches, own_weights = pitches[start:end], weight[:m]
-            left = transpositions(left, own_pitches, own_weights, low, top, is_light, budget, heights, room.below)
-            if left == _U0:
-                continue
-            for j in range(m):
-                x[j] = times[start + j] * per_tick[k] * grid.cell
-                cells[j] = int(times[start + j] * per_tick[k] + EPSILON)
-            points = Points(x[:m], room.y[:m], own_weights, room.order[:m])
-            amount = total if is_light else total_query
-            first, last = centre_cells(query, query_centre, points, amount, is_light, budget, grid.cell)
-            window = Window(left, max(first, -widest_query), min(last, int(cells[m - 1])))
-            if window.first > window.last:
-                continue
-            is_on_grid = grid.ticks[k] > 0 and block.grids[d] % max(grid.ticks[k], 1) == 0
-            document = Candidate(points, own_pitches, cells[:m], low, total, is_light, charge, base)
-            if shifts_in_reach(window, document, is_on_grid, budget, scan, room):
-                bounds[d] = least_bound(window, document, bounds[d], scan, room)
+    """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled.
+
+    A stage looks at all documents before the next one begins: what kernels take is then taken apart once for all.
+    """
+    by_pitch = pitches_in_reach(block.words, scan.heights)
+    left, room = nothing_known(block, scan, bounds), make_room(block, scan)
+    for k in range(len(scan.rules.tempos)):
+        weight_in_reach(block, scan, k, by_pitch, bounds, left, room)
+        centres_in_reach(block, scan, k, bounds, left, room)
+        begin = 0
+        while begin < len(bounds):
+            end = notes_in_reach(block, scan, k, bounds, left, room, begin)
+            pairs_in_reach(block, scan, k, bounds, left, room, begin, end)
+            begin = end

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from roslin.kernels import kernel
 from roslin.transport._lanes import LANES, add_products, lower, no_lanes, within
-from roslin.transport._pitch_kernels import TRANSPOSITIONS, Integers, Words
+from roslin.transport._pitch_kernels import TRANSPOSITIONS, Integers, Place, Words
 
 __all__ = ["AT_ONCE", "FAR", "Bytes", "Shape", "Stamps", "Window", "stamp_document", "sums_in_reach"]
 
@@ -68,27 +68,37 @@ class Window(NamedTuple):
 
     words         the transpositions, as bits
     first, last   the first shift and the last, in cells
+    place         where the bits of those in reach begin among those of other documents
     """
 
     words: np.uint64
     first: int
     last: int
+    place: int
 
 
 @kernel
 def stamp_document(
-    table: Bytes, size: int, shape: Shape, pitches: npt.NDArray[np.int8], cells: Integers, stamps: Stamps, stamp: int
+    table: Bytes,
+    size: int,
+    shape: Shape,
+    document: Place,
+    pitches: npt.NDArray[np.int8],
+    cells: Integers,
+    stamps: Stamps,
+    stamp: int,
 ) -> None:
     """Stamp every note of a document on an empty table of `size` numbers; the stamp begins at `stamp`.
 
+    `pitches` are those of all documents, `cells` those of this one.
     A stamp's rows are filled up to whole lanes with FAR, which changes nothing where it reaches into the next row.
     """
     numbers, stamp_rows, stamp_cells = stamps.numbers, stamps.rows, stamps.cells
     rows, columns, stride, lowest, first_column = shape
     table[:size] = np.uint8(FAR)
     wide = (2 * stamp_cells + LANES) // LANES * LANES
-    for j in range(len(pitches)):
-        row, column = int(pitches[j]) - lowest, cells[j] - first_column
+    for j in range(document.notes):
+        row, column = int(pitches[document.start + j]) - lowest, cells[j] - first_column
         if column < -stamp_cells or column >= columns + stamp_cells:
             continue
         for r in range(max(-row, 0), min(2 * stamp_rows + 1, rows - row)):
@@ -103,10 +113,10 @@ def sums_in_reach(
 ) -> bool:  # fmt: skip
     """Which alignments have a sum over the n notes of the lighter melody that is not more than `most`; whether any has.
 
-    Note r lies at `places[r]` of the table when it is not moved. Bit b of `possible[64 * c + t]` is the shift by
-    64 * c + b cells after the first, at transposition bit t.
+    Note r lies at `places[r]` of the table when it is not moved. Bit b of `possible[place + 64 * c + t]` is the
+    shift by 64 * c + b cells after the first, at transposition bit t.
     """
-    words, first_cell, last_cell = window
+    words, first_cell, last_cell, place = window
     is_any = False
     for t in range(TRANSPOSITIONS):
         if (words >> np.uint64(t)) & _U1 == _U0:
@@ -126,6 +136,6 @@ def sums_in_reach(
                     break
             if last_cell - first < AT_ONCE - 1:
                 left &= (_U1 << np.uint64(last_cell - first + 1)) - _U1
-            possible[TRANSPOSITIONS * ((first - first_cell) // AT_ONCE) + t] = left
+            possible[place + TRANSPOSITIONS * ((first - first_cell) // AT_ONCE) + t] = left
             is_any |= left != _U0
     return is_any
