@@ -187,7 +187,7 @@ def test_open_cases(page: str, golden: dict[str, Any]) -> None:
 
 def test_the_tie_break_table_is_the_one_in_the_docs(page: str) -> None:
     """tests/evaluate counts the docs' table again by brute force."""
-    docs = table((ROOT / "docs" / "evaluate-adr.md").read_text("utf-8"), "truth | swaps")
+    docs = table((ROOT / "docs" / "concepts" / "measures" / "adr.md").read_text("utf-8"), "truth | swaps")
     counted = table(page, "ground truth | ADR ties")
     assert [row[1:] for row in docs] == [row[1:] for row in counted]
     assert [groups_of(row[0]) for row in docs] == [groups_of(row[0]) for row in counted]

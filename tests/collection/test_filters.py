@@ -217,7 +217,7 @@ def test_every_filter_is_tested() -> None:
 
 
 def test_the_how_to_names_every_filter_and_field() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "filters.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "howto" / "filters.md").read_text("utf-8")
     assert [name for name in FILTERS if f"| `{name}(" not in text] == []
     assert [field for field in f.FIELDS if field not in text] == []
 
