@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numba as nb
 import numpy as np
 import pytest
 
-from roslin.transport._lanes import LANES, add_excess, add_missing, add_products, lower, no_lanes, within
+from roslin import Collection
+from roslin.starter import tunes_path
+from roslin.transport import _plain_lanes, _vector_lanes
+from roslin.transport._lanes import LANES, add_excess, add_missing, add_products, is_right, lower, no_lanes, within
 
 Array = np.ndarray[Any, Any]
 
@@ -71,3 +78,85 @@ def test_lower_changes_its_thirty_two_bytes_only() -> None:
     expected[11 : 11 + LANES] = np.minimum(table[11 : 11 + LANES], others[50 : 50 + LANES])
     _lowered(table, 11, others, 50)
     assert table.tolist() == expected.tolist()
+
+
+# -- the twin in plain loops ------------------------------------------------------------------------------------------
+
+
+@nb.njit()
+def _plain(table: Array, others: Array, shorts: Array, places: Array, factors: Array, value: int, most: int) -> Any:
+    sums = _plain_lanes.no_lanes()
+    for k in range(len(places)):
+        sums = _plain_lanes.add_products(sums, table, places[k], factors[k])
+    first = _plain_lanes.within(sums, most)
+    sums = _plain_lanes.add_missing(_plain_lanes.add_excess(sums, shorts, places[0], value), shorts, places[1], value)
+    _plain_lanes.lower(table, places[0], others, places[1])
+    return first, _plain_lanes.within(sums, most)
+
+
+@nb.njit()
+def _vector(table: Array, others: Array, shorts: Array, places: Array, factors: Array, value: int, most: int) -> Any:
+    sums = no_lanes()
+    for k in range(len(places)):
+        sums = add_products(sums, table, places[k], factors[k])
+    first = within(sums, most)
+    sums = add_missing(add_excess(sums, shorts, places[0], value), shorts, places[1], value)
+    lower(table, places[0], others, places[1])
+    return first, within(sums, most)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_twin_gives_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table, others = (rng.integers(0, 256, 300).astype(np.uint8) for _ in range(2))
+    shorts = rng.integers(0, 65536, 300).astype(np.uint16)
+    places, factors = rng.integers(0, 300 - LANES, 3), rng.integers(0, 257, 3)
+    value = int(rng.integers(0, 65536))
+    for most in (0, 20000, 50000, 65534):
+        ours, theirs = table.copy(), table.copy()
+        plain = _plain(ours, others, shorts, places, factors, value, most)
+        assert plain == _vector(theirs, others, shorts, places, factors, value, most)
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_wrong_sums_are_seen() -> None:
+    assert is_right(_vector_lanes.trial)
+    assert not is_right(lambda *arrays: int(_vector_lanes.trial(*arrays)) ^ 1)
+    assert not is_right(lambda numbers, shorts, high: _vector_lanes.trial(numbers, shorts, high.copy()))
+
+
+SEARCH = """
+import sys, warnings
+if sys.argv[2] == "broken":
+    import numba.extending
+    def intrinsic(*_): raise AttributeError("no intrinsics in this Numba")
+    numba.extending.intrinsic = intrinsic
+from roslin import Collection
+with Collection(sys.argv[1]) as collection, warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    for query in collection[:120:17]:
+        for matcher in ("emd", "twv"):
+            print([(hit.id, hit.distance) for hit in collection.search(query, matcher, 5)])
+from roslin.transport import _lanes
+print(_lanes._lanes.__name__, file=sys.stderr)
+print([str(one.message) for one in said if one.category is RuntimeWarning], file=sys.stderr)
+"""
+
+
+def test_plain_loops_take_over_with_a_warning(tmp_path: Path) -> None:
+    """A Numba without the parts that vectors need: a warning, and the same lists."""
+    path = tmp_path / "starter.roslin"
+    Collection.build(tunes_path(), path).close()
+    lists = {}
+    for kind in ("whole", "broken"):
+        cache = {"NUMBA_CACHE_DIR": str(tmp_path / kind)}  # what was compiled with vectors must not be found
+        done = subprocess.run(
+            [sys.executable, "-c", SEARCH, str(path), kind],
+            capture_output=True, text=True, check=True, env={**os.environ, **cache},
+        )  # fmt: skip
+        lists[kind] = done.stdout
+        is_broken = kind == "broken"
+        assert ("_plain_lanes" if is_broken else "_vector_lanes") in done.stderr
+        assert ("no intrinsics in this Numba); plain loops take their place" in done.stderr) == is_broken
+    assert lists["whole"] == lists["broken"]
+    assert len(lists["whole"].splitlines()) == 16

@@ -1,143 +1,66 @@
-"""Thirty-two small sums at once: a value for Numba kernels that the processor keeps in its vector registers.
+"""Thirty-two small sums at once, for Numba kernels: `Lanes` are 32 numbers from 0 to 65535, and stop there.
 
-Numba leaves vector instructions to the compiler, which finds them in long loops over arrays only. The search adds up
-short lines of numbers, thirty-two sums at a time, and throws most of them away; as loops over arrays that takes several
-times as long (docs/decisions.md). `Lanes` are 32 unsigned 16-bit numbers. Sums stop at 65535 and do not wrap.
+    no_lanes()                                  thirty-two zeros
+    add_products(lanes, bytes, place, factor)   add `factor` times the 32 bytes from `place` on; products below 65536
+    add_excess(lanes, shorts, place, value)     add what the 32 numbers from `place` on have above `value`
+    add_missing(lanes, shorts, place, value)    add what they have below it
+    lower(bytes, place, others, start)          make 32 bytes no larger than 32 others
+    within(lanes, most)                         which lanes are not above `most`: bit k for lane k
 
-The compiler makes of them what the processor has: one, two or four instructions each.
+`_vector_lanes` keeps them in the processor's vector registers. Where Numba no longer takes that, or gets a small sum
+wrong, `_plain_lanes` takes over with a warning: the lists stay the same, and a search takes several times as long.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+import numba
+import numpy as np
 
-__all__ = ["LANES", "add_excess", "add_missing", "add_products", "lower", "no_lanes", "within"]
+from roslin.transport._plain_lanes import LANES
 
-LANES = 32
+__all__ = ["LANES", "add_excess", "add_missing", "add_products", "is_right", "lower", "no_lanes", "within"]
 
-_I16 = ir.IntType(16)
-_LANES = ir.VectorType(_I16, LANES)
-_BYTES = ir.VectorType(ir.IntType(8), LANES)
+_VECTORS, _PLAIN = "roslin.transport._vector_lanes", "roslin.transport._plain_lanes"
 
 
-class _LanesType(types.Type):
-    def __init__(self) -> None:
-        super().__init__(name="Lanes")
+def is_right(trial: Callable[..., int]) -> bool:
+    """Whether a function that tries every operation (`_vector_lanes.trial`) gives the sums that are known."""
+    numbers, shorts = np.arange(LANES + 2, dtype=np.uint8), np.arange(LANES, dtype=np.uint16)
+    high = np.full(LANES + 2, 200, np.uint8)
+    lane = np.arange(LANES)
+    sums = 3 * (lane + 1) + np.maximum(lane - 10, 0) + np.maximum(20 - lane, 0)
+    bits = sum(1 << k for k in np.flatnonzero(sums <= 70).tolist())
+    return int(trial(numbers, shorts, high)) == bits and high.tolist() == [200, *range(LANES), 200]
 
 
-_lanes = _LanesType()
-
-
-@register_model(_LanesType)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _LANES)  # type: ignore[no-untyped-call]
-
-
-def _start(context: Any, builder: Any, array_type: Any, array: Any, place: Any, kind: ir.VectorType) -> Any:
-    """Where the 32 numbers of an array from a place on lie in memory."""
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
-
-
-def _loaded(context: Any, builder: Any, array_type: Any, array: Any, place: Any, kind: ir.VectorType) -> Any:
-    """The 32 numbers of an array from a place on."""
-    return builder.load(_start(context, builder, array_type, array, place, kind), align=1)
-
-
-def _spread(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """The same number in all lanes."""
-    small = context.cast(builder, value, kind, types.uint16)
-    one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), small, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), zeros)
-
-
-def _capped(builder: Any, name: str, left: Any, right: Any) -> Any:
-    """Addition that stops at the largest number, or subtraction that stops at 0."""
-    kind = ir.FunctionType(_LANES, [_LANES, _LANES])
-    function: Any = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-        builder.module, kind, f"llvm.{name}.sat.v{LANES}i16"
+def _chosen() -> Any:
+    try:
+        vectors = import_module(_VECTORS)
+        if is_right(vectors.trial):
+            return vectors
+        reason = "sums come out wrong"
+    except Exception as error:  # whatever a future Numba raises
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    warnings.warn(
+        f"Numba {numba.__version__} does not take Roslin's vector operations ({reason}); plain loops take their place, "
+        "and a search takes several times as long",
+        RuntimeWarning,
+        stacklevel=2,
     )
-    return builder.call(function, [left, right])
+    return import_module(_PLAIN)
 
 
-def _no_lanes(_typing: Any) -> Any:
-    """Thirty-two zeros."""
-    return _lanes(), lambda *_: ir.Constant(_LANES, [0] * LANES)
-
-
-def _add_products(_typing: Any, lanes: Any, array: Any, place: Any, factor: Any) -> Any:
-    """Add `factor` times the 32 bytes from `place` on. The products must be below 65536."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = signature.args
-        numbers = builder.zext(_loaded(context, builder, kinds[1], values[1], values[2], _BYTES), _LANES)
-        products = builder.mul(numbers, _spread(context, builder, kinds[3], values[3]))
-        return _capped(builder, "uadd", values[0], products)
-
-    return _lanes(lanes, array, place, factor), code
-
-
-def _add_excess(_typing: Any, lanes: Any, array: Any, place: Any, value: Any) -> Any:
-    """Add what the 32 numbers from `place` on have above `value`."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = signature.args
-        numbers = _loaded(context, builder, kinds[1], values[1], values[2], _LANES)
-        excess = _capped(builder, "usub", numbers, _spread(context, builder, kinds[3], values[3]))
-        return _capped(builder, "uadd", values[0], excess)
-
-    return _lanes(lanes, array, place, value), code
-
-
-def _add_missing(_typing: Any, lanes: Any, array: Any, place: Any, value: Any) -> Any:
-    """Add what the 32 numbers from `place` on have below `value`."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = signature.args
-        numbers = _loaded(context, builder, kinds[1], values[1], values[2], _LANES)
-        missing = _capped(builder, "usub", _spread(context, builder, kinds[3], values[3]), numbers)
-        return _capped(builder, "uadd", values[0], missing)
-
-    return _lanes(lanes, array, place, value), code
-
-
-def _lower(_typing: Any, array: Any, place: Any, others: Any, start: Any) -> Any:
-    """Make the 32 bytes from `place` on no larger than the 32 of `others` from `start` on."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = signature.args
-        old = _loaded(context, builder, kinds[0], values[0], values[1], _BYTES)
-        new = _loaded(context, builder, kinds[2], values[2], values[3], _BYTES)
-        least = builder.select(builder.icmp_unsigned("<", new, old), new, old)
-        builder.store(least, _start(context, builder, kinds[0], values[0], values[1], _BYTES), align=1)
-        return context.get_dummy_value()
-
-    return types.void(array, place, others, start), code
-
-
-def _within(_typing: Any, lanes: Any, most: Any) -> Any:
-    """Which lanes are not above `most`: bit k of the result for lane k."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        limit = _spread(context, builder, signature.args[1], values[1])
-        bits = builder.icmp_unsigned("<=", values[0], limit)
-        return builder.zext(builder.bitcast(bits, ir.IntType(LANES)), ir.IntType(64))
-
-    return types.uint64(lanes, most), code
-
+_lanes = _chosen()
 
 # Any, because what they are called with are values of the kernels.
-no_lanes: Any = intrinsic(_no_lanes)
-add_products: Any = intrinsic(_add_products)
-add_excess: Any = intrinsic(_add_excess)
-add_missing: Any = intrinsic(_add_missing)
-lower: Any = intrinsic(_lower)
-within: Any = intrinsic(_within)
+no_lanes: Any = _lanes.no_lanes
+add_products: Any = _lanes.add_products
+add_excess: Any = _lanes.add_excess
+add_missing: Any = _lanes.add_missing
+lower: Any = _lanes.lower
+within: Any = _lanes.within
