@@ -1,40 +1,14 @@
-"""Ground distances: keys, and the tonal one that section 5 of paper 002 proposes."""
+"""Ground distances: the tonal one that section 5 of paper 002 proposes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from roslin import emd
 from roslin.errors import ArgumentError
-from roslin.transport.ground import Key, find_key, tonal_table
-
-
-@pytest.mark.parametrize(
-    ("pitches", "name"),
-    [
-        ([60, 62, 64, 65, 67, 69, 71, 72], "C major"),
-        ([67, 69, 71, 72, 74, 76, 78, 79], "G major"),
-        ([69, 71, 72, 74, 76, 77, 80, 81], "A minor"),
-        ([63, 67, 70, 75], "E flat major"),
-    ],
-)
-def test_keys(pitches: list[int], name: str) -> None:
-    assert str(find_key(pitches, np.ones(len(pitches)))) == name
-
-
-def test_long_notes_decide_the_key() -> None:
-    assert find_key([60, 64, 67, 69], [4, 3, 3, 1]) == Key(0, False)
-    assert find_key([60, 64, 67, 69], [2, 2, 0.5, 4]) == Key(9, True)
-
-
-@given(st.lists(st.integers(40, 80), min_size=1, max_size=8), st.integers(0, 11))
-@settings(max_examples=200, deadline=None, derandomize=True)
-def test_the_key_moves_with_the_melody(pitches: list[int], up: int) -> None:
-    key, moved = find_key(pitches, np.ones(len(pitches))), find_key(np.array(pitches) + up, np.ones(len(pitches)))
-    assert moved == Key((key.tonic + up) % 12, key.is_minor)
+from roslin.represent.keys import Key, find_key
+from roslin.transport.ground import tonal_table
 
 
 def test_the_table_is_a_dissimilarity() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
 
-__all__ = ["metrical_stress", "top_rows", "weighted_edit_distance"]
+__all__ = ["best_key", "metrical_stress", "top_rows", "weighted_edit_distance"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -61,6 +63,22 @@ def top_rows(
                 count += 1
         starts[k + 1] = count
     return rows[:count].copy(), starts
+
+
+@kernel
+def best_key(agreement: npt.NDArray[Any], first: int, margin: float) -> int:
+    """The number of the key (represent/keys.py) that agrees best, or less than that by at most `margin`.
+
+    Of equals, major before minor, then the tonic that comes next above the pitch class `first`: so the key of a
+    transposed melody is the transposed key.
+    """
+    least = agreement.max() - margin
+    for mode in range(2):
+        for step in range(12):
+            key = 12 * mode + (first + step) % 12
+            if agreement[key] >= least:
+                return key
+    return first
 
 
 # Parts of a bar, the strongest last: a note at a multiple of 1/parts has this stress.

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -121,19 +122,18 @@ def _stress(table: _Table) -> Array:
 
 def _turns(table: _Table) -> Array:
     """1 at the first and last note of a melody and where it changes direction, else 0."""
-    turns = np.zeros(len(table.pitch_midi))
-    for start, end in zip(table.offsets[:-1], table.offsets[1:], strict=True):
-        pitches = table.pitch_midi[start:end].astype(np.int64)
-        _, chords = np.unique(table.onset_ticks[start:end], return_inverse=True)
-        # Sorted by onset, then from high to low: the first of each onset is the line that is heard.
-        order = np.lexsort((-pitches, chords))
-        line = order[np.diff(chords[order], prepend=-1) > 0]
-        steps = np.sign(np.diff(pitches[line]))
+    from roslin.represent._kernels import top_rows
+
+    turns, no_grace = np.zeros(len(table.pitch_midi)), np.zeros(len(table.pitch_midi), dtype=bool)
+    rows, offsets = top_rows(table.onset_ticks, table.pitch_midi, no_grace, table.offsets)
+    for start, end in pairwise(offsets):
+        line = rows[start:end]
+        steps = np.sign(np.diff(table.pitch_midi[line].astype(np.int64)))
         moves = np.flatnonzero(steps)  # a repeated note has no direction of its own
         turning = moves[1:][steps[moves[1:]] != steps[moves[:-1]]]
-        turns[start + line[turning]] = 1
-        turns[start + line[:1]] = 1
-        turns[start + line[-1:]] = 1
+        turns[line[turning]] = 1
+        turns[line[:1]] = 1
+        turns[line[-1:]] = 1
     return turns
 
 

@@ -37,9 +37,10 @@ import numpy.typing as npt
 
 from roslin.errors import MelodyError
 from roslin.melody import Melody
+from roslin.represent.keys import find_key
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
 from roslin.transport._arguments import GROUNDS, TABLE, Array, Frame, Notes, Pair, Points, Rules
-from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
+from roslin.transport.ground import GROUND_NAMES, tonal_table
 from roslin.transport.methods import evolved, refined, unaligned
 from roslin.values.named import Named
 from roslin.values.parameters import choice, real, reals

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.represent.keys import find_key
 from roslin.transport._arguments import GROUNDS, Array
-from roslin.transport.ground import GROUND_NAMES, find_key, tonal_table
+from roslin.transport.ground import GROUND_NAMES, tonal_table
 
 __all__ = ["Flow", "emd", "emd_flow", "emd_many", "least_flow", "ptd", "ptd_flow", "ptd_many"]
 

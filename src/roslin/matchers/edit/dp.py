@@ -25,7 +25,7 @@ from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
-from roslin.represent.line import melodic_line
+from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice
 
@@ -50,15 +50,8 @@ class DP(Matcher):
             interval_edit_distances,  # Numba loads only when something is searched
         )
 
-        notes = candidates.notes
-        return interval_edit_distances(
-            melodic_line(query)["pitch_midi"].astype(np.int64),
-            notes["onset_ticks"],
-            notes["pitch_midi"],
-            notes["is_grace"],
-            candidates.offsets,
-            self.place == "inside",
-        )
+        asked, lines = melodic_lines([query]), melodic_lines(candidates)
+        return interval_edit_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.place == "inside")
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)

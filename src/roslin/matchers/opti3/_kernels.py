@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from roslin.kernels import kernel
 from roslin.matchers.edit._string_kernels import edit_distance, masks_of
+from roslin.represent._kernels import best_key
 
 __all__ = [
     "BAR_WITHOUT_LINES",
@@ -210,22 +211,6 @@ def rhythm_distances(query: Numbers, onsets: Numbers, offsets: Numbers, beat: fl
 
 
 @kernel
-def _key(agreement: Numbers, first: int) -> int:
-    """The key that agrees best; 0 to 11 are major, 12 to 23 minor.
-
-    Of equals, major before minor, then the tonic that comes next above the first note: so the key of a transposed
-    melody is the transposed key.
-    """
-    best = first
-    for mode in range(2):
-        for step in range(12):
-            key = 12 * mode + (first + step) % 12
-            if agreement[key] > agreement[best]:
-                best = key
-    return best
-
-
-@kernel
 def bar_keys(onsets: Numbers, pitches: Pitches, lines: Numbers, profiles: Numbers, keys: Numbers) -> int:
     """One key for each bar in which a note starts; how many there are. `profiles[c]`: what class c adds to 24 keys."""
     agreement = np.zeros(_KEYS, np.int64)
@@ -239,13 +224,13 @@ def bar_keys(onsets: Numbers, pitches: Pitches, lines: Numbers, profiles: Number
             own = onsets[note] // BAR_WITHOUT_LINES
         if own != bar:
             if bar >= 0:
-                keys[bars] = _key(agreement, first)
+                keys[bars] = best_key(agreement, first, 0)
                 bars += 1
                 agreement[:] = 0
             bar, first = own, pitches[note] % 12
         agreement += profiles[pitches[note] % 12]
     if bar >= 0:
-        keys[bars] = _key(agreement, first)
+        keys[bars] = best_key(agreement, first, 0)
         bars += 1
     return bars
 

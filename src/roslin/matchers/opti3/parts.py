@@ -11,7 +11,7 @@ are similarities from 0 to 1 there; the distance is 1 less that. Input is one li
     rhytfuzz   1 - L / max(length) of the times between onsets, in five classes: up to 0.45 of a beat, 0.9, 1.8, 3.3,
                and above
     harmcore   1 - L / max(length) of the keys of the bars, in the best of twelve transpositions. The key of a bar is
-               the one of 24 whose profile (Krumhansl and Kessler's ratings, as melsim has them) has the largest inner
+               the one of 24 whose profile (represent/keys.py, the ratings as melsim has them) has the largest inner
                product with the number of times that each pitch class is heard, both standardised
 
 By hand: 60 62 64 65 67 and 60 62 64 65 69 have the intervals 2 2 1 2 and 2 2 1 4, the grams (2 2 1), (2 1 2) and
@@ -45,6 +45,7 @@ from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, Rows, Step, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
 from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.represent.keys import RATINGS, all_keys
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
@@ -55,9 +56,6 @@ __all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
 Numbers = npt.NDArray[np.int64]
 
 LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
-# melsim's order of the first numbers; the published ratings have 6.35 in major and 6.33 in minor.
-_MAJOR = (6.33, 2.23, 3.48, 2.33, 4.38, 4.09, 2.52, 5.19, 2.39, 3.66, 2.29, 2.88)
-_MINOR = (6.35, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17)
 _TRANSPOSITIONS = (-5, 6)
 
 
@@ -280,11 +278,11 @@ def _shares(parts: npt.NDArray[np.int64], wholes: npt.NDArray[np.int64]) -> Dist
 
 @cache
 def _profiles() -> npt.NDArray[np.int64]:
-    """(12, 24): what a note of each pitch class adds to each key, major ones first.
+    """(12, 24): what a note of each pitch class adds to each key.
 
     Standardised ratings in millionths, as whole numbers: so keys that agree equally well are equal.
     """
-    ratings = np.array([_MAJOR, _MINOR])
+    # melsim has the ratings of the two tonics in each other's place, and harmcore is to give melsim's numbers.
+    ratings = np.column_stack([RATINGS[::-1, 0], RATINGS[:, 1:]])
     scaled = (ratings - ratings.mean(axis=1, keepdims=True)) / ratings.std(axis=1, keepdims=True)
-    keys = [np.roll(profile, tonic) for profile in np.rint(1e6 * scaled).astype(np.int64) for tonic in range(12)]
-    return np.ascontiguousarray(np.array(keys).T)
+    return np.ascontiguousarray(np.rint(1e6 * all_keys(scaled)).astype(np.int64).T)

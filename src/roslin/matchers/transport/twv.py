@@ -53,6 +53,7 @@ from roslin.matchers.transport._arguments import (
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
+from roslin.represent.keys import Key, find_key
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
 from roslin.represent.segments import Segments, segment_count, segments
@@ -66,7 +67,7 @@ from roslin.transport.align import (
     rules_of,
     unit_of,
 )
-from roslin.transport.ground import Key, find_key, tonal_table
+from roslin.transport.ground import tonal_table
 from roslin.values.parameters import choice, flag, real, whole
 
 __all__ = ["TWV", "Chain"]
