@@ -135,8 +135,7 @@ from roslin import Collection
 with Collection(sys.argv[1]) as collection, warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     for query in collection[:120:17]:
-        for matcher in ("emd", "twv"):
-            print([(hit.id, hit.distance) for hit in collection.search(query, matcher, 5)])
+        print([(hit.id, hit.distance) for hit in collection.search(query, "emd", 5)])
 from roslin.transport import _lanes
 print(_lanes._lanes.__name__, file=sys.stderr)
 print([str(one.message) for one in said if one.category is RuntimeWarning], file=sys.stderr)
@@ -149,7 +148,8 @@ def test_plain_loops_take_over_with_a_warning(tmp_path: Path) -> None:
     Collection.build(tunes_path(), path).close()
     lists = {}
     for kind in ("whole", "broken"):
-        cache = {"NUMBA_CACHE_DIR": str(tmp_path / kind)}  # what was compiled with vectors must not be found
+        # What was compiled with vectors must not be found.
+        cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if kind == "broken" else {}
         done = subprocess.run(
             [sys.executable, "-c", SEARCH, str(path), kind],
             capture_output=True, text=True, check=True, env={**os.environ, **cache},
@@ -159,4 +159,4 @@ def test_plain_loops_take_over_with_a_warning(tmp_path: Path) -> None:
         assert ("_plain_lanes" if is_broken else "_vector_lanes") in done.stderr
         assert ("no intrinsics in this Numba); plain loops take their place" in done.stderr) == is_broken
     assert lists["whole"] == lists["broken"]
-    assert len(lists["whole"].splitlines()) == 16
+    assert len(lists["whole"].splitlines()) == 8
