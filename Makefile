@@ -13,11 +13,11 @@ help:
 demo: .venv/ready-demo
 	@.venv/bin/roslin demo --output demo
 
-test: .venv/ready-test
+test: .venv/ready-test .venv/ready-docs
 	@tools/install_programs.sh
 	@.venv/bin/python -m pytest
 
-check: .venv/ready-test
+check: .venv/ready-test .venv/ready-docs
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from roslin.kernels import kernel
 
-__all__ = ["best_key", "metrical_stress", "top_rows", "weighted_edit_distance"]
+__all__ = ["best_key", "metrical_stress", "next_top", "top_rows", "weighted_edit_distance"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -43,6 +43,27 @@ def weighted_edit_distance(
 
 
 @kernel
+def next_top(
+    row: int, end: int, onset_ticks: Numbers, pitch_midi: npt.NDArray[np.int16], is_grace: npt.NDArray[np.bool_]
+) -> tuple[int, int]:
+    """(the first highest note at the next onset, the row after that onset), from `row` on; (-1, end) if none is left.
+
+    This is the rule of `line.py`: grace notes do not count.
+    """
+    while row < end and is_grace[row]:
+        row += 1
+    if row == end:
+        return -1, end
+    top, onset, highest = row, onset_ticks[row], pitch_midi[row]
+    row += 1
+    while row < end and (onset_ticks[row] == onset or is_grace[row]):
+        if pitch_midi[row] > highest and not is_grace[row]:
+            top, highest = row, pitch_midi[row]
+        row += 1
+    return top, row
+
+
+@kernel
 def top_rows(
     onset_ticks: Numbers, pitch_midi: npt.NDArray[np.int16], is_grace: npt.NDArray[np.bool_], offsets: Numbers
 ) -> tuple[Numbers, Numbers]:
@@ -52,14 +73,11 @@ def top_rows(
     starts[0] = 0
     count = 0
     for k in range(len(offsets) - 1):
-        for row in range(offsets[k], offsets[k + 1]):
-            if is_grace[row]:
-                continue
-            if count > starts[k] and onset_ticks[rows[count - 1]] == onset_ticks[row]:
-                if pitch_midi[row] > pitch_midi[rows[count - 1]]:
-                    rows[count - 1] = row
-            else:
-                rows[count] = row
+        row, end = offsets[k], offsets[k + 1]
+        while row < end:
+            top, row = next_top(row, end, onset_ticks, pitch_midi, is_grace)
+            if top >= 0:
+                rows[count] = top
                 count += 1
         starts[k + 1] = count
     return rows[:count].copy(), starts

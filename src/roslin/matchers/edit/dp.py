@@ -46,12 +46,14 @@ class DP(Matcher):
     place: str = choice("whole", "inside", "whole")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.edit._dp_kernels import (
-            interval_edit_distances,  # Numba loads only when something is searched
-        )
+        # Numba loads only when something is searched.
+        from roslin.matchers.edit._dp_kernels import interval_edit_distances
 
-        asked, lines = melodic_lines([query]), melodic_lines(candidates)
-        return interval_edit_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.place == "inside")
+        asked, notes = melodic_lines([query]).pitch_midi.astype(np.int64), candidates.notes
+        return interval_edit_distances(
+            asked, notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], candidates.offsets,
+            self.place == "inside",
+        )  # fmt: skip
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)
