@@ -64,7 +64,7 @@ class Case:
 
 
 CASES = [
-    Case(f"{what}, {tempo}, top {k}", notes, EMD(tempos=tempos).setting, k)
+    Case(f"{what}, {tempo}, top {k}", notes, EMD(tempos=tempos), k)
     for what, notes in (("whole", slice(None)), ("segment", slice(SEGMENT)))
     for tempo, tempos in (("one tempo", (1.0,)), ("five tempos", FIVE))
     for k in (10, 50)

@@ -85,12 +85,12 @@ def test_the_nearest_are_those_of_comparing_everything(
             number = int(random.integers(len(packed)))
             rows = slice(packed.offsets[number], packed.offsets[number + 1])
             query = varied(Melody(packed.notes[rows]), random)
-        moving = Query.of(chosen.query_points([query]), chosen.setting)
-        if not can_be_bounded(moving, chosen.setting):
+        moving = Query.of(chosen.query_points([query]), chosen)
+        if not can_be_bounded(moving, chosen):
             continue
         k = int(random.choice([1, 5, 10]))
         with Work(threads=int(random.integers(1, 3))) as work:
-            found = nearest(moving, chosen.setting, packed, index, k, allowed, work)
+            found = nearest(moving, chosen, packed, index, k, allowed, work)
         expected = brute_force(chosen, query, packed, k)
         assert list(zip(found.distances.tolist(), found.numbers.tolist(), strict=True)) == expected
         compared += found.compared
@@ -105,15 +105,15 @@ def test_within_a_radius_nothing_is_missed(chosen: EMD, collection: tuple[Packed
     filtered = 0
     for _ in range(40):
         query = random_melody(random)
-        moving = Query.of(chosen.query_points([query]), chosen.setting)
-        if not can_be_bounded(moving, chosen.setting):
+        moving = Query.of(chosen.query_points([query]), chosen)
+        if not can_be_bounded(moving, chosen):
             continue
         radius = float(random.choice([0.0, 0.2, 0.5, 1.0]))
         distances = chosen.distances(query, packed)
         inside = np.flatnonzero((distances <= radius) & allowed)
         with Work() as work:
-            possible = possible_within(moving, chosen.setting, index, allowed, radius, work)
-            found = nearest(moving, chosen.setting, packed, index, len(packed), allowed, work, radius)
+            possible = possible_within(moving, chosen, index, allowed, radius, work)
+            found = nearest(moving, chosen, packed, index, len(packed), allowed, work, radius)
         assert possible[inside].all()
         assert not possible[~allowed].any()
         assert sorted(found.numbers.tolist()) == inside.tolist()
@@ -131,8 +131,8 @@ def test_documents_too_wide_or_too_long_for_a_table_are_found(monkeypatch: pytes
     packed = pack([random_melody(random) for _ in range(100)] + [wide, long, too_long])
     query = Melody.from_notes(range(6), [1] * 6, [pitch + 3 for pitch in tune])
     chosen = EMD()
-    moving = Query.of(chosen.query_points([query]), chosen.setting)
+    moving = Query.of(chosen.query_points([query]), chosen)
     with Work() as work:
-        found = nearest(moving, chosen.setting, packed, build_index(packed), 3, np.ones(103, dtype=bool), work)
+        found = nearest(moving, chosen, packed, build_index(packed), 3, np.ones(103, dtype=bool), work)
     assert found.numbers.tolist() == [100, 101, 102]
     assert found.distances.tolist() == [0.0, 0.0, 0.0]

@@ -57,7 +57,7 @@ def test_the_matchers_by_transport_are_settings() -> None:
     assert isinstance(chosen, TWV)
     assert isinstance(chosen, Setting)
     assert isinstance(chosen, Matcher)
-    assert chosen.setting.tempos == (0.5, 1.0)
+    assert chosen.tempos == (0.5, 1.0)
     assert list(EMD().parameters) == list(Setting().parameters) == list(TWV().parameters)[:8]
     assert repr(Setting(ground="tonal")) == "setting(ground='tonal')"
     assert repr(EMD(ground="tonal")) == "emd(ground='tonal')"

@@ -172,7 +172,7 @@ def _shift(part: Explanation, rows: _Rows) -> float:
 
 
 def _still_notes(part: Explanation) -> list[_Note]:
-    is_scaled = not isinstance(part.matcher, Transport) or part.matcher.setting.scales_weights
+    is_scaled = not isinstance(part.matcher, Transport) or part.matcher.scales_weights
     lighter = (part.tempo or 1.0) if is_scaled else 1.0
     return _notes(part, part.candidate, _sounding(part.candidate), 1.0, 0.0, 0.0, lighter)
 

@@ -128,14 +128,14 @@ def _nearest(wanted: _Wanted) -> Found:
     """For `emd`: lower bounds first, then only what can be among the best."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
-    query = Query.of(chosen.query_points([wanted.query]), chosen.setting)
+    query = Query.of(chosen.query_points([wanted.query]), chosen)
     if wanted.k >= len(wanted.numbers) or not _can_be_bounded(query, chosen):
         return _compare_all(wanted)
     from roslin.search.nearest import nearest
 
     index = open_index(wanted.collection, wanted.work.progress)
     found = nearest(
-        query, chosen.setting, wanted.collection.packed(), index, wanted.k, wanted.allowed, wanted.work, wanted.radius
+        query, chosen, wanted.collection.packed(), index, wanted.k, wanted.allowed, wanted.work, wanted.radius
     )
     if len(found.numbers) < wanted.k and wanted.radius == np.inf:
         return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
@@ -156,7 +156,7 @@ def _by_segments(wanted: _Wanted) -> Found:
         [
             possible_within(
                 segment,
-                chosen.setting,
+                chosen,
                 index,
                 allowed,
                 chosen.radius,
@@ -184,7 +184,7 @@ def _by_segments(wanted: _Wanted) -> Found:
 def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
     from roslin.transport.bounds import can_be_bounded
 
-    return can_be_bounded(query, chosen.setting)
+    return can_be_bounded(query, chosen)
 
 
 # By type, not by name: a class made from one of these may compare in its own way.

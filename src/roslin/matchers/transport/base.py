@@ -21,11 +21,6 @@ class Transport(Matcher, Setting):
     pairs_explained = 20_000  # beyond that, moving weight would take seconds for one result
     kind = "transport"
 
-    @property
-    def setting(self) -> Setting:
-        """What `transport` takes: this matcher itself, whose other parameters are nothing to it."""
-        return self
-
     def points(self, melodies: Candidates) -> PointSets:
         """Melodies as point sets, as this matcher sees them."""
         return point_sets(melodies, pitch=self.pitch, weight=self.weight)

@@ -37,19 +37,18 @@ class EMD(Transport):
     reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4, without segments"
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        setting = self.setting
-        moving = Query.of(self.query_points([query]), setting)
+        moving = Query.of(self.query_points([query]), self)
         points = self.points(candidates)
-        if setting.alignment == "coincidence" and setting.ground != "tonal":
+        if self.alignment == "coincidence" and self.ground != "tonal":
             from roslin.transport._align_kernels import align_documents  # Numba loads only when something is searched
 
             no_bounds, all_of_them = np.zeros(len(points)), np.empty(0)
             distances = align_documents(
-                moving.points, notes_of(points), points.offsets, moving.frame, rules_of(setting), no_bounds, all_of_them
+                moving.points, notes_of(points), points.offsets, moving.frame, rules_of(self), no_bounds, all_of_them
             )[:, 0]
         else:
-            documents = (Document.of(points, number, setting) for number in range(len(points)))
-            distances = np.array([_one(moving, document, setting) for document in documents], dtype=np.float64)
+            documents = (Document.of(points, number, self) for number in range(len(points)))
+            distances = np.array([_one(moving, document, self) for document in documents], dtype=np.float64)
         return np.where(np.isfinite(distances), rounded(distances), NOWHERE)
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
@@ -57,8 +56,8 @@ class EMD(Transport):
         asked, stored = self.query_points([query]), self.points([candidate])
         if not stored.weight.sum() > 0:
             return Explanation(self, self.kind, query, candidate, NOWHERE, (), "No note of the melody lasts.")
-        moving, document = Query.of(asked, self.setting), Document.of(stored, 0, self.setting)
-        _, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self.setting)
+        moving, document = Query.of(asked, self), Document.of(stored, 0, self)
+        _, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self)
         return laid(self, (query, candidate), (asked, stored), moving, slice(None), (x, y, tempo))
 
 

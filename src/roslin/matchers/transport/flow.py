@@ -44,8 +44,8 @@ def laid(
     tempo) in units of the query's frame.
     """
     asked, stored = points
-    document = Document.of(stored, 0, chosen.setting)
-    query_set, document_set = aligned_points(moving, document, chosen.setting, *place)
+    document = Document.of(stored, 0, chosen)
+    query_set, document_set = aligned_points(moving, document, chosen, *place)
     ground = _ground(query_set[0], document_set[0], document.table, chosen.ground)
     steps = _moves(ground, query_set[1], document_set[1], chosen.missing, asked.rows[rows], stored.rows)
     found = in_quarters(moving, 0.0, *place)

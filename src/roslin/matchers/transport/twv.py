@@ -120,9 +120,9 @@ class TWV(Transport):
         """The segments of a query, as `transport` takes them, in order."""
         points = self.query_points([query])
         cut = segments(points, self.segment, self.step)
-        unit = unit_of(points, self.setting)
+        unit = unit_of(points, self)
         return [
-            Query.of(points, self.setting, slice(first, end), unit=unit)
+            Query.of(points, self, slice(first, end), unit=unit)
             for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)
         ]
 
@@ -193,7 +193,7 @@ class TWV(Transport):
         steps, left = list[Step](), dict(enumerate(spans))
         for segment, _, start, _, transposition, tempo in chain.matches.tolist():
             span = left.pop(int(segment))
-            moving = Query.of(asked, self.setting, span, unit=unit)
+            moving = Query.of(asked, self, span, unit=unit)
             place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
             within = laid(self, melodies, points, moving, span, place)
             rows, name = tuple(asked.rows[span].tolist()), f"segment {int(segment) + 1}"
@@ -231,17 +231,16 @@ class TWV(Transport):
     ) -> tuple[Array, float]:
         from roslin.matchers.transport._chain_kernels import chain_sums  # Numba loads only when something is searched
 
-        setting = self.setting
         units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
         everywhere = np.empty((0, 0), np.bool_)
         return chain_sums(
             CutQueries(
-                notes_of(queries), queries.offsets, units, cut.first, cut.end, cut.offsets, float(setting.pitch_scale)
+                notes_of(queries), queries.offsets, units, cut.first, cut.end, cut.offsets, float(self.pitch_scale)
             ),
-            KeyedDocuments(notes_of(documents), documents.offsets, *_tonal(documents, setting)),
+            KeyedDocuments(notes_of(documents), documents.offsets, *_tonal(documents, self)),
             expected,
             everywhere if possible is None else possible,
-            rules_of(setting),
+            rules_of(self),
             float(self.radius),
             self._legality,
         )
@@ -264,7 +263,7 @@ class TWV(Transport):
 
     def _unit(self, query: PointSets) -> float:
         """The unit of time of a query, which in the other direction may be a document without notes."""
-        return unit_of(query, self.setting) if len(query.time) else 1.0
+        return unit_of(query, self) if len(query.time) else 1.0
 
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
         from roslin.matchers.transport._chain_kernels import chains
@@ -278,29 +277,27 @@ class TWV(Transport):
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
         """All matches of one query with one document, in order of segments."""
-        setting, cut, unit = self.setting, segments(query, self.segment, self.step), self._unit(query)
-        whole = Document.of(document, 0, setting)
+        cut, unit = segments(query, self.segment, self.step), self._unit(query)
+        whole = Document.of(document, 0, self)
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
-        if setting.alignment == "coincidence":
+        if self.alignment == "coincidence":
             from roslin.matchers.transport._match_kernels import COLUMNS, matches
 
             everywhere = np.ones(len(cut.first), np.bool_)
             found, count = matches(
-                SegmentedQuery(
-                    notes_of(query), cut.first, cut.end, everywhere, float(unit), float(setting.pitch_scale)
-                ),
+                SegmentedQuery(notes_of(query), cut.first, cut.end, everywhere, float(unit), float(self.pitch_scale)),
                 whole.notes,
                 whole.table,
-                rules_of(setting),
+                rules_of(self),
                 float(self.radius),
                 np.empty((0, COLUMNS)),
             )
             return found[:count]
         rows = []
         for number, (first, end) in enumerate(zip(cut.first.tolist(), cut.end.tolist(), strict=True)):
-            part = Query.of(query, setting, slice(first, end), unit=unit)
-            best = in_quarters(part, *ALIGNMENTS[setting.alignment](part, whole, setting))
+            part = Query.of(query, self, slice(first, end), unit=unit)
+            best = in_quarters(part, *ALIGNMENTS[self.alignment](part, whole, self))
             places = [best.tempo * query.time[row] + best.shift for row in (first, end - 1)]
             if best.distance <= self.radius:
                 rows.append([number, best.distance, *places, best.transposition, best.tempo])
