@@ -174,3 +174,17 @@ def at_tempo(
             diagonal = above
             store(rows, (j + 1) * LANES, before)
     return largest(plus(best, load(tables.lanes, 0, zero)))
+
+
+@kernel
+def self_scores(melodies: Encoded, tables: Tables, scores: Longs) -> None:
+    """What each melody scores against itself, note on note: no alignment has to be searched for."""
+    for number in range(len(scores)):
+        first, last = melodies.offsets[number], melodies.offsets[number + 1]
+        total = 0
+        for at in range(first, last):
+            seen = (1 if at > first else 0) + (2 if at + 1 < last else 0)
+            label = melodies.labels[at]
+            total += tables.equal[0] + tables.contexts[0, seen] + 2 * tables.kinds[melodies.kinds[at]]
+            total += tables.labels[label, label]
+        scores[number] = total

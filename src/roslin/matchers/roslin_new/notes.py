@@ -56,3 +56,14 @@ def one(melodies: Encoded, number: int) -> Encoded:
         melodies.tempos[number : number + 1],
         *(each[part] for each in melodies[2:]),
     )
+
+
+def contours(melodies: Encoded) -> Encoded:
+    """The same with nothing left of pitch but whether a note is lower than the one before, as high, or higher."""
+    is_first = melodies.intervals == NO_INTERVAL
+    direction = np.where(is_first, 0, np.sign(melodies.intervals)).astype(np.int8)
+    return melodies._replace(
+        pitches=direction + np.int8(1),
+        intervals=np.where(is_first, np.int8(NO_INTERVAL), direction),
+        kinds=np.zeros_like(melodies.kinds),
+    )
