@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.matchers.roslin_new._vectors import higher, largest, load, longs, minus, plus, spread, store, where_equal
+from roslin.matchers.roslin_new._vectors import higher, largest, load, longs16, minus, plus, spread, store, where_equal
 
 __all__ = ["Encoded", "Tables", "align_all", "pair_worth"]
 
@@ -83,6 +83,17 @@ def tempo_shift(tempo: int, difference: int) -> int:
 
 
 @kernel
+def is_needed(tempo: int, difference: int, prices: npt.NDArray[Any]) -> bool:
+    """Whether no other tempo makes the notes as long for less, or as one that comes before it for the same price."""
+    shift = tempo_shift(tempo, difference)
+    for other in range(len(prices)):
+        if other != tempo and tempo_shift(other, difference) == shift:
+            if prices[other] < prices[tempo] or (prices[other] == prices[tempo] and other < tempo):
+                return False
+    return True
+
+
+@kernel
 def align_all(query: Encoded, melodies: Encoded, tables: Tables, numbers: Numbers, scores: Longs) -> None:
     """Write the score of the best alignment with each of these melodies."""
     size = len(query.pitches)
@@ -104,10 +115,9 @@ def best_score(query: Encoded, melodies: Encoded, number: int, tables: Tables, r
     difference = np.int64(melodies.tempos[number]) - np.int64(query.tempos[0])
     best = FARTHEST
     for tempo in range(len(tables.tempo_prices)):
+        if not is_needed(tempo, difference, tables.tempo_prices):
+            continue
         shift = tempo_shift(tempo, difference)
-        if tempo == 1 and (shift == 0 or shift == 4 or shift == -4):
-            if shift == 0 or tables.tempo_prices[1] >= tables.tempo_prices[2]:
-                continue
         score = at_tempo(query, melodies, first, last, shift, tables, rows, gaps) - tables.tempo_prices[tempo]
         best = max(best, score)
     return best
@@ -126,7 +136,7 @@ def at_tempo(
     contexts, kind_worth, label_worth = tables.contexts, tables.kinds, tables.labels
     openings, other_starts, other_ends = tables.openings, tables.starts[other], tables.ends[other]
     own_intervals = query.intervals
-    zero = longs()
+    zero = longs16()
     nothing = spread(FARTHEST, zero)
     best = nothing
     extension = spread(tables.extension, zero)

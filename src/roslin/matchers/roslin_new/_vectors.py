@@ -1,147 +1,105 @@
-"""Vectors of whole numbers for Numba kernels, written as instructions of LLVM.
+"""Vectors of whole numbers for Numba kernels.
 
 Numba vectorises only long loops. An alignment has short ones: twelve transpositions, or sixty-four melodies, at each of
 a few hundred places. So a kernel here works on values that hold many numbers at once:
 
-    load(array, place, wide)       the numbers of an array from a place on; `wide` is a vector of the kind that is wanted
-    store(array, place, vector)    write them
-    spread(number, wide)           the same number everywhere
-    plus, minus                    addition and subtraction; bytes stop at -128 and 127
-    higher, lower                  the larger, the smaller of two, number by number
-    where_equal(a, b, yes, no)     `yes` where a and b are equal, otherwise `no`
-    largest(vector)                the largest of its numbers
-    SHORT, LONG                    vectors of zeros: 64 bytes, 16 numbers of 32 bits
+    bytes64(), bytes32()             zeros: 64 or 32 bytes
+    shorts64(), shorts32()           64 or 32 numbers of 16 bits
+    longs16()                        16 numbers of 32 bits
+    load(array, place, wide)         the numbers of an array from a place on; `wide` is a vector of the kind wanted
+    store(array, place, vector)      write them
+    spread(number, wide)             the same number everywhere
+    plus, minus                      addition and subtraction; they stop at the smallest and the largest number
+    higher, lower                    the larger, the smaller of two, number by number
+    where_equal(a, b, yes, no)       `yes` where a and b are equal, otherwise `no`
+    largest(vector)                  the largest of its numbers
+    look_up(table, place, at, wide)  the entry of a table of sixteen for each of the bytes `at`, which are 0 to 15
+    narrow(shorts, wide)             the upper byte of each, as 64 bytes; where shorts are wanted, the same shorts
+
+`_llvm_vectors` keeps them in the processor's vector registers. Where Numba no longer takes that, or gets a small sum
+wrong, `_plain_vectors` takes over with a warning: the scores stay the same, and a search takes many times as long.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+import numba
+import numpy as np
 
-__all__ = ["higher", "largest", "load", "longs", "lower", "minus", "bytes_", "plus", "spread", "store", "where_equal"]
+__all__ = [
+    "bytes32",
+    "bytes64",
+    "higher",
+    "is_right",
+    "largest",
+    "load",
+    "longs16",
+    "look_up",
+    "lower",
+    "minus",
+    "narrow",
+    "plus",
+    "shorts32",
+    "shorts64",
+    "spread",
+    "store",
+    "where_equal",
+]
 
-
-class _Vector(types.Type):
-    def __init__(self, bits: int, lanes: int) -> None:
-        self.bits, self.lanes = bits, lanes
-        super().__init__(name=f"Vector{bits}x{lanes}")
-
-    @property
-    def llvm(self) -> ir.VectorType:
-        return ir.VectorType(ir.IntType(self.bits), self.lanes)
-
-
-@register_model(_Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, kind.llvm)  # type: ignore[no-untyped-call]
-
-
-_BYTES, _LONGS = _Vector(8, 64), _Vector(32, 16)
+_LLVM, _PLAIN = f"{__package__}._llvm_vectors", f"{__package__}._plain_vectors"
 
 
-def _zeros(kind: _Vector) -> Any:
-    def made(_typing: Any) -> Any:
-        return kind(), lambda *_: ir.Constant(kind.llvm, [0] * kind.lanes)
-
-    return made
-
-
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, place: Any, kind: _Vector) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [place]), kind.llvm.as_pointer())
-
-
-def _load(_typing: Any, array: Any, place: Any, wide: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], values[0], values[1], signature.args[2])
-        return builder.load(pointer, align=1)
-
-    return wide(array, place, wide), code
+def is_right(trial: Callable[..., int]) -> bool:
+    """Whether a function that tries every operation (`_llvm_vectors.trial`) gives the numbers that are known."""
+    small = np.arange(64, dtype=np.int8)
+    large = np.arange(-3200, 3200, 100, dtype=np.int16)
+    table = np.array([*range(80)], dtype=np.int8) % 16
+    wide_table = np.arange(-1600, 1600, 200, dtype=np.int16)
+    out = np.zeros(128, np.int8)
+    total = int(trial(small, large, table, wide_table, out))
+    sums = np.where(small == 7, -5, np.minimum(np.minimum(2 * small.astype(np.int64), 127) + 3, 90))
+    sums = np.minimum(sums + np.where(small == 0, 1, 10), 127)
+    upper = (wide_table[table[1:65]].astype(np.int64) + large) >> 8
+    return total == 1400 - 3100 and out.tolist() == [*sums.tolist(), *upper.tolist()]
 
 
-def _store(_typing: Any, array: Any, place: Any, vector: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], values[0], values[1], signature.args[2])
-        builder.store(values[2], pointer, align=1)
-        return context.get_dummy_value()
-
-    return types.void(array, place, vector), code
-
-
-def _spread(_typing: Any, number: Any, wide: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kind = signature.args[1]
-        small = context.cast(builder, values[0], signature.args[0], types.int8 if kind.bits == 8 else types.int32)
-        one = builder.insert_element(ir.Constant(kind.llvm, ir.Undefined), small, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.lanes), [0] * kind.lanes)
-        return builder.shuffle_vector(one, ir.Constant(kind.llvm, ir.Undefined), zeros)
-
-    return wide(number, wide), code
+def _chosen() -> Any:
+    try:
+        vectors = import_module(_LLVM)
+        if is_right(vectors.trial):
+            return vectors
+        reason = "numbers come out wrong"
+    except Exception as error:  # whatever a future Numba raises
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    warnings.warn(
+        f"Numba {numba.__version__} does not take Roslin's vector operations ({reason}); plain loops take their place, "
+        "and a search takes many times as long",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return import_module(_PLAIN)
 
 
-def _arithmetic(capped: str, plain: str) -> Any:
-    def made(_typing: Any, left: Any, right: Any) -> Any:
-        def code(_context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            kind = signature.args[0]
-            if kind.bits != 8:
-                return getattr(builder, plain)(*values)
-            function: Any = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-                builder.module,
-                ir.FunctionType(kind.llvm, [kind.llvm, kind.llvm]),
-                f"llvm.{capped}.sat.v{kind.lanes}i{kind.bits}",
-            )
-            return builder.call(function, values)
-
-        return left(left, right), code
-
-    return made
-
-
-def _extreme(sign: str) -> Any:
-    def made(_typing: Any, left: Any, right: Any) -> Any:
-        def code(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            return builder.select(builder.icmp_signed(sign, *values), *values)
-
-        return left(left, right), code
-
-    return made
-
-
-def _where_equal(_typing: Any, left: Any, right: Any, yes: Any, no: Any) -> Any:
-    def code(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return builder.select(builder.icmp_signed("==", values[0], values[1]), values[2], values[3])
-
-    return left(left, right, yes, no), code
-
-
-def _largest(_typing: Any, vector: Any) -> Any:
-    def code(_context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kind = signature.args[0]
-        function: Any = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-            builder.module,
-            ir.FunctionType(ir.IntType(kind.bits), [kind.llvm]),
-            f"llvm.vector.reduce.smax.v{kind.lanes}i{kind.bits}",
-        )
-        return builder.sext(builder.call(function, values), ir.IntType(64))
-
-    return types.int64(vector), code
-
+_vectors = _chosen()
 
 # Any, because what they are called with are values of the kernels.
-bytes_: Any = intrinsic(_zeros(_BYTES))
-longs: Any = intrinsic(_zeros(_LONGS))
-load: Any = intrinsic(_load)
-store: Any = intrinsic(_store)
-spread: Any = intrinsic(_spread)
-plus: Any = intrinsic(_arithmetic("sadd", "add"))
-minus: Any = intrinsic(_arithmetic("ssub", "sub"))
-higher: Any = intrinsic(_extreme(">"))
-lower: Any = intrinsic(_extreme("<"))
-where_equal: Any = intrinsic(_where_equal)
-largest: Any = intrinsic(_largest)
+bytes32: Any = _vectors.bytes32
+bytes64: Any = _vectors.bytes64
+shorts32: Any = _vectors.shorts32
+shorts64: Any = _vectors.shorts64
+longs16: Any = _vectors.longs16
+load: Any = _vectors.load
+store: Any = _vectors.store
+spread: Any = _vectors.spread
+plus: Any = _vectors.plus
+minus: Any = _vectors.minus
+higher: Any = _vectors.higher
+lower: Any = _vectors.lower
+where_equal: Any = _vectors.where_equal
+largest: Any = _vectors.largest
+look_up: Any = _vectors.look_up
+narrow: Any = _vectors.narrow

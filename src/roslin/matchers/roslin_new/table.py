@@ -1,0 +1,239 @@
+"""The table of a collection: what the measure reads of every melody, about 110 bytes each.
+
+For each note five bytes, in blocks of 64 melodies of much the same length (`_blocks`); for each melody its place in
+them, its number of notes, what it is worth beside itself, and two numbers that say how much it resembles everything
+(`commonness`, left at 0 where nobody computes them).
+
+It lies in the collection's folder as one file, mapped into memory and shared by all processes: a line that names its
+version and the fitted numbers that it was made with, then the arrays. Its name carries the token of the state that it
+was made from, so a table of an older state is never taken for a newer one; it is made when it is first asked for, and
+again when its first line is not what this program would write. Where the folder cannot be written to, it is kept in
+memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.files import scratch_path, sync, table_path
+from roslin.collection.store import Store
+from roslin.matchers.roslin_new._alignment import Encoded, Tables
+from roslin.matchers.roslin_new._blocks import FIELDS, MELODIES, Blocks
+from roslin.matchers.roslin_new.notes import encoded
+from roslin.represent.packed import Packed
+
+__all__ = ["TABLE_VERSION", "Table", "build_table", "open_table", "table_of"]
+
+TABLE_VERSION = 1
+Progress = Callable[[float, str], None]
+Numbers = npt.NDArray[np.int64]
+
+_MELODIES_AT_ONCE = 50_000
+_HEADER_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One entry for each melody in `places`, `sizes`, `own_scores` and `commonness`; the rest as in `_blocks.Blocks`."""
+
+    starts: Numbers
+    places: npt.NDArray[np.int32]
+    order: npt.NDArray[np.int32]  # which melody is at each place
+    sizes: npt.NDArray[np.int32]
+    own_scores: npt.NDArray[np.int32]
+    commonness: npt.NDArray[np.float32]  # [2, melodies]
+    lengths: npt.NDArray[np.int32]
+    tempos: npt.NDArray[np.int8]
+    notes: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def blocks(self) -> Blocks:
+        """For the kernels."""
+        return Blocks(self.notes, self.starts, self.lengths, self.tempos)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+    def take(self, numbers: Numbers) -> Encoded:
+        """The notes of these melodies, in this order."""
+        from roslin.matchers.roslin_new._layout import take_melodies
+
+        sizes = self.sizes[numbers].astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places = self.places[numbers].astype(np.int64)
+        columns = [np.empty(offsets[-1], np.int8) for _ in range(FIELDS)]
+        take_melodies(self.blocks, places, offsets, *columns)
+        pitches, values, kinds, labels, intervals = columns
+        return Encoded(offsets, self.tempos[places], pitches, values, intervals, kinds, kinds % 3, labels)
+
+
+# In the file in this order: the widest numbers first, so that every array starts at a multiple of its width.
+_DTYPES = {
+    "starts": np.int64,
+    "places": np.int32,
+    "order": np.int32,
+    "sizes": np.int32,
+    "own_scores": np.int32,
+    "commonness": np.float32,
+    "lengths": np.int32,
+    "tempos": np.int8,
+    "notes": np.int8,
+}
+Commonness = Callable[[Table], npt.NDArray[np.float32]]
+
+
+def open_table(
+    store: Store, tables: Tables, commonness: Commonness | None = None, progress: Progress | None = None
+) -> Table:
+    """The table of a collection as it is now, made if it is not there."""
+    path, fitted = table_path(store.path, store.about["token"]), _stamp(tables)
+    found = _read(path, len(store), fitted)
+    if found is not None:
+        return found
+    table = build_table(store.packed(), tables, commonness, progress)
+    try:
+        _write(table, path, fitted)
+    except OSError:
+        return table  # a folder that others own: it costs a moment each time
+    return _read(path, len(store), fitted) or table
+
+
+def build_table(
+    packed: Packed, tables: Tables, commonness: Commonness | None = None, progress: Progress | None = None
+) -> Table:
+    """The table of many melodies, encoded a part at a time."""
+    parts = []
+    for start in range(0, max(len(packed), 1), _MELODIES_AT_ONCE):
+        stop = min(start + _MELODIES_AT_ONCE, len(packed))
+        parts.append(encoded(packed.part(start, stop)))
+        if progress:
+            progress(stop / max(len(packed), 1), "making the table")
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return table_of(Encoded(offsets, *map(np.concatenate, zip(*(part[1:] for part in parts)))), tables, commonness)
+
+
+def table_of(melodies: Encoded, tables: Tables, commonness: Commonness | None = None) -> Table:
+    """The table of encoded melodies."""
+    from roslin.matchers.roslin_new._layout import fill_blocks, own_scores
+
+    sizes = np.diff(melodies.offsets)
+    count = len(sizes)
+    order = np.argsort(sizes, kind="stable")
+    places = np.empty(count, np.int64)
+    places[order] = np.arange(count)
+    blocks = -(-count // MELODIES)
+    lengths, tempos = np.zeros(blocks * MELODIES, np.int64), np.zeros(blocks * MELODIES, np.int8)
+    lengths[:count], tempos[:count] = sizes[order], melodies.tempos[order]
+    lengths[count:] = lengths[count - 1] if count else 0
+    columns = lengths[MELODIES - 1 :: MELODIES]
+    starts = np.concatenate([[0], np.cumsum((FIELDS * columns + 1) * MELODIES)]).astype(np.int64)
+    notes = np.empty(starts[-1], np.int8)
+    fill_blocks(melodies, order, lengths, starts, notes)
+    own = np.empty(count, np.int32)
+    own_scores(melodies, tables, own)
+    table = Table(
+        starts,
+        places.astype(np.int32),
+        order.astype(np.int32),
+        sizes.astype(np.int32),
+        own,
+        np.zeros((2, count), np.float32),
+        lengths.astype(np.int32),
+        tempos,
+        notes,
+    )
+    if commonness is not None:
+        table.commonness[:] = commonness(table)
+    return table
+
+
+def _stamp(tables: Tables) -> str:
+    """A name for fitted numbers."""
+    total = hashlib.blake2b(digest_size=8)
+    for each in tables:
+        total.update(np.ascontiguousarray(each).tobytes())
+    return total.hexdigest()
+
+
+def _header(melodies: int, notes: int, fitted: str) -> bytes:
+    text = f"Roslin table {TABLE_VERSION}, fitted numbers {fitted}: {melodies} melodies, {notes} bytes\n"
+    return text.encode().ljust(_HEADER_BYTES)
+
+
+def _layout(melodies: int, notes: int) -> Iterator[tuple[str, int, int]]:
+    """(array, first byte, length) of everything in the file."""
+    blocks = -(-melodies // MELODIES)
+    lengths = {"starts": blocks + 1, "commonness": 2 * melodies, "notes": notes}
+    lengths |= {"lengths": blocks * MELODIES, "tempos": blocks * MELODIES}
+    place = _HEADER_BYTES
+    for name, dtype in _DTYPES.items():
+        length = lengths.get(name, melodies)
+        yield name, place, length
+        place += length * np.dtype(dtype).itemsize
+    yield "", place, 0
+
+
+def _write(table: Table, path: Path, fitted: str) -> None:
+    prepared = scratch_path(path.parent)
+    try:
+        with prepared.open("wb") as file:
+            file.write(_header(len(table), len(table.notes), fitted))
+            for name, dtype in _DTYPES.items():
+                file.write(np.ascontiguousarray(getattr(table, name), dtype=dtype).data)
+        sync(prepared)
+        prepared.replace(path)
+    finally:
+        prepared.unlink(missing_ok=True)
+
+
+def _read(path: Path, melodies: int, fitted: str) -> Table | None:
+    """The table in a file, or None when there is none that this program made for so many melodies."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEADER_BYTES)
+        notes = int(head.split()[-2])
+        if head != _header(melodies, notes, fitted):
+            return None
+        layout = list(_layout(melodies, notes))
+        if path.stat().st_size != layout[-1][1]:
+            return None
+        whole = np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError, IndexError):
+        return None
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, first, length in layout[:-1]:
+        dtype = np.dtype(_DTYPES[name])
+        arrays[name] = np.asarray(whole[first : first + length * dtype.itemsize]).view(dtype)
+    arrays["commonness"] = arrays["commonness"].reshape(2, melodies)
+    table = Table(**arrays)
+    return table if _is_safe(table) else None
+
+
+def _is_safe(table: Table) -> bool:
+    """Whether a kernel that trusts these numbers stays inside its arrays, even if a disk has changed some of them."""
+    lengths, count = table.lengths.astype(np.int64), len(table)
+    expected = np.cumsum((FIELDS * lengths[MELODIES - 1 :: MELODIES] + 1) * MELODIES)
+    return bool(
+        lengths.min(initial=0) >= 0
+        and (lengths[1:] >= lengths[:-1]).all()
+        and table.starts[0] == 0
+        and np.array_equal(table.starts[1:], expected)
+        and table.starts[-1] == len(table.notes)
+        and table.order.min(initial=0) >= 0
+        and table.order.max(initial=0) < max(count, 1)
+        and np.array_equal(table.places[table.order], np.arange(count))
+        and np.array_equal(table.sizes[table.order], lengths[:count])
+    )
