@@ -27,14 +27,14 @@ import numpy.typing as npt
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
-from roslin.matchers.roslin_new.scores import COMPARED, KEYS, PLACES, UNITS, fitted, tables
+from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, UNITS, fitted, tables
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice
 
 if TYPE_CHECKING:
-    from roslin.matchers.roslin_new._alignment import Encoded, Tables
+    from roslin.matchers.roslin._alignment import Encoded, Tables
 
 __all__ = ["Roslin"]
 
@@ -80,7 +80,7 @@ class Roslin(Matcher):
 
     def encoded(self, query: Melody, candidates: Packed | list[Melody]) -> Encoded:
         """Melodies as the kernels take them."""
-        from roslin.matchers.roslin_new.notes import contours, encoded
+        from roslin.matchers.roslin.notes import contours, encoded
 
         found = encoded(candidates)
         return contours(found) if self.compared(query) == "contour" else found
@@ -98,7 +98,7 @@ class Roslin(Matcher):
         return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.roslin_new._alignment import align_all, self_scores  # Numba loads only for a search
+        from roslin.matchers.roslin._alignment import align_all, self_scores  # Numba loads only for a search
 
         asked, stored = self.encoded(query, [query]), self.encoded(query, candidates)
         longest = int(max(np.diff(stored.offsets).max(initial=0), len(asked.pitches)))
@@ -111,8 +111,8 @@ class Roslin(Matcher):
         return self.distances_of(scores, int(own[0]), others)
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
-        from roslin.matchers.roslin_new._alignment import self_scores
-        from roslin.matchers.roslin_new._path import best_path, step_worths, tempo_of
+        from roslin.matchers.roslin._alignment import self_scores
+        from roslin.matchers.roslin._path import best_path, step_worths, tempo_of
 
         asked, stored = both_lines(query, candidates, number)
         own, other = self.encoded(query, [query]), self.encoded(query, candidates.part(number, number + 1))

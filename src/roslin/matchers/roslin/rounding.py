@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin_new._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
-from roslin.matchers.roslin_new._blocks import NO_PITCH, TURNS, Plan
+from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
+from roslin.matchers.roslin._blocks import NO_PITCH, TURNS, Plan
+from roslin.matchers.roslin.scores import HIGHEST_PRICE
 
 __all__ = ["check", "highest_pair", "plan_of", "scale_for"]
 
@@ -17,7 +18,6 @@ Numbers = npt.NDArray[np.int64]
 
 NONE = -128  # an interval that equals no other
 _UNIT = 256  # sums in 16 bits make one byte
-_MOST = 4000  # units: no price and no worth may be more
 _ENTRIES = 16
 _LOWEST = -(1 << 15)
 # Bytes hold scores up to so many nats: more for a longer query. Whatever scores higher has no bound.
@@ -37,13 +37,13 @@ def check(tables: Tables) -> None:
     if not set(np.unique(tables.lanes[:12]).tolist()) <= {0, FARTHEST} or not (tables.lanes[:12] == 0).any():
         raise ArgumentError(f"lanes must be 0 or {FARTHEST}, and at least one 0; got {tables.lanes.tolist()}")
     prices = (tables.openings, tables.starts, tables.ends, tables.tempo_prices, np.array([tables.extension]))
-    if min(int(each.min()) for each in prices) < 0 or max(int(each.max()) for each in prices) > _MOST:
-        raise ArgumentError(f"costs must be 0 to {_MOST} units")
+    if min(int(each.min()) for each in prices) < 0 or max(int(each.max()) for each in prices) > HIGHEST_PRICE:
+        raise ArgumentError(f"costs must be 0 to {HIGHEST_PRICE} units")
     if not 1 <= len(tables.tempo_prices) <= 4:
         raise ArgumentError(f"there must be one to four tempos; got {len(tables.tempo_prices)}")
     worth = (tables.equal, tables.near, tables.pitch, tables.contexts, tables.kinds, tables.labels)
-    if max(int(np.abs(each).max()) for each in worth) > _MOST // 2:
-        raise ArgumentError(f"nothing may be worth more than {_MOST // 2} units, for or against")
+    if max(int(np.abs(each).max()) for each in worth) > HIGHEST_PRICE // 2:
+        raise ArgumentError(f"nothing may be worth more than {HIGHEST_PRICE // 2} units, for or against")
     equal = tables.equal[:, None] + tables.contexts[0] + 2 * int(tables.kinds.min())
     near = tables.near[:, None] + tables.contexts[1]
     others = pitch[:, 0][~is_equal[:, 0]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from roslin.matchers.roslin_new._alignment import NO_INTERVAL, Encoded
-from roslin.matchers.roslin_new._labels import label_notes
+from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
+from roslin.matchers.roslin._labels import label_notes
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates

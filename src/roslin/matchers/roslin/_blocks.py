@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.matchers.roslin_new._alignment import FARTHEST, is_needed, tempo_shift
-from roslin.matchers.roslin_new._vectors import (
+from roslin.matchers.roslin._alignment import FARTHEST, is_needed, tempo_shift
+from roslin.matchers.roslin._vectors import (
     bytes32,
     bytes64,
     higher,

@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from roslin.collection.files import scratch_path, sync, table_path
 from roslin.collection.store import Store
-from roslin.matchers.roslin_new._alignment import Encoded, Tables
-from roslin.matchers.roslin_new._blocks import FIELDS, MELODIES, Blocks
-from roslin.matchers.roslin_new.notes import encoded
+from roslin.matchers.roslin._alignment import Encoded, Tables
+from roslin.matchers.roslin._blocks import FIELDS, MELODIES, Blocks
+from roslin.matchers.roslin.notes import encoded
 from roslin.represent.packed import Packed
 
 __all__ = ["TABLE_VERSION", "Table", "build_table", "open_table", "table_of"]
@@ -68,7 +68,7 @@ class Table:
 
     def take(self, numbers: Numbers) -> Encoded:
         """The notes of these melodies, in this order."""
-        from roslin.matchers.roslin_new._layout import take_melodies
+        from roslin.matchers.roslin._layout import take_melodies
 
         sizes = self.sizes[numbers].astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -127,7 +127,7 @@ def build_table(
 
 def table_of(melodies: Encoded, tables: Tables, commonness: Commonness | None = None) -> Table:
     """The table of encoded melodies."""
-    from roslin.matchers.roslin_new._layout import fill_blocks, own_scores
+    from roslin.matchers.roslin._layout import fill_blocks, own_scores
 
     sizes = np.diff(melodies.offsets)
     count = len(sizes)

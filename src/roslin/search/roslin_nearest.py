@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.roslin_new._alignment import FARTHEST, Encoded, Tables
-from roslin.matchers.roslin_new._blocks import MELODIES, UNKNOWN
-from roslin.matchers.roslin_new.rounding import check, highest_pair, long_plan_of, plan_of, scale_for
-from roslin.matchers.roslin_new.table import Table
+from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
+from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN
+from roslin.matchers.roslin.rounding import check, highest_pair, long_plan_of, plan_of, scale_for
+from roslin.search.roslin_table import Table
 from roslin.search.work import Work
 
 __all__ = ["Nearest", "distances_of", "nearest", "scores_of", "upper_bounds"]
@@ -92,8 +92,8 @@ def distances_of(
 
 def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, work: Work) -> Scores:
     """The scores of these melodies: those of `_alignment.align_all`, many side by side."""
-    from roslin.matchers.roslin_new._alignment import align_all
-    from roslin.matchers.roslin_new._blocks import score_places
+    from roslin.matchers.roslin._alignment import align_all
+    from roslin.matchers.roslin._blocks import score_places
 
     scores = np.full(len(numbers), FARTHEST, np.int32)
     if not len(query.pitches) or not len(numbers):
@@ -122,7 +122,7 @@ def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, wo
 
 def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Scores:
     """No melody scores more than this."""
-    from roslin.matchers.roslin_new._blocks import bound_blocks, bound_long
+    from roslin.matchers.roslin._blocks import bound_blocks, bound_long
 
     size = len(query.pitches)
     bounds = np.full(len(table), FARTHEST, np.int32)

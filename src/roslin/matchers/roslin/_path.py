@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.matchers.roslin_new._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Longs, Numbers, Tables, tempo_shift
+from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Longs, Numbers, Tables, tempo_shift
 
 PAIR, SKIP_MELODY, SKIP_QUERY = 0, 1, 2
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.matchers.roslin_new._alignment import Encoded, Tables
-from roslin.matchers.roslin_new._blocks import FIELDS, MELODIES, NO_NOTE, NO_PITCH, Blocks
+from roslin.matchers.roslin._alignment import Encoded, Tables
+from roslin.matchers.roslin._blocks import FIELDS, MELODIES, NO_NOTE, NO_PITCH, Blocks
 
 __all__ = ["fill_blocks", "own_scores", "take_melodies"]
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.matchers.roslin_new._vectors import higher, largest, load, longs16, minus, plus, spread, store, where_equal
+from roslin.matchers.roslin._vectors import higher, largest, load, longs16, minus, plus, spread, store, where_equal
 
 __all__ = ["Encoded", "Tables", "align_all", "pair_worth"]
 

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from roslin.matchers.roslin_new._alignment import Tables
+    from roslin.matchers.roslin._alignment import Tables
 
 __all__ = ["COMPARED", "KEYS", "PLACES", "UNITS", "Worth", "fitted", "tables"]
 
@@ -34,6 +34,7 @@ PLACES = ("anywhere", "start", "whole")
 KEYS = ("any", "written")
 
 UNITS = 32  # to a nat: fine enough that rounding moves no list that matters
+HIGHEST_PRICE = 4000  # units: enough to keep any alignment away, and little enough for sums in 16 bits
 _KINDS = 3  # of metre and of phrase
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of kinds, in the order of `metre` and `phrase`
 _TRANSPOSITIONS = 12
@@ -85,7 +86,7 @@ def units(values: float | Sequence[Any] | npt.NDArray[np.float64]) -> Longs:
 
 def tables(worth: Worth, longest: int, *, compared: str = "both", place: str = "anywhere", key: str = "any") -> Tables:
     """The tables of the kernels, for melodies of at most so many notes."""
-    from roslin.matchers.roslin_new._alignment import FARTHEST, LANES, Tables
+    from roslin.matchers.roslin._alignment import FARTHEST, LANES, Tables
 
     lane, turn = np.meshgrid(np.arange(LANES), np.arange(_TRANSPOSITIONS))
     apart = np.minimum((turn - lane) % _TRANSPOSITIONS, (lane - turn) % _TRANSPOSITIONS)
@@ -128,7 +129,7 @@ def _end_prices(
         shorter = longer = gap
     if is_free:
         longer = 0.0 * left_out
-    return units(np.array([shorter, longer, (shorter + longer) / 2]))
+    return np.minimum(units(np.array([shorter, longer, (shorter + longer) / 2])), HIGHEST_PRICE)
 
 
 def _label_worths(worth: Worth) -> npt.NDArray[np.float64]:
