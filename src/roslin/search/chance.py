@@ -17,19 +17,17 @@ query are on the near side, and in a small collection they are many.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.store import Store
-from roslin.matchers import Matcher, Roslin
+from roslin.matchers.roslin.roslin import Roslin
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
-__all__ = ["DEFAULT_TAIL", "SAMPLED", "Null", "Tail", "calibrated", "decoy", "null_of", "sample_of"]
+__all__ = ["DEFAULT_TAIL", "SAMPLED", "Null", "Tail", "calibrated", "decoy", "sample_of"]
 
 Distances = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -39,9 +37,9 @@ _FAR = 0.84  # quantile: one standard deviation, were they normal
 _TAIL = 0.10  # the share of a sample that a tail is fitted to ...
 _TAIL_RELATIVES = 0.01  # ... without the nearest: they may be relatives
 _LEAST_FITTED = 200  # melodies without which no tail is fitted
-_DECOYS = 40
+_DECOYS = 32
 _DECOY_LENGTHS = (8, 12, 20, 40)
-_DECOY_MELODIES = 8000
+_DECOY_MELODIES = 4000
 _DECOY_TAIL = 0.02
 _LEAST_DECOYED = 500  # comparisons; with fewer, the tail of other collections is taken
 
@@ -86,6 +84,10 @@ class Null:
         known = tail or DEFAULT_TAIL
         return cls(sample, middle - known.begin * spread, known.share, known.scale * spread)
 
+    def expected(self, distances: Distances, searched: int) -> Distances:
+        """How many of so many melodies would be at these distances, or nearer, by chance."""
+        return searched * self.share_as_near(distances)
+
     def share_as_near(self, distances: Distances) -> Distances:
         """The share of unrelated melodies that are at these distances, or nearer."""
         counted = np.searchsorted(self.sample, distances, side="right") / max(len(self.sample), 1)
@@ -115,20 +117,6 @@ def sample_of(count: int, most: int = SAMPLED) -> Numbers:
     return ((np.arange(most) + 0.5) * count / most).astype(np.int64)
 
 
-def null_of(
-    query: Melody,
-    matcher: Matcher,
-    collection: Store,
-    distances: Callable[[Melody, Packed], Distances],
-    tail: Tail | None,
-) -> Null:
-    """What chance gives for this query in this collection."""
-    numbers = sample_of(len(collection))
-    numbers = numbers[np.array(collection.ids(numbers)) != (query.id or "")] if len(numbers) else numbers
-    del matcher
-    return Null.of(distances(query, collection.packed().take(numbers)), tail)
-
-
 def decoy(melody: Melody, length: int) -> Melody:
     """The first notes of a melody with their pitches in reverse order.
 
@@ -141,22 +129,25 @@ def decoy(melody: Melody, length: int) -> Melody:
     return Melody(notes)
 
 
-def calibrated(packed: Packed, matcher: Roslin, distances: Callable[[Melody, Packed], Distances] | None = None) -> Tail:
+def calibrated(packed: Packed, matcher: Roslin) -> Tail:
     """The tail of a collection, from decoys made of its own melodies."""
-    compare = distances or matcher.distances
     lengths = np.diff(packed.offsets)
-    among = packed.take(sample_of(len(packed), _DECOY_MELODIES))
     places = np.flatnonzero(lengths >= _DECOY_LENGTHS[0])
+    queries = [
+        decoy(packed.melody(number), _DECOY_LENGTHS[turn % len(_DECOY_LENGTHS)])
+        for turn, number in enumerate(places[sample_of(len(places), _DECOYS)].tolist())
+    ]
+    if not queries:
+        return DEFAULT_TAIL
+    among = matcher.encoded(queries[0], packed.take(sample_of(len(packed), _DECOY_MELODIES)))
     found = []
-    for turn, number in enumerate(places[sample_of(len(places), _DECOYS)].tolist()):
-        query = decoy(packed.melody(number), _DECOY_LENGTHS[turn % len(_DECOY_LENGTHS)])
-        sample = compare(query, among)
+    for query in queries:
+        sample = matcher.distances_to(query, among)
         middle, spread = _middle_and_spread(sample)
         if spread > 0:
             found.append((middle - sample) / spread)
     beyond = np.sort(np.concatenate([np.empty(0), *found]))[::-1]
-    if len(beyond) < _LEAST_DECOYED:
-        return DEFAULT_TAIL
     count = int(_DECOY_TAIL * len(beyond))
-    begin = float(beyond[count])
-    return Tail(begin, _DECOY_TAIL, float((beyond[:count] - begin).mean()))
+    if len(beyond) < _LEAST_DECOYED or not beyond[0] > beyond[count]:
+        return DEFAULT_TAIL
+    return Tail(float(beyond[count]), _DECOY_TAIL, float((beyond[:count] - beyond[count]).mean()))

@@ -15,11 +15,21 @@ import numpy.typing as npt
 
 from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
 from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN
+from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.rounding import check, highest_pair, long_plan_of, plan_of, scale_for
+from roslin.melody import Melody
 from roslin.search.roslin_table import Table
 from roslin.search.work import Work
 
-__all__ = ["Nearest", "distances_of", "nearest", "scores_of", "upper_bounds"]
+__all__ = [
+    "NearestAligned",
+    "aligned_distances",
+    "distances_of",
+    "nearest",
+    "nearest_aligned",
+    "scores_of",
+    "upper_bounds",
+]
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -39,12 +49,45 @@ _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class NearestAligned:
     """Numbers of melodies and their distances, complete up to the largest; `scored` is how many were scored."""
 
     numbers: Numbers
     distances: Distances
     scored: int
+
+
+def nearest_aligned(
+    query: Melody, matcher: Roslin, table: Table, k: int, allowed: Flags, work: Work, radius: float
+) -> NearestAligned:
+    """The k nearest by `roslin`, and whatever is as near as the last; none beyond the radius."""
+    asked, tables, distance_of = _prepared(query, matcher, table)
+    return nearest(asked, table, tables, k, allowed, work, radius, distance_of)
+
+
+def aligned_distances(query: Melody, matcher: Roslin, table: Table, numbers: Numbers, work: Work) -> Distances:
+    """The distances by `roslin` of the melodies with these numbers."""
+    asked, tables, distance_of = _prepared(query, matcher, table)
+    return distances_of(asked, table, tables, numbers, work, distance_of)
+
+
+def _prepared(query: Melody, matcher: Roslin, table: Table) -> tuple[Encoded, Tables, DistanceOf]:
+    """A query as the kernels take it, and how its scores become distances."""
+    from roslin.matchers.roslin._alignment import self_scores
+
+    asked = matcher.encoded(query, [query])
+    tables = matcher.tables(query, max(int(table.sizes.max(initial=0)), len(asked.pitches)))
+    own = np.empty(1, dtype=np.int32)
+    self_scores(asked, tables, own)
+    others = table.own_scores
+    if matcher.compared(query) != "both":
+        others = np.empty(len(table), dtype=np.int32)
+        self_scores(table.take(np.arange(len(table))), tables, others)
+
+    def distance_of(scores: Scores, numbers: Numbers | slice) -> Distances:
+        return matcher.distances_of(scores, int(own[0]), others[numbers])
+
+    return asked, tables, distance_of
 
 
 def nearest(
@@ -56,7 +99,7 @@ def nearest(
     work: Work,
     radius: float,
     distance_of: DistanceOf,
-) -> Nearest:
+) -> NearestAligned:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
     candidates = np.flatnonzero(allowed)
     bounds = np.full(len(candidates), -np.inf)
@@ -163,6 +206,6 @@ class _Found:
         kept = np.flatnonzero(self.distances <= self.limit)
         self.numbers, self.distances = self.numbers[kept], self.distances[kept]
 
-    def nearest(self, scored: int) -> Nearest:
+    def nearest(self, scored: int) -> NearestAligned:
         order = np.lexsort((self.numbers, self.distances))
-        return Nearest(self.numbers[order], self.distances[order], scored)
+        return NearestAligned(self.numbers[order], self.distances[order], scored)

@@ -77,7 +77,9 @@ def phrase_ends(lengths: Numbers, durations: Numbers, ends: npt.NDArray[np.bool_
 
 
 @kernel
-def label_notes(offsets: Numbers, onsets: Numbers, durations: Numbers, lengths: Numbers, labels: npt.NDArray[np.int8]) -> None:
+def label_notes(
+    offsets: Numbers, onsets: Numbers, durations: Numbers, lengths: Numbers, labels: npt.NDArray[np.int8]
+) -> None:
     for number in range(len(offsets) - 1):
         first, last = offsets[number], offsets[number + 1]
         size = last - first

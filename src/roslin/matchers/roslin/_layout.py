@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.matchers.roslin._alignment import Encoded, Tables
+from roslin.matchers.roslin._alignment import Encoded
 from roslin.matchers.roslin._blocks import FIELDS, MELODIES, NO_NOTE, NO_PITCH, Blocks
 
-__all__ = ["fill_blocks", "own_scores", "take_melodies"]
+__all__ = ["fill_blocks", "take_melodies"]
 
 Bytes = npt.NDArray[np.int8]
 Longs = npt.NDArray[np.int32]
@@ -69,18 +69,3 @@ def take_melodies(
             labels[place] = notes[at + 3 * field]
             intervals[place] = notes[at + 4 * field]
             at += MELODIES
-
-
-@kernel
-def own_scores(melodies: Encoded, tables: Tables, scores: Longs) -> None:
-    """What each melody is worth beside itself, note by note."""
-    offsets, kinds, labels = melodies.offsets, melodies.kinds, melodies.labels
-    equal, contexts = tables.equal[0], tables.contexts
-    kind_worth, label_worth = tables.kinds, tables.labels
-    for number in range(len(offsets) - 1):
-        first, last = offsets[number], offsets[number + 1]
-        total = 0
-        for k in range(first, last):
-            seen = (1 if k > first else 0) + (2 if k + 1 < last else 0)
-            total += equal + contexts[0, seen] + 2 * kind_worth[kinds[k]] + label_worth[labels[k], labels[k]]
-        scores[number] = total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.kernels import kernel
 from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Longs, Numbers, Tables, tempo_shift
@@ -62,7 +61,9 @@ def worth_of(
 
 
 @kernel
-def best_path(query: Encoded, melodies: Encoded, number: int, tables: Tables, steps: Numbers) -> tuple[int, int, int, int]:
+def best_path(
+    query: Encoded, melodies: Encoded, number: int, tables: Tables, steps: Numbers
+) -> tuple[int, int, int, int]:
     """(score, tempo, transposition, number of steps); a step is (kind, i, j), from the first to the last."""
     first, last = melodies.offsets[number], melodies.offsets[number + 1]
     size, length = len(query.pitches), last - first
@@ -82,7 +83,9 @@ def best_path(query: Encoded, melodies: Encoded, number: int, tables: Tables, st
 
 
 @kernel
-def trace(query: Encoded, melodies: Encoded, first: int, i: int, j: int, tables: Tables, grid: Longs, steps: Numbers) -> int:
+def trace(
+    query: Encoded, melodies: Encoded, first: int, i: int, j: int, tables: Tables, grid: Longs, steps: Numbers
+) -> int:
     size, length = len(query.pitches), grid.shape[2] - 1
     role = 0 if size < length else (1 if size > length else 2)
     other = 1 if role == 0 else (0 if role == 1 else 2)

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from roslin.matchers.base import Distances, Matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
-from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, UNITS, fitted, tables
+from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
@@ -97,18 +97,21 @@ class Roslin(Matcher):
             return shorter
         return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
 
-    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+    def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
+        """The distances to melodies that are encoded already (`encoded`)."""
         from roslin.matchers.roslin._alignment import align_all, self_scores  # Numba loads only for a search
 
-        asked, stored = self.encoded(query, [query]), self.encoded(query, candidates)
-        longest = int(max(np.diff(stored.offsets).max(initial=0), len(asked.pitches)))
-        worth = self.tables(query, longest)
-        scores = np.empty(len(candidates), dtype=np.int32)
-        align_all(asked, stored, worth, np.arange(len(candidates)), scores)
-        own, others = np.empty(1, np.int32), np.empty(len(candidates), np.int32)
+        asked = self.encoded(query, [query])
+        count = len(melodies.offsets) - 1
+        worth = self.tables(query, int(max(np.diff(melodies.offsets).max(initial=0), len(asked.pitches))))
+        scores, own, others = (np.empty(size, dtype=np.int32) for size in (count, 1, count))
+        align_all(asked, melodies, worth, np.arange(count), scores)
         self_scores(asked, worth, own)
-        self_scores(stored, worth, others)
+        self_scores(melodies, worth, others)
         return self.distances_of(scores, int(own[0]), others)
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return self.distances_to(query, self.encoded(query, candidates))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         from roslin.matchers.roslin._alignment import self_scores
@@ -143,7 +146,11 @@ class Roslin(Matcher):
         )
         for (name, left, right), price in zip(outside, ends, strict=True):
             if left or right:
-                where = "before" if (left and left[0] < rows[first_i]) or (right and right[0] < others[first_j]) else "after"
+                where = (
+                    "before"
+                    if (left and left[0] < rows[first_i]) or (right and right[0] < others[first_j])
+                    else "after"
+                )
                 words = f"left out {where} the part in common"
                 both = (tuple(left),) if left else (), (tuple(right),) if right else ()
                 steps.append(Step(name, *both, price / scale, words))

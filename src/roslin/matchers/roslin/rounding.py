@@ -48,7 +48,9 @@ def check(tables: Tables) -> None:
     near = tables.near[:, None] + tables.contexts[1]
     others = pitch[:, 0][~is_equal[:, 0]]
     if len(others) and (equal < near + int(others.max())).any():
-        raise ArgumentError("equal pitches must be worth at least as much as others in the same rhythm and surroundings")
+        raise ArgumentError(
+            "equal pitches must be worth at least as much as others in the same rhythm and surroundings"
+        )
 
 
 def highest_pair(tables: Tables) -> int:
