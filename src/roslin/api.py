@@ -29,6 +29,7 @@ from roslin.melody import Melody
 from roslin.notation import Source, records
 from roslin.run import Run
 from roslin.search import search
+from roslin.search.beginnings import search_beginnings
 from roslin.search.work import Progress
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
@@ -47,6 +48,7 @@ class SearchOptions(TypedDict, total=False):
     threads: int
     seconds: float | None
     progress: Progress | None
+    chance: bool
 
 
 class Collection(Store):
@@ -130,16 +132,44 @@ class Collection(Store):
         threads: int = 1,
         seconds: float | None = None,
         progress: Progress | None = None,
+        chance: bool = True,
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
         The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
         `progress` is told the share that is done.
+
+        Every hit says how many melodies would be as near by chance (`expected`, and in words `meaning`), for which the
+        query is compared with a sample of the collection; `chance=False` does without.
         """
         if isinstance(within, Selection):
             within = within.numbers_in(self)
         return search(
+            self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
+            seconds=seconds, progress=progress, chance=chance,
+        )  # fmt: skip
+
+    def search_beginnings(
+        self,
+        query: Query,
+        matcher: str | Matcher = DEFAULT_MATCHER,
+        k: int = 10,
+        *,
+        within: Selection | npt.NDArray[np.int64] | None = None,
+        exclude: Container[str] = (),
+        radius: float | None = None,
+        threads: int = 1,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> Run:
+        """The same as `search`, but of every melody only the beginning is compared, a little longer than the query.
+
+        A matcher with a way of its own to compare beginnings, as `roslin(place='start')`, does not need it.
+        """
+        if isinstance(within, Selection):
+            within = within.numbers_in(self)
+        return search_beginnings(
             self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
             seconds=seconds, progress=progress,
         )  # fmt: skip

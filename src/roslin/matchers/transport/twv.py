@@ -36,12 +36,13 @@ penalty="radius".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.base import Distances, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Step, scaled
 from roslin.matchers.transport._arguments import (
     CutQueries,
@@ -95,6 +96,11 @@ class TWV(Transport):
     reference = "Typke, Wiering & Veltkamp 2007, section 2"
 
     pairs_at_once = 1_000_000  # segments are short, and seldom near
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}},
+        "place": {"anywhere": {"both": False}, "whole": {"both": True}},
+        "key": {"any": {}},
+    }
 
     segment: int = whole(6)
     step: int = whole(3)
