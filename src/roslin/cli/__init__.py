@@ -6,6 +6,7 @@ Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Annotated, Any, NoReturn
@@ -60,6 +61,10 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 _INTERRUPTED = 130
 
+# What is imported stays: to look through all of it again and again for what could be thrown away took a tenth of a
+# short command.
+_OBJECTS_BETWEEN_SWEEPS = 100_000
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -83,6 +88,7 @@ def main() -> None:
     """Run the command line; every refusal becomes one line and an exit code."""
     from roslin.errors import RoslinError
 
+    gc.set_threshold(_OBJECTS_BETWEEN_SWEEPS)
     show_plugin_warnings()
     try:
         code = app(prog_name="roslin", standalone_mode=False)
