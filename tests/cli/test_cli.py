@@ -87,7 +87,6 @@ main()
 """
 # Whole packages, and parts of some that a search needs something else of.
 NOT_FOR_A_SEARCH = {
-    "email",
     "http",
     "jinja2",
     "matplotlib",
