@@ -95,7 +95,7 @@ def _load_quickly(stored: Any) -> None:
         try:
             from numba.core.runtime.nrt import rtsys
 
-            rtsys.initialize(target)  # type: ignore[no-untyped-call]
+            rtsys.initialize(target)
             return stored._load_overload(signature, target)
         except Exception:  # whatever a future Numba raises: its own way of loading decides
             vars(files).pop("_load_data", None)
