@@ -19,7 +19,7 @@ import numpy.typing as npt
 from roslin.kernels import kernel
 from roslin.matchers.roslin._vectors import higher, largest, load, longs16, minus, plus, spread, store, where_equal
 
-__all__ = ["Encoded", "Tables", "align_all", "pair_worth"]
+__all__ = ["Encoded", "Tables", "align_all", "self_scores", "tempo_shift"]
 
 Bytes = npt.NDArray[np.int8]
 Longs = npt.NDArray[np.int32]
