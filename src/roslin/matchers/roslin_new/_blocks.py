@@ -367,6 +367,113 @@ def align_block(
     store(scratch.found, lane, best)
 
 
+@kernel(forceinline=True)
+def bound_cell(diagonal: Any, above: Any, over: Any, left: Any, beside: Any, worth: Any, prices: Any) -> Any:
+    """One place of a bound: (the best that ends with this pair, the best that leaves a note out here)."""
+    start, opening, extension = prices
+    pair = plus(higher(diagonal, start), worth)
+    return pair, higher(minus(higher(left, above), opening), minus(higher(beside, over), extension))
+
+
+@kernel
+def bound_block(
+    plan: Plan, notes: Bytes, base: int, columns: int, tempos: int, scratch: Scratch, lane: int, lanes: int, kinds: Any
+) -> None:
+    """Write an upper bound of what `align_block` finds, in three quarters of its steps."""
+    octets, sum_kind, wide = kinds
+    own = scratch.own
+    turns, pitches, openings = plan.turns, plan.pitches, plan.openings
+    rows, vectors, count = len(plan.pitches), columns + 1, len(plan.turns)
+    line = vectors * lanes
+    notes_at = base + lane
+    fill_columns(plan, notes, base, columns, tempos, scratch, lane, lanes, kinds)
+    opening_at, pairs, outs = 12 * line, 13 * line, (13 + count) * line
+    first_row, second_row = (13 + 2 * count) * line, (15 + 2 * count) * line
+    start_at = (17 + 2 * count) * line
+    end_at, row_start_at, row_end_at = start_at + line, start_at + 2 * line, start_at + 2 * line + rows * lanes
+    if scratch.lengths[0] == scratch.lengths[MELODIES - 1]:
+        fill_equal_ends(plan, columns, scratch, start_at, lanes, wide)
+    else:
+        fill_ends(plan, columns, scratch, start_at, lane, lanes)
+    nothing = spread(-plan.most - 1, wide)
+    extension = spread(plan.extension, wide)
+    best = nothing
+    for place in range(2 * count * vectors):
+        store(own, pairs + place * lanes, nothing)
+    last = load(own, end_at + (columns - 1) * lanes, wide)
+    rest = last
+    for j in range(columns - 1):
+        rest = lower(load(own, end_at + j * lanes, wide), spread(plan.most, wide) if j == 0 else rest)
+    for row in range(0, rows, 2):
+        fill_row(plan, row, notes, notes_at, columns, scratch, first_row, lanes, kinds)
+        fill_row(plan, row + 1, notes, notes_at, columns, scratch, second_row, lanes, kinds)
+        start0, start1 = load(own, row_start_at + row * lanes, wide), load(own, row_start_at + (row + 1) * lanes, wide)
+        end0, end1 = load(own, row_end_at + row * lanes, wide), load(own, row_end_at + (row + 1) * lanes, wide)
+        start0, start1 = minus(wide, start0), minus(wide, start1)
+        opening0, opening1 = spread(openings[row], wide), spread(openings[row + 1], wide)
+        top0, top1 = nothing, nothing
+        for turn in range(0, count, TURNS):
+            pitch0, pitch1 = pitches[row] + turns[turn], pitches[row + 1] + turns[turn]
+            a0, a1 = pitch0 % 12 * line, pitch1 % 12 * line
+            pitch0, pitch1 = pitches[row] + turns[turn + 1], pitches[row + 1] + turns[turn + 1]
+            b0, b1 = pitch0 % 12 * line, pitch1 % 12 * line
+            pitch0, pitch1 = pitches[row] + turns[turn + 2], pitches[row + 1] + turns[turn + 2]
+            c0, c1 = pitch0 % 12 * line, pitch1 % 12 * line
+            pair, out = pairs + turn * line, outs + turn * line
+            a_diagonal0, a_diagonal1, a_left0, a_left1, a_out0, a_out1 = (
+                nothing, nothing, nothing, nothing, nothing, nothing)
+            b_diagonal0, b_diagonal1, b_left0, b_left1, b_out0, b_out1 = (
+                nothing, nothing, nothing, nothing, nothing, nothing)
+            c_diagonal0, c_diagonal1, c_left0, c_left1, c_out0, c_out1 = (
+                nothing, nothing, nothing, nothing, nothing, nothing)
+            for j in range(columns):
+                at = j * lanes
+                opening, start = load(own, opening_at + at, wide), load(own, start_at + at, wide)
+                prices0 = (minus(start0, start), lower(opening, opening0), extension)
+                prices1 = (minus(start1, start), lower(opening, opening1), extension)
+                equal0, near0 = load(own, first_row + at, wide), load(own, first_row + line + at, wide)
+                equal1, near1 = load(own, second_row + at, wide), load(own, second_row + line + at, wide)
+
+                above, over = load(own, pair + at, wide), load(own, out + at, wide)
+                worth = lower(plus(near0, load(own, a0 + at, wide)), equal0)
+                a_left0, a_out0 = bound_cell(a_diagonal0, above, over, a_left0, a_out0, worth, prices0)
+                a_diagonal0 = higher(above, over)
+                worth = lower(plus(near1, load(own, a1 + at, wide)), equal1)
+                a_left1, a_out1 = bound_cell(a_diagonal1, a_left0, a_out0, a_left1, a_out1, worth, prices1)
+                a_diagonal1 = higher(a_left0, a_out0)
+                store(own, pair + at, a_left1)
+                store(own, out + at, a_out1)
+                top0, top1 = higher(top0, a_left0), higher(top1, a_left1)
+
+                above, over = load(own, pair + line + at, wide), load(own, out + line + at, wide)
+                worth = lower(plus(near0, load(own, b0 + at, wide)), equal0)
+                b_left0, b_out0 = bound_cell(b_diagonal0, above, over, b_left0, b_out0, worth, prices0)
+                b_diagonal0 = higher(above, over)
+                worth = lower(plus(near1, load(own, b1 + at, wide)), equal1)
+                b_left1, b_out1 = bound_cell(b_diagonal1, b_left0, b_out0, b_left1, b_out1, worth, prices1)
+                b_diagonal1 = higher(b_left0, b_out0)
+                store(own, pair + line + at, b_left1)
+                store(own, out + line + at, b_out1)
+                top0, top1 = higher(top0, b_left0), higher(top1, b_left1)
+
+                above, over = load(own, pair + 2 * line + at, wide), load(own, out + 2 * line + at, wide)
+                worth = lower(plus(near0, load(own, c0 + at, wide)), equal0)
+                c_left0, c_out0 = bound_cell(c_diagonal0, above, over, c_left0, c_out0, worth, prices0)
+                c_diagonal0 = higher(above, over)
+                worth = lower(plus(near1, load(own, c1 + at, wide)), equal1)
+                c_left1, c_out1 = bound_cell(c_diagonal1, c_left0, c_out0, c_left1, c_out1, worth, prices1)
+                c_diagonal1 = higher(c_left0, c_out0)
+                store(own, pair + 2 * line + at, c_left1)
+                store(own, out + 2 * line + at, c_out1)
+                top0, top1 = higher(top0, c_left0), higher(top1, c_left1)
+            at_end0, at_end1 = higher(a_left0, higher(b_left0, c_left0)), higher(a_left1, higher(b_left1, c_left1))
+            best = higher(best, minus(at_end0, plus(end0, last)))
+            best = higher(best, minus(at_end1, plus(end1, last)))
+        best = higher(best, minus(top0, plus(end0, rest)))
+        best = higher(best, minus(top1, plus(end1, rest)))
+    store(scratch.found, lane, best)
+
+
 @kernel
 def limit_of(plan: Plan, length: int) -> int:
     """From here on a value may have been more than the vectors hold.
@@ -405,7 +512,7 @@ def bound_pieces(
             for tempo in range(tempos):
                 shifts[tempo * MELODIES + k] = tempo_shift(tempo, np.int64(medians[place + k]) - plan.median)
         for lane in range(0, MELODIES, lanes):
-            align_block(plan, notes, starts[block], columns, tempos, scratch, lane, lanes, kinds)
+            bound_block(plan, notes, starts[block], columns, tempos, scratch, lane, lanes, kinds)
         for k in range(MELODIES):
             bound = in_units(plan, np.int64(found[k]), np.int64(block_lengths[k]))
             bounds[place - first * MELODIES + k] = bound - plan.cheapest
@@ -442,46 +549,74 @@ def copy_melody(blocks: Blocks, place: int, notes: Bytes, columns: int, lane: in
 
 
 @kernel
+def next_lanes(plan: Plan, blocks: Blocks, places: Numbers, at: int, notes: Bytes, scratch: Scratch, jobs: Numbers) -> Any:
+    """Fill a block with the next (melody, tempo): (how many there are, their longest, where to go on).
+
+    `at` is melody * tempos + tempo. `jobs` gets the melody and the price for each lane.
+    """
+    shifts, lengths, prices = scratch.shifts, scratch.lengths, plan.tempo_prices
+    tempos, filled, columns = len(prices), 0, 0
+    while at < len(places) * tempos and filled < MELODIES:
+        k, tempo = at // tempos, at % tempos
+        length = np.int64(blocks.lengths[places[k]])
+        difference = np.int64(blocks.tempos[places[k]]) - plan.median
+        if length > 0 and is_needed(tempo, difference, prices):
+            jobs[filled], jobs[MELODIES + filled] = k, prices[tempo]
+            shifts[filled], lengths[filled] = tempo_shift(tempo, difference), length
+            columns = max(columns, length)
+            filled += 1
+        at += 1
+    for lane in range(filled):
+        copy_melody(blocks, places[jobs[lane]], notes, columns, lane)
+    for lane in range(filled, MELODIES):
+        lengths[lane] = columns
+        for j in range(columns):
+            notes[j * MELODIES + lane] = NO_PITCH
+    return filled, columns, at
+
+
+@kernel
+def keep_best(plan: Plan, filled: int, scratch: Scratch, jobs: Numbers, scores: Longs) -> None:
+    """Take what was found for each (melody, tempo) into the scores of the melodies."""
+    lengths, found = scratch.lengths, scratch.found
+    for lane in range(filled):
+        score = in_units(plan, np.int64(found[lane]), np.int64(lengths[lane]))
+        if score != UNKNOWN:
+            score -= jobs[MELODIES + lane]
+        scores[jobs[lane]] = max(scores[jobs[lane]], score)
+
+
+@kernel
+def bound_places(plan: Plan, blocks: Blocks, places: Numbers, bounds: Longs) -> None:
+    """Write an upper bound of the score of the melodies at these places, which rise, with all tempos apart."""
+    kinds = (bytes64(), shorts64(), bytes64())
+    bounds[:] = FARTHEST
+    if len(places) == 0:
+        return
+    longest = np.int64(blocks.lengths[places[-1]])
+    scratch = scratch_for(plan, longest, np.empty(MELODIES, np.int8))
+    notes, jobs, at = np.zeros((FIELDS * longest + 1) * MELODIES, np.int8), np.zeros(2 * MELODIES, np.int64), 0
+    while at < len(places) * len(plan.tempo_prices):
+        filled, columns, at = next_lanes(plan, blocks, places, at, notes, scratch, jobs)
+        if filled:
+            bound_block(plan, notes, 0, columns, 1, scratch, 0, 64, kinds)
+            keep_best(plan, filled, scratch, jobs, bounds)
+
+
+@kernel
 def score_places(plan: Plan, blocks: Blocks, places: Numbers, scores: Longs) -> None:
     """Write the score of the melodies at these places, which rise; UNKNOWN where 16 bits may not hold it."""
     kinds = (bytes32(), shorts32(), shorts32())
-    count, prices = len(places), plan.tempo_prices
-    for k in range(count):
-        scores[k] = FARTHEST
-    if count == 0:
+    scores[:] = FARTHEST
+    if len(places) == 0:
         return
-    longest = np.int64(blocks.lengths[places[count - 1]])
+    longest = np.int64(blocks.lengths[places[-1]])
     scratch = scratch_for(plan, longest, np.empty(MELODIES, np.int16))
-    shifts, lengths, found = scratch.shifts, scratch.lengths, scratch.found
-    notes = np.zeros((FIELDS * longest + 1) * MELODIES, np.int8)
-    which, paid = np.zeros(MELODIES, np.int64), np.zeros(MELODIES, np.int64)
-    k, tempo, filled = 0, 0, 0
-    while k < count or filled:
-        # Lanes are (melody, tempo): those that cannot win against another tempo with the same shift are left out.
-        while k < count and filled < MELODIES:
-            place = places[k]
-            difference = np.int64(blocks.tempos[place]) - plan.median
-            if blocks.lengths[place] > 0 and is_needed(tempo, difference, prices):
-                which[filled], paid[filled] = k, prices[tempo]
-                shifts[filled], lengths[filled] = tempo_shift(tempo, difference), blocks.lengths[place]
-                filled += 1
-            tempo += 1
-            if tempo == len(prices):
-                k, tempo = k + 1, 0
-        if filled == 0:
-            break
-        columns = np.int64(lengths[filled - 1])
-        for lane in range(filled):
-            copy_melody(blocks, places[which[lane]], notes, columns, lane)
-        for lane in range(filled, MELODIES):
-            lengths[lane] = columns
-            for j in range(columns):
-                notes[j * MELODIES + lane] = NO_PITCH
-        align_block(plan, notes, 0, columns, 1, scratch, 0, 32, kinds)
+    notes, jobs, at = np.zeros((FIELDS * longest + 1) * MELODIES, np.int8), np.zeros(2 * MELODIES, np.int64), 0
+    while at < len(places) * len(plan.tempo_prices):
+        filled, columns, at = next_lanes(plan, blocks, places, at, notes, scratch, jobs)
+        if filled:
+            align_block(plan, notes, 0, columns, 1, scratch, 0, 32, kinds)
         if filled > 32:
             align_block(plan, notes, 0, columns, 1, scratch, 32, 32, kinds)
-        for lane in range(filled):
-            score = in_units(plan, np.int64(found[lane]), np.int64(lengths[lane]))
-            score = score if score == UNKNOWN else score - paid[lane]
-            scores[which[lane]] = max(scores[which[lane]], score)
-        filled = 0
+        keep_best(plan, filled, scratch, jobs, scores)

@@ -20,9 +20,6 @@ _UNIT = 256  # sums in 16 bits make one byte
 _MOST = 4000  # units: no price and no worth may be more
 _ENTRIES = 16
 _LOWEST = -(1 << 15)
-# Bytes hold scores up to so many nats: more for a longer query. Whatever scores higher has no bound.
-_NATS, _NATS_A_NOTE = 9.0, 2.0
-_UNITS_A_NAT = 32
 _LONGEST_IN_BYTES = 64  # notes of a query; for longer ones a byte is too coarse
 
 
@@ -58,32 +55,27 @@ def highest_pair(tables: Tables) -> int:
     return max(equal, near) + int(tables.labels.max())
 
 
-def scale_for(size: int, tables: Tables) -> int | None:
-    """How much finer than 1/256 of a unit bytes are for a query of so many notes; None where they are too coarse."""
+def scale_for(size: int, highest: float, tables: Tables) -> int | None:
+    """Bytes of 256 / this many units hold scores up to `highest`; None where bytes are too coarse for the query.
+
+    What is worth most must fit beside what is worth least, or equal pitches could not be told from others.
+    """
     if size > _LONGEST_IN_BYTES:
         return None
-    wanted = 127 * _UNIT / (_UNITS_A_NAT * (_NATS + _NATS_A_NOTE * size))
+    room = max(highest, 1) + int(tables.ends.max(axis=1).max()) / 2
     lowest = int(tables.near.min() + tables.contexts[1].min() + tables.labels.min())
     widest = max(highest_pair(tables), 1) + max(-lowest, 0)
-    return max(min(int(wanted), 120 * _UNIT // widest), 1)
+    return max(min(int(127 * _UNIT / room), 120 * _UNIT // widest), 1)
 
 
-def plan_of(query: Encoded, tables: Tables, scale: int | None = None) -> Plan:
-    """A query and the tables: in bytes of `scale` / 256 units for bounds, or in 16 bits.
+def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: bool = False) -> Plan:
+    """A query and the tables: in bytes of 256 / `scale` units for bounds, or in 16 bits, where nothing is rounded.
 
-    In 16 bits nothing is rounded. With several tempos, what a difference of values is worth is then what the exact
-    score takes; in bytes it is the most that any difference at least as large is worth, so that the smallest of several
-    differences bounds them all.
+    With all tempos combined, a difference of values is worth the most that any difference at least as large is worth,
+    so that the smallest of several differences bounds them all.
     """
-    return _plan(query, tables, np.dtype(np.int16 if scale is None else np.int8), scale or 1, scale is not None)
-
-
-def long_plan_of(query: Encoded, tables: Tables) -> Plan:
-    """The same in 16 bits, for bounds over all tempos at once."""
-    return _plan(query, tables, np.dtype(np.int16), 1, True)
-
-
-def _plan(query: Encoded, tables: Tables, dtype: np.dtype[Any], scale: int, combined: bool) -> Plan:
+    dtype = np.dtype(np.int16 if scale is None else np.int8)
+    scale = scale or 1
     size = len(query.pitches)
     rows = size + size % 2
     most = int(np.iinfo(dtype).max)
