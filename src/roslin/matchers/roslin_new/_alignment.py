@@ -135,7 +135,7 @@ def at_tempo(
     equals, nears, pitch_worth, is_equal = tables.equal, tables.near, tables.pitch, tables.is_equal
     contexts, kind_worth, label_worth = tables.contexts, tables.kinds, tables.labels
     openings, other_starts, other_ends = tables.openings, tables.starts[other], tables.ends[other]
-    own_intervals = query.intervals
+    own_intervals, longest = query.intervals, tables.starts.shape[1] - 1
     zero = longs16()
     nothing = spread(FARTHEST, zero)
     best = nothing
@@ -145,7 +145,7 @@ def at_tempo(
         store(gaps, j * LANES, nothing)
     for i in range(size):
         opening = spread(openings[query.gaps[i]], zero)
-        start, end = tables.starts[role, i], tables.ends[role, size - 1 - i]
+        start, end = tables.starts[role, min(i, longest)], tables.ends[role, min(size - 1 - i, longest)]
         kind, pitch, label = kind_worth[query.kinds[i]], np.int64(query.pitches[i]), query.labels[i]
         value = np.int64(query.values[i]) + shift
         own = own_intervals[i]
@@ -173,9 +173,9 @@ def at_tempo(
                 plus(load(pitch_worth, turn * LANES, zero), spread(near, zero)),
                 spread(equal, zero),
             )
-            here = higher(diagonal, spread(-start - other_starts[j], zero))
+            here = higher(diagonal, spread(-start - other_starts[min(j, longest)], zero))
             pair = plus(here, worth)
-            best = higher(best, minus(pair, spread(end + other_ends[length - 1 - j], zero)))
+            best = higher(best, minus(pair, spread(end + other_ends[min(length - 1 - j, longest)], zero)))
             above = load(rows, (j + 1) * LANES, zero)
             skipped = higher(minus(before, spread(openings[classes[at]], zero)), minus(skipped, extension))
             hanging = higher(minus(above, opening), minus(load(gaps, (j + 1) * LANES, zero), extension))

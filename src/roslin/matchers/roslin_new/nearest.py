@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.matchers.roslin_new._alignment import FARTHEST, Encoded, Tables
-from roslin.matchers.roslin_new._blocks import MELODIES, UNKNOWN, Blocks
+from roslin.matchers.roslin_new._blocks import MELODIES, UNKNOWN, Plan
 from roslin.matchers.roslin_new.rounding import check, highest_pair, plan_of, scale_for
 from roslin.matchers.roslin_new.table import Table
 from roslin.search.work import Work
@@ -31,15 +31,15 @@ DistanceOf = Callable[[Scores, Numbers | slice], Distances]
 # Melodies bounded, or scored, in one piece of work.
 PIECE = 8192
 SCORED_AT_ONCE = 512
-# So many are scored first, and so many times as many in each further round.
+# About so many are scored first, and so many times as many in each further round.
 FIRST, GROWTH = 256, 8
 # With fewer than this share of the melodies allowed, scoring them all is faster than bounding whole blocks.
 _FEW = 1 / 8
-# So many blocks say how high scores are, in bytes that hold this share of the highest score there could be; the bytes
-# of the bounds hold so many times what all but a small share of those melodies reach.
-_SAMPLE, _COARSE, _HIGH, _ROOM = 64, 0.6, 0.001, 1.1
-# Closer bounds: so many times the score of the k-th nearest.
-_CLOSER_ROOM = 1.2
+# One block in so many says how high bounds are, in bytes that hold this share of the highest score there could be; the
+# bytes of the bounds then hold so many times what those melodies reach.
+_SAMPLE, _COARSE, _ROOM = 64, 0.6, 1.1
+# Closer bounds in bytes that hold so many times what the lowest quarter of the bounds has.
+_CLOSER_ROOM = 1.15
 _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 
 
@@ -63,33 +63,44 @@ def nearest(
     distance_of: DistanceOf,
 ) -> Nearest:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
-    candidates = np.flatnonzero(allowed)
-    bounds = np.full(len(candidates), -np.inf)
-    if len(candidates) > max(FIRST, k, _FEW * len(table)):
-        upper = upper_bounds(query, table, tables, work)
-        every = distance_of(upper, slice(None))
-        bounds = every if len(candidates) == len(table) else every[candidates]
-    found = _Found(k, radius)
-    rest = np.arange(len(candidates))
-    count, scored = max(FIRST, 2 * k), 0
+    is_open = np.array(allowed, dtype=bool)
+    candidates = int(np.count_nonzero(is_open))
+    found, scored, count = _Found(k, radius), 0, max(FIRST, 2 * k)
+    if candidates <= max(count, _FEW * len(table)):
+        numbers = np.flatnonzero(is_open)
+        scores = scores_of(query, table, tables, numbers, work)
+        found.add(numbers, scores, distance_of(scores, numbers))
+        return found.nearest(candidates)
+    upper = upper_bounds(query, table, tables, work)
+    bounds = _lower_bounds(upper, distance_of, work)
+    rest = np.flatnonzero(is_open & (bounds <= _about(bounds[is_open] if candidates < len(table) else bounds, count)))
     while len(rest):
         if len(rest) > count:
-            first = np.argpartition(bounds[rest], count - 1)[:count]
-            chosen = rest[first]
-            rest = np.delete(rest, first)
-        else:
-            chosen, rest = rest, rest[:0]
-        numbers = candidates[chosen]
+            rest = rest[np.argpartition(bounds[rest], count - 1)[:count]]
+        numbers, is_open[rest] = rest, False
         if len(found.scores) >= k and len(numbers) > MELODIES:
-            closer = closer_bounds(query, table, tables, numbers, _CLOSER_ROOM * found.scores[-1], work)
+            closer = closer_bounds(query, table, tables, numbers, upper[numbers], work)
             numbers = numbers[distance_of(closer, numbers) <= found.limit_with_slack]
         scores = scores_of(query, table, tables, numbers, work)
         found.add(numbers, scores, distance_of(scores, numbers))
         scored += len(numbers)
-        rest = rest[bounds[rest] <= found.limit_with_slack]
+        rest = np.flatnonzero(is_open & (bounds <= found.limit_with_slack))
         count *= GROWTH
-        work.report(1 - len(rest) / len(candidates), "comparing")
+        work.report(0.9, "comparing")
     return found.nearest(scored)
+
+
+def _lower_bounds(upper: Scores, distance_of: DistanceOf, work: Work) -> Distances:
+    """Lower bounds of the distances of all melodies, a piece at a time."""
+    pieces = [slice(start, min(start + PIECE, len(upper))) for start in range(0, len(upper), PIECE)]
+    return np.concatenate(list(work.map(lambda piece: distance_of(upper[piece], piece), pieces)))
+
+
+def _about(bounds: Distances, count: int) -> float:
+    """What about so many of the bounds do not exceed, judged by a sample of them."""
+    step = max(len(bounds) // (_SAMPLE * count), 1)
+    few = np.sort(bounds[::step])
+    return float(few[min(count // step, len(few) - 1)])
 
 
 def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, work: Work) -> Scores:
@@ -125,72 +136,82 @@ def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, wo
 def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Scores:
     """No melody scores more than this: for all of them, with all tempos at once.
 
-    A few blocks say how high scores are, in coarse bytes; bytes are then as fine as nearly all scores allow.
+    The longer melodies are, the higher they score. So for every piece, a few of its blocks say how high that is, in
+    coarse bytes; its bytes are then as fine as nearly all scores allow.
     """
+    from roslin.matchers.roslin_new._blocks import bound_blocks, bound_long
+
     size, blocks = len(query.pitches), table.blocks
     bounds = np.full(len(table), FARTHEST, np.int32)
     if not size or not len(table):
         return bounds
     check(tables)
+    plans = _Plans(query, tables, combined=True)
+    coarse = scale_for(size, _COARSE * size * highest_pair(tables), tables)
+
+    def bounded(piece: tuple[int, int]) -> Scores:
+        first, last = piece
+        found = np.empty((last - first) * MELODIES, np.int32)
+        if coarse is None:
+            bound_long(plans.of(None), blocks, first, last, found)
+            return found
+        sample = np.empty(MELODIES, np.int32)
+        highest = 0
+        for block in range(last - 1, first - 1, -_SAMPLE):
+            bound_blocks(plans.of(coarse), blocks, block, block + 1, sample)
+            highest = max(highest, int(sample.max()))
+        scale = coarse if highest == UNKNOWN else scale_for(size, _ROOM * highest, tables)
+        bound_blocks(plans.of(scale), blocks, first, last, found)
+        return found
+
     count, at_once = len(table.starts) - 1, PIECE // MELODIES
-    scale = scale_for(size, _COARSE * size * highest_pair(tables), tables)
-    if scale is not None:
-        few = [(block, block + 1) for block in range(0, count, max(count // _SAMPLE, 1))]
-        sample = np.sort(np.concatenate(list(work.map(_bounding(query, tables, scale, blocks), few))))
-        typical = float(sample[-1 - int(_HIGH * len(sample))])
-        if typical < UNKNOWN:
-            scale = scale_for(size, _ROOM * typical, tables)
     pieces = [(start, min(start + at_once, count)) for start in range(0, count, at_once)]
-    results = work.map(_bounding(query, tables, scale, blocks), pieces)
-    for done, (piece, found) in enumerate(zip(pieces, results, strict=True), start=1):
+    for done, (piece, found) in enumerate(zip(pieces, work.map(bounded, pieces), strict=True), start=1):
         numbers = table.order[piece[0] * MELODIES : piece[1] * MELODIES]
         bounds[numbers] = found[: len(numbers)]
         work.report(0.8 * done / len(pieces), "searching")
     return _at_most_all_pairs(bounds, table.sizes, size, tables)
 
 
-def _bounding(
-    query: Encoded, tables: Tables, scale: int | None, blocks: Blocks
-) -> Callable[[tuple[int, int]], Scores]:
-    """A function that bounds all melodies from one block to another."""
-    from roslin.matchers.roslin_new._blocks import bound_blocks, bound_long
-
-    plan = plan_of(query, tables, scale, combined=True)
-    bound = bound_long if scale is None else bound_blocks
-
-    def bounded(piece: tuple[int, int]) -> Scores:
-        found = np.empty((piece[1] - piece[0]) * MELODIES, np.int32)
-        bound(plan, blocks, *piece, found)
-        return found
-
-    return bounded
-
-
 def closer_bounds(
-    query: Encoded, table: Table, tables: Tables, numbers: Numbers, highest: float, work: Work
+    query: Encoded, table: Table, tables: Tables, numbers: Numbers, bounds: Scores, work: Work
 ) -> Scores:
-    """No melody scores more than this: for a few of them, with every tempo by itself; UNKNOWN from `highest` on."""
+    """No melody scores more than this: for a few of them, which have these bounds, with every tempo by itself."""
     from roslin.matchers.roslin_new._blocks import bound_places
 
-    bounds = np.full(len(numbers), UNKNOWN, np.int32)
-    size = len(query.pitches)
-    scale = scale_for(size, highest, tables)
-    if scale is None:
-        return bounds
-    plan, blocks = plan_of(query, tables, scale), table.blocks
+    size, blocks = len(query.pitches), table.blocks
+    closer = bounds.copy()
+    if scale_for(size, 1, tables) is None:
+        return closer
+    plans = _Plans(query, tables, combined=False)
     places = table.places[numbers].astype(np.int64)
-    order = np.argsort(places)
+    order = np.argsort(places, kind="stable")
 
     def bounded(part: Numbers) -> Scores:
         found = np.empty(len(part), np.int32)
-        bound_places(plan, blocks, places[part], found)
+        low = float(np.partition(bounds[part], len(part) // 4)[len(part) // 4])
+        bound_places(plans.of(scale_for(size, _CLOSER_ROOM * low, tables)), blocks, places[part], found)
         return found
 
     parts = [order[start : start + SCORED_AT_ONCE] for start in range(0, len(order), SCORED_AT_ONCE)]
     for part, found in zip(parts, work.map(bounded, parts), strict=True):
-        bounds[part] = found
+        closer[part] = found
         work.report(0.9, "searching")
-    return _at_most_all_pairs(bounds, table.sizes[numbers], size, tables)
+    return np.minimum(closer, bounds, out=closer)
+
+
+class _Plans:
+    """The plans of one query, by the scale of their bytes."""
+
+    def __init__(self, query: Encoded, tables: Tables, combined: bool):
+        self.query, self.tables, self.combined = query, tables, combined
+        self._made = dict[int | None, Plan]()
+
+    def of(self, scale: int | None) -> Plan:
+        """Two threads that ask at the same moment both make it; one of the two, which are equal, stays."""
+        if scale not in self._made:
+            self._made[scale] = plan_of(self.query, self.tables, scale, self.combined)
+        return self._made[scale]
 
 
 def _at_most_all_pairs(bounds: Scores, sizes: Scores, size: int, tables: Tables) -> Scores:
