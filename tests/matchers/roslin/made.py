@@ -66,6 +66,8 @@ def all_tables() -> Iterator[tuple[str, Tables]]:
         ),
     )
     yield "short table of ends", tables(Worth(), longest=3)
+    cheap = np.array([10, 20, 30], np.int32)
+    yield "openings below the extension", labelled._replace(openings=cheap)
     yield "dear tempos", plain._replace(tempo_prices=np.array([0, 90, 40, 300], np.int32))
 
 

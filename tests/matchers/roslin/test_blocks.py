@@ -6,19 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.matchers.roslin.made import LABELLED, all_tables, made_melodies, plain_score, variants
 
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin_new._alignment import FARTHEST, Encoded, Tables, align_all
-from roslin.matchers.roslin_new._blocks import UNKNOWN, bound_blocks, bound_long, bound_places, score_places
+from roslin.matchers.roslin_new._blocks import UNKNOWN
+from roslin.matchers.roslin_new._bound import bound_in_bytes
+from roslin.matchers.roslin_new._side_by_side import align_in_shorts
 from roslin.matchers.roslin_new.nearest import closer_bounds, scores_of, upper_bounds
 from roslin.matchers.roslin_new.notes import one
 from roslin.matchers.roslin_new.rounding import check, highest_pair, plan_of, scale_for
 from roslin.matchers.roslin_new.scores import Worth, tables
 from roslin.matchers.roslin_new.table import table_of
 from roslin.search.work import Work
-from tests.matchers.roslin.made import LABELLED, all_tables, made_melodies, plain_score, variants
 
 MODES = dict(all_tables())
+NOWHERE = np.empty(0, np.int64)
 SIZES = [[1, 1, 2], [0, 3, 0], [5, 6, 7, 1, 12], [9] * 70, [*range(30)] * 3]
 
 
@@ -68,10 +71,10 @@ def test_bounds_hold_for_every_scale(scale: int) -> None:
         table, query = table_of(melodies, worth), one(melodies, 0)
         expected = brute_scores(query, melodies, worth)
         bounds = np.empty(2 * 64, np.int32)
-        bound_blocks(plan_of(query, worth, scale, combined=True), table.blocks, 0, 2, bounds)
+        bound_in_bytes(plan_of(query, worth, scale, combined=True), table.blocks, 0, 2, NOWHERE, bounds)
         assert (bounds[:91] >= expected[table.order]).all()
         apart = np.empty(91, np.int32)
-        bound_places(plan_of(query, worth, scale), table.blocks, np.arange(91), apart)
+        bound_in_bytes(plan_of(query, worth, scale), table.blocks, 0, 0, np.arange(91), apart)
         assert (apart >= expected[table.order]).all()
         known += int((bounds[:91] < UNKNOWN).sum())
     assert known > 0
@@ -83,8 +86,8 @@ def test_bounds_in_16_bits_are_closer() -> None:
     table, query = table_of(melodies, worth), one(melodies, 0)
     expected = brute_scores(query, melodies, worth)[table.order]
     short, long = np.empty(128, np.int32), np.empty(128, np.int32)
-    bound_blocks(plan_of(query, worth, 20, combined=True), table.blocks, 0, 2, short)
-    bound_long(plan_of(query, worth, combined=True), table.blocks, 0, 2, long)
+    bound_in_bytes(plan_of(query, worth, 20, combined=True), table.blocks, 0, 2, NOWHERE, short)
+    align_in_shorts(plan_of(query, worth, combined=True), table.blocks, 0, 2, NOWHERE, long)
     assert (long >= expected).all()
     assert (long <= short).all()
 
@@ -98,7 +101,7 @@ def test_one_tempo_without_gaps_is_bounded_to_one_byte_a_pair() -> None:
     melodies = variants(random, made_melodies(random, [10] * 64), 0, 0.8)
     table, query = table_of(melodies, worth), one(melodies, 0)
     bounds = np.empty(64, np.int32)
-    bound_blocks(plan_of(query, worth, 16), table.blocks, 0, 1, bounds)
+    bound_in_bytes(plan_of(query, worth, 16), table.blocks, 0, 1, NOWHERE, bounds)
     known = bounds < UNKNOWN
     assert known.sum() > 20
     assert (bounds - brute_scores(query, melodies, worth)[table.order])[known].max() <= (2 * 10 + 5) * 256 / 16
@@ -116,7 +119,7 @@ def test_long_melodies() -> None:
             assert np.array_equal(scores_of(query, table, worth, np.arange(5), Work()), expected)
             assert (upper_bounds(query, table, worth, Work()) >= expected).all()
     found = np.empty(5, np.int32)
-    score_places(plan_of(one(melodies, 1), worth), table.blocks, np.arange(5), found)
+    align_in_shorts(plan_of(one(melodies, 1), worth), table.blocks, 0, 0, np.arange(5), found)
     assert (found == UNKNOWN).any()
     assert expected.max() > 0
 

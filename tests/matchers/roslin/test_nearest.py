@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.matchers.roslin.made import all_tables, made_melodies, variants
 
 from roslin.errors import TimeLimitError
 from roslin.matchers.roslin_new import nearest as module
@@ -15,7 +16,6 @@ from roslin.matchers.roslin_new.nearest import DistanceOf, nearest
 from roslin.matchers.roslin_new.notes import one
 from roslin.matchers.roslin_new.table import Table, table_of
 from roslin.search.work import Work
-from tests.matchers.roslin.made import all_tables, made_melodies, variants
 
 MODES = dict(all_tables())
 
@@ -60,7 +60,9 @@ def test_nearest_is_brute_force(mode: str) -> None:
         count = int(random.choice([1, 20, 100, 300]))
         pitches, values = int(random.choice([1, 4, 12])), int(random.choice([1, 5, 17]))
         sizes = random.integers(0, int(random.choice([2, 12, 40])), size=count).tolist()
-        melodies = variants(random, made_melodies(random, [int(random.integers(1, 30)), *sizes], pitches, values), 0, 0.1)
+        melodies = variants(
+            random, made_melodies(random, [int(random.integers(1, 30)), *sizes], pitches, values), 0, 0.1
+        )
         table = table_of(melodies, MODES[mode])
         table.commonness[0] = random.choice([0, 0.25, 1], size=len(table))
         query = one(melodies, 0) if seed % 3 else made_melodies(random, [int(random.integers(1, 30))])

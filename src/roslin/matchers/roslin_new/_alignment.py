@@ -73,7 +73,7 @@ def context(query: Encoded, i: int, last_i: int, melody: Encoded, j: int, last_j
 
 
 @kernel
-def tempo_shift(tempo: int, difference: int) -> int:
+def tempo_shift(tempo: int, difference: int | np.int64) -> int | np.int64:
     """How much longer a melody's notes are taken to be than the query's, in quarters of an octave of time."""
     if tempo == 0:
         return 0
@@ -83,7 +83,7 @@ def tempo_shift(tempo: int, difference: int) -> int:
 
 
 @kernel
-def is_needed(tempo: int, difference: int, prices: npt.NDArray[Any]) -> bool:
+def is_needed(tempo: int, difference: int | np.int64, prices: npt.NDArray[Any]) -> bool:
     """Whether no other tempo makes the notes as long for less, or as one that comes before it for the same price."""
     shift = tempo_shift(tempo, difference)
     for other in range(len(prices)):

@@ -1,6 +1,6 @@
 """The exact nearest melodies: the same list as scoring everything, without scoring everything.
 
-Every melody gets an upper bound of its score (`_blocks`), and so a lower bound of its distance. The most promising ones
+Every melody gets an upper bound of its score (`_bound`), and so a lower bound of its distance. The most promising ones
 are scored; then all whose bound reaches what the k-th nearest has by then, a few at a time. No more than that can be
 among the k nearest, so the list is that of brute force, with everything that is as near as the last.
 """
@@ -106,7 +106,7 @@ def _about(bounds: Distances, count: int) -> float:
 def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, work: Work) -> Scores:
     """The scores of these melodies: those of `_alignment.align_all`, many side by side."""
     from roslin.matchers.roslin_new._alignment import align_all
-    from roslin.matchers.roslin_new._blocks import score_places
+    from roslin.matchers.roslin_new._side_by_side import align_in_shorts
 
     scores = np.full(len(numbers), FARTHEST, np.int32)
     if not len(query.pitches) or not len(numbers):
@@ -118,7 +118,7 @@ def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, wo
 
     def score(part: Numbers) -> Scores:
         found = np.empty(len(part), np.int32)
-        score_places(plan, blocks, places[part], found)
+        align_in_shorts(plan, blocks, 0, 0, places[part], found)
         unknown = np.flatnonzero(found == UNKNOWN)
         if len(unknown):
             exact = np.empty(len(unknown), np.int32)
@@ -139,7 +139,8 @@ def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Sc
     The longer melodies are, the higher they score. So for every piece, a few of its blocks say how high that is, in
     coarse bytes; its bytes are then as fine as nearly all scores allow.
     """
-    from roslin.matchers.roslin_new._blocks import bound_blocks, bound_long
+    from roslin.matchers.roslin_new._bound import bound_in_bytes
+    from roslin.matchers.roslin_new._side_by_side import align_in_shorts
 
     size, blocks = len(query.pitches), table.blocks
     bounds = np.full(len(table), FARTHEST, np.int32)
@@ -147,21 +148,22 @@ def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Sc
         return bounds
     check(tables)
     plans = _Plans(query, tables, combined=True)
+    nowhere = np.empty(0, np.int64)
     coarse = scale_for(size, _COARSE * size * highest_pair(tables), tables)
 
     def bounded(piece: tuple[int, int]) -> Scores:
         first, last = piece
         found = np.empty((last - first) * MELODIES, np.int32)
         if coarse is None:
-            bound_long(plans.of(None), blocks, first, last, found)
+            align_in_shorts(plans.of(None), blocks, first, last, nowhere, found)
             return found
         sample = np.empty(MELODIES, np.int32)
         highest = 0
         for block in range(last - 1, first - 1, -_SAMPLE):
-            bound_blocks(plans.of(coarse), blocks, block, block + 1, sample)
+            bound_in_bytes(plans.of(coarse), blocks, block, block + 1, nowhere, sample)
             highest = max(highest, int(sample.max()))
         scale = coarse if highest == UNKNOWN else scale_for(size, _ROOM * highest, tables)
-        bound_blocks(plans.of(scale), blocks, first, last, found)
+        bound_in_bytes(plans.of(scale), blocks, first, last, nowhere, found)
         return found
 
     count, at_once = len(table.starts) - 1, PIECE // MELODIES
@@ -173,11 +175,9 @@ def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Sc
     return _at_most_all_pairs(bounds, table.sizes, size, tables)
 
 
-def closer_bounds(
-    query: Encoded, table: Table, tables: Tables, numbers: Numbers, bounds: Scores, work: Work
-) -> Scores:
+def closer_bounds(query: Encoded, table: Table, tables: Tables, numbers: Numbers, bounds: Scores, work: Work) -> Scores:
     """No melody scores more than this: for a few of them, which have these bounds, with every tempo by itself."""
-    from roslin.matchers.roslin_new._blocks import bound_places
+    from roslin.matchers.roslin_new._bound import bound_in_bytes
 
     size, blocks = len(query.pitches), table.blocks
     closer = bounds.copy()
@@ -190,7 +190,7 @@ def closer_bounds(
     def bounded(part: Numbers) -> Scores:
         found = np.empty(len(part), np.int32)
         low = float(np.partition(bounds[part], len(part) // 4)[len(part) // 4])
-        bound_places(plans.of(scale_for(size, _CLOSER_ROOM * low, tables)), blocks, places[part], found)
+        bound_in_bytes(plans.of(scale_for(size, _CLOSER_ROOM * low, tables)), blocks, 0, 0, places[part], found)
         return found
 
     parts = [order[start : start + SCORED_AT_ONCE] for start in range(0, len(order), SCORED_AT_ONCE)]

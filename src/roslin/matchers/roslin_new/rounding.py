@@ -1,4 +1,4 @@
-"""The tables of the exact score, rounded for vectors of bytes or of 16 bits (`_blocks` says why the result is a bound)."""
+"""The tables of the exact score, rounded for vectors of bytes or of 16 bits (`_bound` says why that gives a bound)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_IN_BYTES = 64  # notes of a query; for longer ones a byte is too coarse
 
 
 def check(tables: Tables) -> None:
-    """Refuse tables for which the bounds of `_blocks` would not hold."""
+    """Refuse tables for which the bounds of `_bound` would not hold."""
     pitch = np.asarray(tables.pitch).reshape(12, LANES)
     is_equal = np.asarray(tables.is_equal).reshape(12, LANES) != 0
     turn, lane = np.indices((12, 12))
@@ -45,7 +45,9 @@ def check(tables: Tables) -> None:
     near = tables.near[:, None] + tables.contexts[1]
     others = pitch[:, 0][~is_equal[:, 0]]
     if len(others) and (equal < near + int(others.max())).any():
-        raise ArgumentError("equal pitches must be worth at least as much as others in the same rhythm and surroundings")
+        raise ArgumentError(
+            "equal pitches must be worth at least as much as others in the same rhythm and surroundings"
+        )
 
 
 def highest_pair(tables: Tables) -> int:
@@ -71,10 +73,10 @@ def scale_for(size: int, highest: float, tables: Tables) -> int | None:
 def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: bool = False) -> Plan:
     """A query and the tables: in bytes of 256 / `scale` units for bounds, or in 16 bits, where nothing is rounded.
 
-    With all tempos combined, a difference of values is worth the most that any difference at least as large is worth,
+    In bytes, an extension costs no more than any opening (`_bound`). With all tempos combined, a difference of values is worth the most that any difference at least as large is worth,
     so that the smallest of several differences bounds them all.
     """
-    dtype = np.dtype(np.int16 if scale is None else np.int8)
+    dtype: Any = np.dtype(np.int16 if scale is None else np.int8)
     scale = scale or 1
     size = len(query.pitches)
     rows = size + size % 2
@@ -130,7 +132,7 @@ def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: 
         _pitch(tables, scale, unit, dtype),
         costs(np.append(tables.openings[np.arange(12) % 3], np.zeros(_ENTRIES - 12))),
         costs(tables.openings)[padded(query.gaps)],
-        int(costs(tables.extension)),
+        int(costs(min(int(tables.extension), *tables.openings.tolist()) if unit > 1 else tables.extension)),
         tables.starts.shape[1] - 1,
         costs(tables.starts).ravel(),
         costs(tables.ends).ravel(),
@@ -141,7 +143,7 @@ def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: 
     )
 
 
-def _pitch(tables: Tables, scale: int, unit: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _pitch(tables: Tables, scale: int, unit: int, dtype: Any) -> npt.NDArray[Any]:
     """[12 * 16]: what a pitch class is worth beside each of the twelve; the most for an equal one."""
     worth = np.asarray(tables.pitch, dtype=np.int64).reshape(12, LANES)[:, 0]
     is_equal = np.asarray(tables.is_equal).reshape(12, LANES)[:, 0] != 0

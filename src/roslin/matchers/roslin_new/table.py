@@ -41,7 +41,7 @@ _HEADER_BYTES = 128
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One entry for each melody in `places`, `sizes`, `own_scores` and `commonness`; the rest as in `_blocks.Blocks`."""
+    """One entry for each melody in `places`, `sizes`, `own_scores`, `commonness`; the rest as in `_blocks.Blocks`."""
 
     starts: Numbers
     places: npt.NDArray[np.int32]
@@ -122,7 +122,8 @@ def build_table(
             progress(stop / max(len(packed), 1), "making the table")
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return table_of(Encoded(offsets, *map(np.concatenate, zip(*(part[1:] for part in parts)))), tables, commonness)
+    columns = [np.concatenate(each) for each in zip(*(part[1:] for part in parts), strict=True)]
+    return table_of(Encoded(offsets, *columns), tables, commonness)
 
 
 def table_of(melodies: Encoded, tables: Tables, commonness: Commonness | None = None) -> Table:
