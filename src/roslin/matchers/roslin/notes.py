@@ -1,8 +1,8 @@
 """What the alignment knows of every note, in bytes, for many melodies at once.
 
     pitch       pitch class: the measure knows no octaves
-    value       g = round(4 log2 of the time to the next note in quarters), the last note by its own duration: steps of a
-                quarter of an octave of time, so that a melody in doubled values has 4 more everywhere
+    value       g = round(4 log2 of the time to the next note in quarters); of the last note, of its duration. Doubled
+                values are 4 more.
     interval    semitones from the note before
     kind        the interval's size (none, up to 2 semitones or the first note, up to 4, more) x short, usual or long
     gap         short, usual or long: 3 steps or more from the melody's median value
