@@ -4,7 +4,7 @@
     books       whole tunes of four printed tune books, the same title in different books (titles)
     essen       songs of the Essen collection that share a title (titles); fitted on, never shipped
 
-A melody's share (`fit`, `choose`, `report`) is decided by the SHA-256 of its composer or title, so that all relatives
+A melody's share (`fit`, `choose`, `report`) is decided by the SHA-256 of its composer or title (with `SALT`), so that all relatives
 fall into one share, here and everywhere: two quarters to fit, one to choose, one to report.
 
 Titles are weak evidence: "Lied" or "Jig" names many tunes. `Material.relatives` of `books` and `essen` are therefore
@@ -17,7 +17,7 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -27,10 +27,14 @@ import numpy as np
 from music21_campaign import BOOKS, title_key
 from real_data import DATA
 from roslin import Melody, matcher, records
+from roslin.melody import NoteTable
 from roslin.represent.line import melodic_line
 from roslin.truth.qrel import read_truth
 
 SHARES = ("fit", "fit", "choose", "report")
+# The first of the numbers from 0 with which the lists fall into shares of nearly the sizes that are wanted: few composers
+# have most of RISM's pairs.
+SALT = 19
 LEAST_NOTES, MOST_NOTES = 8, 400
 # A pair of the same title belongs together if it is among this share of the nearest strangers.
 NEAREST_STRANGERS = 0.012
@@ -45,10 +49,43 @@ class Material:
     melodies: list[Melody]
     relatives: dict[int, list[int]]
     share: list[str]
+    _alike: dict[bytes, list[int]] = field(default_factory=lambda: defaultdict(list), repr=False)
+
+    @property
+    def checksum(self) -> str:
+        """Of all notes, in order."""
+        total = sha256()
+        for melody in self.melodies:
+            total.update(melody.notes[["onset_ticks", "duration_ticks", "pitch_midi"]].tobytes())
+        return total.hexdigest()
+
+    def line(self, number: int) -> NoteTable:
+        """The line of a melody."""
+        return melodic_line(self.melodies[number])
+
+    def copies(self, number: int) -> list[int]:
+        """Melodies that have the intervals of this one and that nobody judged: neither relatives nor strangers."""
+        if not self.name.startswith("rism"):
+            return []
+        if not self._alike:
+            for other in range(len(self.melodies)):
+                self._alike[self._intervals(other)].append(other)
+        judged = {number, *self.relatives.get(number, ())}
+        return [other for other in self._alike[self._intervals(number)] if other not in judged]
+
+    def _intervals(self, number: int) -> bytes:
+        return np.diff(self.line(number)["pitch_midi"].astype(np.int64)).tobytes()
 
     def queries(self, share: str) -> list[int]:
         """The queries of one share."""
         return [query for query in sorted(self.relatives) if self.share[query] == share]
+
+
+def cut(melody: Melody, first: int, last: int) -> Melody:
+    """Some notes of the line of a melody, from the first of them on."""
+    notes = melodic_line(melody)[first:last].copy()
+    notes["onset_ticks"] -= notes["onset_ticks"][0]
+    return Melody(notes)
 
 
 def share_of(group: str) -> str:
@@ -57,7 +94,7 @@ def share_of(group: str) -> str:
     >>> share_of("roslin castle") in SHARES
     True
     """
-    return SHARES[sha256(group.encode()).digest()[0] % len(SHARES)]
+    return SHARES[sha256(f"{SALT} {group}".encode()).digest()[0] % len(SHARES)]
 
 
 def rism(truth: str) -> Material:

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, SupportsIndex, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection import write
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
 from roslin.collection.report import BuildReport
 from roslin.collection.store import Store, chosen_places
@@ -31,6 +30,9 @@ from roslin.run import Run
 from roslin.search import search
 from roslin.search.beginnings import search_beginnings
 from roslin.search.work import Progress
+
+if TYPE_CHECKING:
+    from roslin.collection import write
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
 
@@ -82,6 +84,8 @@ class Collection(Store):
 
         One that is there already is replaced when the new one is complete.
         """
+        from roslin.collection import write
+
         write.build(sources, path, strict=strict, progress=progress)
         return cls(path)
 
@@ -100,12 +104,16 @@ class Collection(Store):
         1
         ['melody-2']
         """
+        from roslin.collection import write
+
         report = write.add(sources, self.path, strict=strict, progress=progress)
         self._reopen()
         return report
 
     def remove(self, ids: str | Sequence[str], *, progress: write.Progress | None = None) -> int:
         """Remove one or several melodies by id; how many are left. Where an id is unknown, nothing is removed."""
+        from roslin.collection import write
+
         left = write.remove([ids] if isinstance(ids, str) else list(ids), self.path, progress=progress)
         self._reopen()
         return left
@@ -138,10 +146,8 @@ class Collection(Store):
 
         The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
-        `progress` is told the share that is done.
-
-        Every hit says how many melodies would be as near by chance (`expected`, and in words `meaning`), for which the
-        query is compared with a sample of the collection; `chance=False` does without.
+        `progress` is told the share that is done. With `chance` every hit says how many melodies would be as near by
+        chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` is the list up to where chance begins.
         """
         if isinstance(within, Selection):
             within = within.numbers_in(self)
