@@ -13,6 +13,7 @@ from roslin import ArgumentError, Collection, CollectionError, Melody, NotationE
 from roslin.collection.check import check
 from roslin.collection.filters import contains, pitch_range
 from roslin.errors import FormatError, PlaceError
+from roslin.matchers import DEFAULT_MATCHER
 from roslin.starter import demo_query, tunes_path
 
 
@@ -146,13 +147,13 @@ def test_what_is_no_query(starter: Collection, query: Any, error: type[Exception
 
 def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
     tune = starter["roslin-castle"]
-    expected = explain(demo_query(), tune, "twv")
+    expected = explain(demo_query(), tune, DEFAULT_MATCHER)
     assert starter.explain(demo_query(), "roslin-castle") == expected  # by the matcher of search
     assert starter.explain(demo_query(), starter.ids().index("roslin-castle")) == expected
     assert starter.explain(demo_query(), tune) == expected
     assert starter.explain(demo_query(), tune, "emd") == explain(demo_query(), tune, "emd") != expected
     text = demo_query().to_pae()
-    assert starter.explain(text, tune) == explain(load(text)[0], tune, "twv")
+    assert starter.explain(text, tune) == explain(load(text)[0], tune, DEFAULT_MATCHER)
     with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
         starter.explain(demo_query(), "nobody")
     with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):
@@ -244,3 +245,19 @@ def test_a_collection_shows_its_first_melodies(starter: Collection, tmp_path: Pa
     with Collection.build([Melody.from_notes([0], [1], [60], id="<b>")], tmp_path / "x.roslin") as odd:
         assert "<b>" not in odd._repr_html_()
         assert "&lt;b&gt;" in odd._repr_html_()
+
+
+def test_how_sure_one_melody_is(starter: Collection) -> None:
+    """The same as in the list, where that can be told for one melody alone."""
+    query = starter["greensleeves"]
+    for name in ("roslin", "dp", "alignment"):
+        (listed,) = [hit.expected for hit in starter.search(query, name) if hit.id == "greensleeves-3"]
+        assert starter.expected(query, "greensleeves-3", name) == pytest.approx(listed)
+    assert starter.expected(query, "greensleeves-3", "orio") is None
+
+
+def test_beginnings_of_a_selection(starter: Collection) -> None:
+    few = starter.filter(pitch_range(0, 9))
+    run = starter.search_beginnings("'4CDECCDEC", "dp", 3, within=few)
+    assert set(run.ids) < set(few.ids)
+    assert run.has_meaning

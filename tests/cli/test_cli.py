@@ -318,11 +318,13 @@ def test_a_list_ends_where_chance_begins(starter: Path) -> None:
 
 
 def test_modes_are_the_same_words_as_everywhere() -> None:
+    from typing import get_args
+
     from roslin.cli import modes
     from roslin.matchers.modes import MODES
 
     for option, values in zip((modes.CompareOption, modes.PlaceOption, modes.KeyOption), MODES.values(), strict=True):
-        assert option.__metadata__[0].metavar == "|".join(values)
+        assert get_args(option)[1].metavar == "|".join(values)
 
 
 @pytest.mark.parametrize(

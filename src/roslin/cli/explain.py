@@ -48,6 +48,7 @@ def explain_command(
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
+    from roslin.run.meaning import expected_words, meaning_of
     from roslin.search.beginnings import beginnings, onsets_compared
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
@@ -56,6 +57,7 @@ def explain_command(
         known, found = int(opened.numbers([candidate])[0]), opened[candidate]
         among = beginnings(opened.packed(), onsets_compared(query)) if is_cut else opened
         explanation = chosen.explain(query, among, known).about(query, found)
+        expected = None if is_cut or format is not OutputFormat.table else opened.expected(query, candidate, chosen)
     if svg is not None:
         from roslin.report.flow import flow_svg
 
@@ -75,3 +77,7 @@ def explain_command(
         print_table(explanation.table, format)
     else:
         typer.echo(str(explanation))
+        if expected is not None:
+            typer.echo(
+                f"{meaning_of(expected).capitalize()}: {expected_words(expected)} such matches expected by chance"
+            )
