@@ -9,8 +9,8 @@ collection have E of at most 0.01, 0.1, 1 and 10: by its meaning the mean over q
 another collection may have a relative after all; the decoys cannot.
 
 Words: whole melodies and first 12 notes of the share `report`, searched for in their collection without themselves. Of
-the ten nearest, how many with each word belong to the query by RISM's lists or by title (cleaned; `roslin_data`); copies
-that nobody judged are left out.
+the ten nearest, how many with each word belong to the query by RISM's lists or by title (cleaned; `roslin_data`);
+copies that nobody judged are left out.
 """
 
 from __future__ import annotations

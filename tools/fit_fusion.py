@@ -232,7 +232,8 @@ def _report(checks: Sequence[Check], runs: Path | None) -> None:
         ours = np.array(list(check.ours.values()))
         low, high = bootstrap_intervals(ours)
         print(
-            f"\n{check.name}, {len(ours)} queries\n  MAP {ours.mean():.3f} ({low:.3f}-{high:.3f})  the seven, {check.how}"
+            f"\n{check.name}, {len(ours)} queries\n"
+            f"  MAP {ours.mean():.3f} ({low:.3f}-{high:.3f})  the seven, {check.how}"
         )
         p_values = holm([permutation_test(ours, other) for other in others.values()]) if others else ()
         rows = sorted(zip(others.items(), p_values, strict=True), key=lambda row: -row[0][1].mean())

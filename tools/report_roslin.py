@@ -7,8 +7,8 @@ Two tables, on the share `report` of the material that `tools/fit_roslin.py` mad
 - relatives: mean average precision and how often a relative comes first, for the same work in different sources of
   RISM (strict and hard; as the lists stand, and without copies that nobody judged) and the same title in tune books and
   Essen songs (whole tunes, their first 12 notes, 12 notes from within). Candidates: all relatives and STRANGERS others.
-- typed: the first 12 notes of 200 incipits of RISM as people type them: exactly, all in quarters, in doubled values, 1.5
-  times as long, with one and two wrong notes, a note missing, ornamented, in minor; how often the incipit (or one with
+- typed: the first 12 notes of 200 incipits of RISM as people type them: exactly, all in quarters, in doubled values,
+  1.5 times as long, with one and two wrong notes, a note missing, ornamented, in minor; how often the incipit (or one with
   the same intervals) is first, and among the first ten, of TYPED_AMONG.
 
 Equal distances count as if the wanted one came last among them. A line for each system and row goes to FOLDER/lines.tsv
@@ -229,7 +229,7 @@ _LOWERED = (4, 9, 11)  # semitones above the tonic: third, sixth and seventh
 
 
 def _in_minor(melody: Melody, _: np.random.Generator) -> Melody | None:
-    """A melody in major with its third, sixth and seventh lowered; None for one that has none of them, or no such key."""
+    """A melody in major with its third, sixth and seventh lowered; None if it has none of them, or another key."""
     key = melody.key or ""
     if not key or key[0] not in _TONICS:
         return None
