@@ -146,13 +146,17 @@ def test_what_is_no_query(starter: Collection, query: Any, error: type[Exception
 
 def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
     tune = starter["roslin-castle"]
-    expected = explain(demo_query(), tune, "twv")
-    assert starter.explain(demo_query(), "roslin-castle") == expected  # by the matcher of search
-    assert starter.explain(demo_query(), starter.ids().index("roslin-castle")) == expected
-    assert starter.explain(demo_query(), tune) == expected
-    assert starter.explain(demo_query(), tune, "emd") == explain(demo_query(), tune, "emd") != expected
+    expected = explain(demo_query(), tune, "emd")
+    assert starter.explain(demo_query(), "roslin-castle", "emd") == expected
+    assert starter.explain(demo_query(), starter.ids().index("roslin-castle"), "emd") == expected
+    assert starter.explain(demo_query(), tune, "emd") == expected
+    assert starter.explain(demo_query(), tune) == explain(demo_query(), tune) != expected  # by the matcher of search
     text = demo_query().to_pae()
-    assert starter.explain(text, tune) == explain(load(text)[0], tune, "twv")
+    assert starter.explain(text, tune, "emd") == explain(load(text)[0], tune, "emd")
+    among = starter.explain(demo_query(), "roslin-castle", "twv")
+    (listed,) = (hit for hit in starter.search(demo_query(), "twv", 300) if hit.id == "roslin-castle")
+    assert among.distance == pytest.approx(listed.distance, abs=1e-9)
+    assert among.candidate == tune
     with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
         starter.explain(demo_query(), "nobody")
     with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):

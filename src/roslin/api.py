@@ -28,7 +28,7 @@ from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
 from roslin.notation import Source, records
 from roslin.run import Run
-from roslin.search import search
+from roslin.search import depended_on, search
 from roslin.search.work import Progress
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
@@ -149,7 +149,8 @@ class Collection(Store):
     ) -> Explanation:
         """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
 
-        A matcher whose distances depend on the other candidates compares the query with the whole collection.
+        A matcher whose distances depend on the other candidates sees the melody among the whole collection, as a search
+        does.
         """
         chosen = matcher_of(matcher)
         if isinstance(candidate, Melody):
@@ -157,7 +158,9 @@ class Collection(Store):
         if not isinstance(self[candidate], Melody):
             raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
         number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
-        return chosen.explain(self._query(query), self, int(number))
+        asked = self._query(query)
+        among, places = depended_on(asked, self, chosen, np.array([number]))
+        return chosen.explain(asked, among, int(places[0])).about(asked, self[int(number)])
 
     def _query(self, query: Query) -> Melody:
         try:

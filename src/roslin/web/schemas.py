@@ -273,10 +273,9 @@ class ExplanationAnswer(MatchAnswer):
     query: str | None
     candidate: str | None
     matcher: str
-    distance: float
-    is_alone: bool = Field(description="Whether the candidate was looked at alone, and not among the others.")
+    distance: float | None = Field(description="None for a melody that is in no list, being infinitely far.")
     pairs: list[list[int]] = Field(description="Which notes belong together: of the query, of the candidate.")
-    start: float
+    start: float | None
     steps: list[StepAnswer]
 
 
