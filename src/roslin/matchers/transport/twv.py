@@ -58,7 +58,7 @@ from roslin.matchers.transport._arguments import (
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
-from roslin.represent.keys import Key, find_key
+from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
 from roslin.represent.segments import Segments, segment_count, segments
@@ -72,7 +72,7 @@ from roslin.transport.align import (
     rules_of,
     unit_of,
 )
-from roslin.transport.ground import tonal_table
+from roslin.transport.ground import tonal_tables
 from roslin.values.parameters import choice, flag, real, reals, whole
 
 __all__ = ["TEMPOS", "TWV", "Chain", "TWVCovered"]
@@ -382,11 +382,8 @@ def _one_of(points: PointSets, k: int) -> PointSets:
 
 
 def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:
-    """(tables, keys): the tables of the tonal ground distance in all keys, and which of them each document needs."""
+    """(tables, keys): the tonal ground distance in all keys, and the key around each note."""
     if setting.ground != "tonal":
-        return np.empty((1, 0, 0)), np.zeros(len(documents), dtype=np.int64)
-    parts = (_one_of(documents, k) for k in range(len(documents)))
-    keys = [find_key(part.pitch, part.weight) if len(part.pitch) else Key(0, False) for part in parts]
-    different = sorted(set(keys), key=lambda key: (key.is_minor, key.tonic))
-    tables = np.array([tonal_table(key) * setting.semitone for key in different]).reshape(-1, 128, 128)
-    return tables, np.array([different.index(key) for key in keys], dtype=np.int64)
+        return np.empty((0, 0, 0)), np.empty(0, np.int64)
+    keys = local_keys(documents.time, documents.pitch, documents.weight, documents.offsets)
+    return tonal_tables() * setting.semitone, keys
