@@ -48,7 +48,7 @@ from roslin.values.parameters import choice, real, reals
 __all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align", "notes_of", "pair_of", "rules_of"]
 
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
-_LENGTHS = ("duration", "stress")
+_LENGTHS = ("accent", "duration", "stress")
 
 
 @dataclass(frozen=True, slots=True)
