@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.api import Collection
+from roslin.collection.chain import costs_of
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Explanation, Matcher
 from roslin.matchers.base import Tell
@@ -54,6 +55,7 @@ class Result:
     melody: Melody
     link: str | None
     match: MatchAnswer
+    costs: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Found:
                     **AboutAnswer.known(result.melody, result.link),
                     rank=result.rank,
                     distance=result.distance,
+                    costs=result.costs,
                     match=result.match,
                 )
                 for result in self.results
@@ -175,7 +178,7 @@ def _search(
         if wait.is_gone:
             raise GoneError("the search was given up: nobody waits for it")
 
-    chain = filters_of(asked)
+    chain = filters_of(asked, query)
     itself = (asked.id,) if asked.id else ()
     with library.slot() as seconds:
         progress(0.0, "")
@@ -225,9 +228,12 @@ def _results(
     else:
         packed, among = depended_on(query, collection, chosen.leading, numbers)
         places = among.tolist()
-    for hit, melody, place in zip(hits, collection.melodies(numbers), places, strict=True):
+    costs = [each.cost for each in filters_of(asked, query) if each.cost is not None]
+    paid = {cost.name: costs_of(collection.connection, cost, numbers) for cost in costs}
+    for k, (hit, melody, place) in enumerate(zip(hits, collection.melodies(numbers), places, strict=True)):
         match = _match(chosen, query, packed, place, hit.distance)
-        yield Result(hit.rank, hit.distance, melody, library.settings.link_to(melody), match)
+        its_costs = {name: values[k] for name, values in paid.items()}
+        yield Result(hit.rank, hit.distance, melody, library.settings.link_to(melody), match, its_costs)
 
 
 def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
@@ -247,7 +253,7 @@ def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance:
 
 def _among(collection: Collection, query: Melody, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
     """The melodies on which the distance depends, and which of them is the candidate."""
-    within = collection.filter(*filters_of(asked)).numbers if asked.has_filters else None
+    within = collection.filter(*filters_of(asked, query)).numbers if asked.has_filters else None
     numbers = collection.numbers([asked.candidate])
     if asked.place == "start" and not chosen.is_independent:  # what is cut has no bounds
         among = np.arange(len(collection)) if within is None else np.union1d(within, numbers)
