@@ -15,7 +15,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV, TWVCovered
 from roslin.matchers.transport._arguments import Legality, SegmentSpans
 from roslin.matchers.transport._chain_kernels import chains
-from roslin.matchers.transport.twv import TEMPOS, _one_of
+from roslin.matchers.transport.twv import TEMPOS
 from roslin.represent.packed import pack
 from roslin.represent.segments import segment_count
 from roslin.transport.align import ALIGNMENTS
@@ -216,7 +216,7 @@ def test_where_nothing_is_possible_need_not_be_searched() -> None:
         points, asked = chosen.points(packed), chosen.points([CASTLE])
         possible = np.zeros((len(chosen.segments(CASTLE)), len(packed)), dtype=np.bool_)
         for k in range(len(packed)):
-            numbers = chosen._matches(asked, _one_of(points, k))[:, 0].astype(np.int64)
+            numbers = chosen._matches(asked, points.only(k))[:, 0].astype(np.int64)
             possible[numbers, k] = True
         assert 0 < possible.mean() < 0.5
         assert chosen.distances_where(CASTLE, packed, possible).tobytes() == expected.tobytes()

@@ -28,7 +28,8 @@ from roslin.matchers.shapes.shapeh import ShapeH
 from roslin.matchers.shapes.shapetime import ShapeTime
 from roslin.matchers.shapes.time import Time
 from roslin.matchers.transport.emd import EMD
-from roslin.matchers.transport.twv import TWV, TWVCovered
+from roslin.matchers.transport.twv import TWV
+from roslin.matchers.transport.twv_covered import TWVCovered
 from roslin.melody import Melody
 from roslin.values.packages import answer_calls
 

@@ -76,6 +76,18 @@ class PointSets:
         span = slice(self.offsets[k], self.offsets[k + 1])
         return np.column_stack([self.time[span], self.pitch[span]]), self.weight[span]
 
+    def only(self, k: int) -> PointSets:
+        """Set k alone."""
+        span = slice(self.offsets[k], self.offsets[k + 1])
+        return PointSets(
+            self.time[span],
+            self.duration[span],
+            self.pitch[span],
+            self.weight[span],
+            np.array([0, span.stop - span.start]),
+            self.rows[span],
+        )
+
 
 def point_sets(candidates: Candidates, *, pitch: str = "semitone", weight: str = "duration") -> PointSets:
     """The point sets of many melodies.

@@ -47,7 +47,7 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Tell, register, rounded
-from roslin.matchers.explanation import Explanation, Step, scaled
+from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.transport._arguments import (
     CutQueries,
     KeyedDocuments,
@@ -56,7 +56,7 @@ from roslin.matchers.transport._arguments import (
     SegmentSpans,
 )
 from roslin.matchers.transport.base import Transport
-from roslin.matchers.transport.flow import laid
+from roslin.matchers.transport.segment_steps import Chain, segment_steps, turned
 from roslin.melody import Melody
 from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
@@ -75,7 +75,7 @@ from roslin.transport.align import (
 from roslin.transport.ground import tonal_tables
 from roslin.values.parameters import choice, flag, real, reals, whole
 
-__all__ = ["TEMPOS", "TWV", "Chain", "TWVCovered"]
+__all__ = ["TEMPOS", "TWV"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -97,14 +97,6 @@ class _OneWay(NamedTuple):
     counted: Numbers
     is_found: Flags
     penalty: float
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """The best combination in one document: rows of `_match_kernels.matches`, and how many segments were expected."""
-
-    matches: Array
-    expected: int
 
 
 @register
@@ -138,12 +130,13 @@ class TWV(Transport):
     def segments(self, query: Melody) -> list[Query]:
         """The segments of a query, as `transport` takes them, in order."""
         points = self.query_points([query])
-        cut = segments(points, self.segment, self.step)
         unit = unit_of(points, self)
-        return [
-            Query.of(points, self, slice(first, end), unit=unit)
-            for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)
-        ]
+        return [Query.of(points, self, span, unit=unit) for span in self.spans(points)]
+
+    def spans(self, query: PointSets) -> list[slice]:
+        """The notes of each segment of a query, in order."""
+        cut = segments(query, self.segment, self.step)
+        return [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
 
     def distances_where(self, query: Melody, packed: Packed, possible: Flags | None) -> Distances:
         """The distances, when `possible` (segments x candidates) says where a match within the radius may be.
@@ -172,12 +165,12 @@ class TWV(Transport):
         tell(1.0)
         asked, stored = self.query_points([query]), self.points([candidate])
         chain = self._best_chain(asked, stored, penalty)
-        steps = self._segment_steps(chain, (query, candidate), (asked, stored), penalty)
+        steps = segment_steps(self, chain, (query, candidate), (asked, stored), penalty)
         is_found = bool(len(chain.matches))
         if self.both:
             chain_back = self._best_chain(stored, asked, penalty_back)
-            back = self._segment_steps(chain_back, (candidate, query), (stored, asked), penalty_back)
-            steps += [_turned(step) for step in back]
+            back = segment_steps(self, chain_back, (candidate, query), (stored, asked), penalty_back)
+            steps += [turned(step) for step in back]
             is_found = is_found or bool(len(chain_back.matches))
         said = f"{len(chain.matches)} of {chain.expected} expected segments found"
         if not is_found:
@@ -197,14 +190,15 @@ class TWV(Transport):
         if self.penalty == "radius":
             return self.radius, self.radius
         kept: dict[tuple[TWV, Melody], tuple[float, float]] = candidates.keep("penalties of twv", lambda _: {})
-        if (self, query) not in kept:
+        found = kept.get((self, query))
+        if found is None:
             asked, stored = self.query_points([query]), self.points(candidates)
-            there = self._one_way(asked, stored, None).penalty
             back = self._one_way(stored, asked, None).penalty if self.both else self.radius
-            while len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)), None)
-            kept[self, query] = there, back
-        return kept[self, query]
+            found = self._one_way(asked, stored, None).penalty, back
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[self, query] = found
+        return found
 
     def _best_chain(self, asked: PointSets, stored: PointSets, penalty: float) -> Chain:
         """The combination that makes the distance from one query to one document."""
@@ -220,33 +214,6 @@ class TWV(Transport):
         for k in range(length, 0, -1):
             order.append(int(previous[order[-1], k]))
         return Chain(found[order[::-1]], expected)
-
-    def _segment_steps(
-        self, chain: Chain, melodies: tuple[Melody, Melody], points: tuple[PointSets, PointSets], penalty: float
-    ) -> list[Step]:
-        """A step for each segment of a combination, with its moves, and one for each that is expected and not there.
-
-        Where nothing at all was found, every segment counts. Which ones are not found is known unless fewer are
-        expected than there are.
-        """
-        asked, _ = points
-        cut, unit = segments(asked, self.segment, self.step), self._unit(asked)
-        spans = [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
-        steps, left = list[Step](), dict(enumerate(spans))
-        for segment, _, start, _, transposition, tempo in chain.matches.tolist():
-            span = left.pop(int(segment))
-            moving = Query.of(asked, self, span, unit=unit)
-            place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
-            within = laid(self, melodies, points, moving, span, place)
-            rows, name = tuple(asked.rows[span].tolist()), f"segment {int(segment) + 1}"
-            steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
-        missing = chain.expected - len(steps) if steps else len(spans)
-        if len(left) > missing:
-            return steps + [Step("unmatched", cost=penalty, words="a segment, not found")] * missing
-        for number, span in left.items():
-            rows = tuple(asked.rows[span].tolist())
-            steps.append(Step("unmatched", (rows,), (), penalty, f"segment {number + 1}, not found"))
-        return sorted(steps, key=lambda step: step.query_places)
 
     def _expected(self, cut: Segments, held: Segments) -> Numbers:
         """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
@@ -275,7 +242,7 @@ class TWV(Transport):
     ) -> tuple[Array, float]:
         from roslin.matchers.transport._chain_kernels import chain_sums  # Numba loads only when something is searched
 
-        units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
+        units = np.array([self.unit_of(queries.only(k)) for k in range(len(queries))])
         everywhere = np.empty((0, 0), np.bool_)
         return chain_sums(
             CutQueries(
@@ -295,8 +262,8 @@ class TWV(Transport):
         """The same as `_sums`, with only the best alignment of each segment, one pair after the other."""
         sums, largest = np.full((len(expected), max(expected.max(initial=1), 1)), np.inf), 0.0
         for k, most in enumerate(expected.tolist()):
-            query = _one_of(queries, k if len(queries) > 1 else 0)
-            found = self._matches(query, _one_of(documents, k if len(documents) > 1 else 0))
+            query = queries.only(k if len(queries) > 1 else 0)
+            found = self._matches(query, documents.only(k if len(documents) > 1 else 0))
             if possible is not None:
                 found = found[possible[found[:, 0].astype(np.int64), k]]
             if most and len(found):
@@ -305,14 +272,14 @@ class TWV(Transport):
                 largest = max(largest, float(found[:, 1].max()))
         return sums, largest
 
-    def _unit(self, query: PointSets) -> float:
+    def unit_of(self, query: PointSets) -> float:
         """The unit of time of a query, which in the other direction may be a document without notes."""
         return unit_of(query, self) if len(query.time) else 1.0
 
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
         from roslin.matchers.transport._chain_kernels import chains
 
-        spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self._unit(query))
+        spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self.unit_of(query))
         return chains(found, len(found), most, spans, self._legality)
 
     @property
@@ -321,7 +288,7 @@ class TWV(Transport):
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
         """All matches of one query with one document, in order of segments."""
-        cut, unit = segments(query, self.segment, self.step), self._unit(query)
+        cut, unit = segments(query, self.segment, self.step), self.unit_of(query)
         whole = Document.of(document, 0, self)
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
@@ -339,46 +306,13 @@ class TWV(Transport):
             )
             return found[:count]
         rows = []
-        for number, (first, end) in enumerate(zip(cut.first.tolist(), cut.end.tolist(), strict=True)):
-            part = Query.of(query, self, slice(first, end), unit=unit)
+        for number, span in enumerate(self.spans(query)):
+            part = Query.of(query, self, span, unit=unit)
             best = in_quarters(part, *ALIGNMENTS[self.alignment](part, whole, self))
-            places = [best.tempo * query.time[row] + best.shift for row in (first, end - 1)]
+            places = [best.tempo * query.time[row] + best.shift for row in (span.start, span.stop - 1)]
             if best.distance <= self.radius:
                 rows.append([number, best.distance, *places, best.transposition, best.tempo])
         return np.array(rows, dtype=np.float64).reshape(-1, 6)
-
-
-@register
-@dataclass(frozen=True, repr=False)
-class TWVCovered(TWV):
-    """The same with our own choices."""
-
-    name = "twv_covered"
-    summary = "Our variant of twv: one tempo, and a price for what finds no partner in a short melody."
-    reference = "Roslin, after Typke, Wiering & Veltkamp 2007"
-
-    tempos: tuple[float, ...] = reals((1.0,), above=0)
-    missing: float | None = real(2.0, least=0, optional=True)
-
-
-def _turned(step: Step) -> Step:
-    """A step of the other direction, the document in the query, as a step of this one."""
-    kind = "back" if step.kind == "segment" else step.kind
-    words = f"{step.words} (of the melody, in the query)"
-    return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)
-
-
-def _one_of(points: PointSets, k: int) -> PointSets:
-    """Point set k alone."""
-    span = slice(points.offsets[k], points.offsets[k + 1])
-    return PointSets(
-        points.time[span],
-        points.duration[span],
-        points.pitch[span],
-        points.weight[span],
-        np.array([0, span.stop - span.start]),
-        points.rows[span],
-    )
 
 
 def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:
