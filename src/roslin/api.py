@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, SupportsIndex, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection import write
 from roslin.collection.chain import costs_of
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
 from roslin.collection.report import BuildReport
@@ -31,6 +30,9 @@ from roslin.notation import Source, records
 from roslin.run import Run
 from roslin.search import depended_on, search
 from roslin.search.work import Progress
+
+if TYPE_CHECKING:
+    from roslin.collection import write
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
 
@@ -81,6 +83,8 @@ class Collection(Store):
 
         One that is there already is replaced when the new one is complete.
         """
+        from roslin.collection import write
+
         write.build(sources, path, strict=strict, progress=progress)
         return cls(path)
 
@@ -99,12 +103,16 @@ class Collection(Store):
         1
         ['melody-2']
         """
+        from roslin.collection import write
+
         report = write.add(sources, self.path, strict=strict, progress=progress)
         self._reopen()
         return report
 
     def remove(self, ids: str | Sequence[str], *, progress: write.Progress | None = None) -> int:
         """Remove one or several melodies by id; how many are left. Where an id is unknown, nothing is removed."""
+        from roslin.collection import write
+
         left = write.remove([ids] if isinstance(ids, str) else list(ids), self.path, progress=progress)
         self._reopen()
         return left
