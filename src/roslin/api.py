@@ -50,6 +50,7 @@ class SearchOptions(TypedDict, total=False):
     threads: int
     seconds: float | None
     progress: Progress | None
+    chance: bool
 
 
 class Collection(Store):
@@ -139,18 +140,20 @@ class Collection(Store):
         threads: int = 1,
         seconds: float | None = None,
         progress: Progress | None = None,
+        chance: bool = True,
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
         The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
-        `progress` is told the share that is done.
+        `progress` is told the share that is done. With `chance` every hit says how many melodies would be as near by
+        chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` is the list up to where chance begins.
         """
         if isinstance(within, Selection):
             within = within.numbers_in(self)
         return search(
             self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
-            seconds=seconds, progress=progress,
+            seconds=seconds, progress=progress, chance=chance,
         )  # fmt: skip
 
     def explain(
