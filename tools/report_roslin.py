@@ -8,8 +8,8 @@ Two tables, on the share `report` of the material that `tools/fit_roslin.py` mad
   RISM (strict and hard; as the lists stand, and without copies that nobody judged) and the same title in tune books and
   Essen songs (whole tunes, their first 12 notes, 12 notes from within). Candidates: all relatives and STRANGERS others.
 - typed: the first 12 notes of 200 incipits of RISM as people type them: exactly, all in quarters, in doubled values,
-  1.5 times as long, with one and two wrong notes, a note missing, ornamented, in minor; how often the incipit (or one with
-  the same intervals) is first, and among the first ten, of TYPED_AMONG.
+  1.5 times as long, with one and two wrong notes, a note missing, ornamented, in minor; how often the incipit, or one
+  with the same intervals, is first, and among the first ten, of TYPED_AMONG.
 
 Equal distances count as if the wanted one came last among them. A line for each system and row goes to FOLDER/lines.tsv
 as soon as it is known; a system that is there is not asked again.

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
+from roslin.cli.reading import with_reading_options
+from roslin.cli.search import chosen_query
 
 if TYPE_CHECKING:
     from roslin.collection.filters import Filter
+    from roslin.melody import Melody
+    from roslin.notation import Options
 
 __all__ = ["filter_command"]
 
@@ -18,6 +22,7 @@ _RANGE = "LOW..HIGH, LOW.. or ..HIGH"
 _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
 
 
+@with_reading_options
 def filter_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
     pitch_range: Annotated[str | None, typer.Option(help=f"Lowest to highest note, {_SEMITONES}.")] = None,
@@ -39,10 +44,18 @@ def filter_command(
     ] = None,
     times: Annotated[int | None, typer.Option(help="In how many places, for --motive; 2 if not said.")] = None,
     contour: Annotated[
-        str | None, typer.Option(metavar="LETTERS=DISTANCE", help="Gross contour near UDR letters, UUDR=1.")
+        str | None,
+        typer.Option(
+            metavar="[LETTERS=]COST", help="Gross contour near that of the query, or near letters: 3, UUDR=1."
+        ),
     ] = None,
     rhythm: Annotated[
-        str | None, typer.Option(metavar="LETTERS=DISTANCE", help="Rhythm near L, S, = letters, LS===2.")
+        str | None,
+        typer.Option(metavar="[LETTERS=]COST", help="Rhythm near that of the query, or near L, S, =: 3, LS===2."),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=COST ...", help='For both: "insertion=0.5 deletion=1 replacement=1 UD=2"; else 1.'),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
@@ -50,8 +63,25 @@ def filter_command(
     unique: Annotated[
         bool, typer.Option("--unique", help="Then leave out what is identical with another or part of it.")
     ] = False,
+    also: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Then add what has these words, filtered out or not.")
+    ] = None,
+    also_search: Annotated[
+        list[str] | None, typer.Option(metavar="MATCHER", help="Then add what is most similar to the query.")
+    ] = None,
+    first: Annotated[int, typer.Option("--first", min=1, help="How many of each --also-search.")] = 10,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
+    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
+    list_: Annotated[
+        bool,
+        typer.Option("--list", help="Print the melodies that are left, with costs, and by which way they came in."),
+    ] = False,
     save: Annotated[Path | None, typer.Option(help="Write the ids that are left, one a line.")] = None,
     format: FormatOption = OutputFormat.table,
+    *,
+    options: Options,
 ) -> None:
     """Narrow a collection down, step by step, and say what each step leaves.
 
@@ -61,6 +91,7 @@ def filter_command(
     from roslin.api import Collection
     from roslin.collection import filters as known
     from roslin.collection.filters import parse_range
+    from roslin.represent.edits import parse_costs
 
     if times is not None and not motive:
         raise typer.BadParameter("--times says in how many places a --motive must be; there is none")
@@ -82,18 +113,30 @@ def filter_command(
         interval, bounds = _pair(text, "--share", "INTERVAL=RANGE")
         chain.append(known.share_of_interval(interval, *parse_range(bounds)))
     chain += [known.repeats_motive(text, times or 2) for text in motive or ()]
-    for make_near, given in ((known.contour_distance, contour), (known.rhythm_distance, rhythm)):
-        if given is not None:
-            letters, distance = _pair(given, "--contour and --rhythm", "LETTERS=DISTANCE")
-            chain.append(make_near(letters, _number(distance)))
-    chain += [known.metadata(*_pair(text, "--where", "FIELD=TEXT")) for text in where or ()]
+    if costs is not None and contour is None and rhythm is None:
+        raise typer.BadParameter("--costs is for --contour and --rhythm; there is neither")
 
     with Collection(collection) as opened:
+        query = None
+        if (pae, file, id, number) != (None, None, None, None):
+            query = chosen_query(opened, pae, file, id, number, options, strict=True)
+        for make_near, given in ((known.contour_distance, contour), (known.rhythm_distance, rhythm)):
+            if given is not None:
+                near, cost = _near(given, query)
+                chain.append(make_near(near, cost, None if costs is None else parse_costs(costs)))
+        chain += [known.metadata(*_pair(text, "--where", "FIELD=TEXT")) for text in where or ()]
         selection = opened.filter(*chain)
+        selection = selection.also(*(known.metadata(*_pair(text, "--also", "FIELD=TEXT")) for text in also or ()))
+        for matcher in also_search or ():
+            itself = () if id is None or file is not None else (id,)
+            with progress_bar("Searching", total=1.0) as progress:
+                found = opened.search(
+                    _needed(query, "--also-search"), matcher, first, exclude=itself, progress=progress
+                )
+            selection = selection.also(found)
         if unique:
             selection = selection.without_near_duplicates()
-        table = selection.to_table()
-        print_rows(table.rows, table.columns, format)
+        print_table(selection.candidates if list_ else selection.to_table(), format)
         if save is not None:
             save.write_text("".join(f"{id}\n" for id in selection.ids), encoding="utf-8")
             remark(f"{len(selection)} ids written to {save}")
@@ -106,8 +149,17 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     return left, right
 
 
-def _number(text: str) -> float:
+def _near(text: str, query: Melody | None) -> tuple[str | Melody, float]:
+    """What a contour or a rhythm is to be near to, letters or the query, and at which cost."""
+    letters, _, number = text.rpartition("=")
     try:
-        return float(text)
+        cost = float(number)
     except ValueError:
-        raise typer.BadParameter(f"the distance must be a number; got {text!r}") from None
+        raise typer.BadParameter(f"--contour and --rhythm must be COST or LETTERS=COST; got {text!r}") from None
+    return letters or _needed(query, "--contour and --rhythm without LETTERS="), cost
+
+
+def _needed(query: Melody | None, option: str) -> Melody:
+    if query is None:
+        raise typer.BadParameter(f"{option} needs a query: one of --pae, --file and --id")
+    return query

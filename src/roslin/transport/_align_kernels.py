@@ -60,7 +60,7 @@ def aligned_cost(
 ) -> float:
     """Least cost (not divided by weight) of moving the lighter set, the query moved by (x, y); infinite above `limit`.
 
-    With a table, pitches are its indices, and stay within it.
+    With a table, it has a row for each pitch, and pitches stay within it; a column for each note of the document.
     """
     query_x, query_y, document_x, document_y, cost = query.x, query.y, document.x, document.y, work.cost
     n, m = len(query_x), len(document_x)
@@ -69,7 +69,7 @@ def aligned_cost(
         for j in range(m):
             dx = abs(moved_x - document_x[j])
             if ground == TABLE:
-                dy = table[table_row(moved_y), int(document_y[j])]
+                dy = table[table_row(moved_y), j]
                 away = np.sqrt(dx * dx + dy * dy)
             else:
                 away = apart(dx, moved_y - document_y[j], ground)
