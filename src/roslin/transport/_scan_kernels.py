@@ -112,6 +112,7 @@ class Grid(NamedTuple):
     """Time in cells, and where the n notes of the query are in them, in order of pitch.
 
     cell       the length of a cell in units
+    is_exact   whether all notes of the query lie on borders of cells
     per_tick   (tempos,): cells in a tick of a document at this tempo
     ticks      (tempos,): ticks in a cell; 0 where that is no whole number
     numbers    (n,): which point of the query it is
@@ -121,6 +122,7 @@ class Grid(NamedTuple):
     """
 
     cell: float
+    is_exact: bool
     per_tick: Array
     ticks: Integers
     numbers: Integers
@@ -443,9 +445,12 @@ def pairs_in_reach(
     x, y, weight, order, cells = room.x, room.y, room.weight, room.order, room.cells
     possible, pieces, total_query, heavy = room.possible, room.pieces, query.weight.sum(), _heavy(scan.rules, k)
     words, totals, firsts, lasts, places = left
+    is_exact, ticks, grids = scan.grid.is_exact, scan.grid.ticks[k], block.grids
     for d in range(begin, end):
         if words[d] == _U0:
             continue
+        # Where all notes lie on borders of cells, a bit is one alignment, however many of its notes coincide.
+        is_one = is_exact and ticks > 0 and grids[d] % max(ticks, 1) == 0
         start, m, low, total = offsets[d], offsets[d + 1] - offsets[d], int(lows[d]), totals[d]
         _weigh(weights, start, m, heavy, weight)
         _fill_times(times, start, m, per_tick, cell, x)
@@ -463,9 +468,11 @@ def pairs_in_reach(
                 bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - firsts[d]
                 if shift < 0 or shift > lasts[d] - firsts[d] or (words[d] >> np.uint64(bit)) & _U1 == _U0:
                     continue
-                word = possible[places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit]
-                if (word >> np.uint64(shift % AT_ONCE)) & _U1 == _U0:
+                place, in_word = places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit, _U1 << np.uint64(shift % AT_ONCE)
+                if possible[place] & in_word == _U0:
                     continue
+                if is_one:
+                    possible[place] ^= in_word
                 budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
                 bound = pair_bound(query, points, numbers[r], j, is_light, budget, ground)
                 if bound > budget:
