@@ -221,3 +221,27 @@ def test_a_limit_below_the_distance_gives_up() -> None:
             scan_block(each.block, low, room_for(each.block, low), bounds)
             lost, total = lost + np.isinf(bounds[0]), total + 1
     assert lost > 0.5 * total
+
+
+def test_many_tempos_are_one_scan_with_the_least_bound() -> None:
+    """Above the limit at every tempo: infinite. Else no more than at the best of them, scanned by itself."""
+    found, index = melodies()
+    tempos = (0.5, 0.75, 1.0, 2.0)
+    allowed, limit, finite = np.ones(len(found), bool), 0.6, 0
+    for q in range(0, len(found), 9):
+        bounds = []
+        for chosen in [tempos, *((tempo,) for tempo in tempos)]:
+            setting = Setting(tempos=chosen)
+            query = Query.of(point_sets([found[q]]), setting, slice(0, 8))
+            scan = scan_of(query, setting, limit, index.grids.astype(np.int64))
+            block = Block(
+                index.words, index.lows, index.spans, index.grids, index.offsets, index.times, index.pitches,
+                index.weights, allowed,
+            )  # fmt: skip
+            bounds.append(np.empty(len(found)))
+            scan_block(block, scan, room_for(block, scan), bounds[-1])
+        together, apart = bounds[0], np.min(bounds[1:], axis=0)
+        assert np.array_equal(np.isfinite(together), np.isfinite(apart))
+        assert np.allclose(together, apart, atol=1e-6)
+        finite += int(np.isfinite(apart).sum())
+    assert finite
