@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from roslin import Collection, Melody
@@ -10,6 +12,13 @@ from roslin.matchers import matcher
 from roslin.search.beginnings import search_beginnings
 from roslin.search.engine import search
 from roslin.search.longest import check_length, longest_query
+from roslin.starter import tunes_path
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection.build(tunes_path(), tmp_path_factory.mktemp("starter") / "starter.roslin") as collection:
+        yield collection
 
 
 def walk(notes: int) -> Melody:

@@ -501,7 +501,10 @@ def pairs_in_reach(
                 bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - firsts[d]
                 if shift < 0 or shift > lasts[d] - firsts[d] or (words[d] >> np.uint64(bit)) & _U1 == _U0:
                     continue
-                place, in_word = places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit, _U1 << np.uint64(shift % AT_ONCE)
+                place, in_word = (
+                    places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit,
+                    _U1 << np.uint64(shift % AT_ONCE),
+                )
                 if possible[place] & in_word == _U0:
                     continue
                 if is_one:

@@ -101,7 +101,10 @@ def stamp_document(
     while begin < end and cells[end - 1] - first_column >= columns + stamp_cells:
         end -= 1
     for j in range(begin, end):
-        place, part = (int(pitches[document.start + j]) - lowest) * stride + cells[j] - first_column + stamp_cells, stamp
+        place, part = (
+            (int(pitches[document.start + j]) - lowest) * stride + cells[j] - first_column + stamp_cells,
+            stamp,
+        )
         for _ in range(2 * stamp_rows + 1):
             for ahead in range(0, wide, LANES):
                 lower(table, place + ahead, numbers, part + ahead)
