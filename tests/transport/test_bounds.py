@@ -68,7 +68,12 @@ def test_the_cheapest_columns_are_those_of_looking_at_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 5)), int(rng.integers(8, 30))
     rows, columns = (
-        Points(np.sort(rng.random(size) * 3 * size), rng.integers(0, 9, size) * 1.0, rng.random(size), np.arange(size))
+        Points(
+            np.sort(rng.random(size) * 3 * size),
+            rng.integers(0, 9, size).astype(np.float64),
+            rng.random(size),
+            np.arange(size),
+        )
         for size in (n, m)
     )
     amount = min(rows.weight.sum(), columns.weight.sum())

@@ -354,8 +354,8 @@ def _moment(amount: float, sums: Array, times: npt.NDArray[np.int32], start: int
             low = middle + 1
         else:
             high = middle
-    before, moment = (sums[0, low - 1], sums[1, low - 1]) if low else (0.0, 0.0)
-    return moment + (amount - before) * times[start + low]
+    before, moment = (float(sums[0, low - 1]), float(sums[1, low - 1])) if low else (0.0, 0.0)
+    return moment + (amount - before) * float(times[start + low])
 
 
 @kernel(error_model="numpy")
