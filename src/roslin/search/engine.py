@@ -24,6 +24,7 @@ from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
 from roslin.search.chance import Null, sample_of
 from roslin.search.index import open_index
+from roslin.search.longest import check_length
 from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
 from roslin.transport.align import Query
@@ -64,6 +65,7 @@ def search(
         raise ArgumentError(f"radius must be a number, at least 0; got {radius!r}")
     check_query(query)
     chosen = matcher(matcher_name)
+    check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
     with Work(threads, seconds, progress) as work:
         wanted = _Wanted(
