@@ -6,6 +6,7 @@ The rooms behind it do not know each other's doors; this is where they meet.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +23,12 @@ from roslin.collection.report import BuildReport
 from roslin.collection.store import Store, chosen_places
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, CollectionError, NotationError, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, NotationError, ReadingWarning, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
-from roslin.notation import Source, records
+from roslin.notation import Source, is_path, records
+from roslin.notation.query import read_query
 from roslin.run import Run
 from roslin.search import search
 from roslin.search.work import Progress
@@ -133,7 +135,8 @@ class Collection(Store):
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
-        The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
+        The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
+        written, a `ReadingWarning` says so. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
         `progress` is told the share that is done.
         """
@@ -196,11 +199,17 @@ def _one_melody(query: Query) -> Melody:
     if not isinstance(query, (str, bytes, os.PathLike)):
         hint = "; of a list choose one, as in load(...)[0]" if isinstance(query, (list, tuple)) else ""
         raise ArgumentError(f"a query must be a melody, notation as text, or a file; got {type(query).__name__}{hint}")
-    found = list(records(query))
-    if len(found) != 1:
-        what = "the text" if isinstance(query, bytes) or "\n" in str(query) else str(query)
-        raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
-    return found[0].melody_or_raise()
+    if isinstance(query, str) and not is_path(query):
+        melody = read_query(query)
+    else:
+        found = list(records(query))
+        if len(found) != 1:
+            what = "the text" if isinstance(query, bytes) else str(query)
+            raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
+        melody = found[0].melody_or_raise()
+    if melody.problems:
+        warnings.warn(f"the query: {'; '.join(melody.deviations)}", ReadingWarning, stacklevel=4)
+    return melody
 
 
 @dataclass(frozen=True, repr=False)

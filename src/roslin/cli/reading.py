@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
-__all__ = ["melody_from_file", "refuse_options", "with_reading_options"]
+__all__ = ["StrictOption", "melody_from_file", "melody_from_text", "refuse_options", "tell", "with_reading_options"]
+
+StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse what is not written as its notation demands.")]
+_LINES_TOLD = 10
 
 
 def _asked(
@@ -58,6 +61,23 @@ def refuse_options(options: Options) -> None:
             raise typer.BadParameter(f"--{name.replace('_', '-')} is for reading a file; there is none to read")
 
 
+def tell(melody: Melody) -> Melody:
+    """Say what was read otherwise than it was written; the same melody."""
+    lines = melody.deviations
+    for line in lines[:_LINES_TOLD]:
+        remark(line)
+    if len(lines) > _LINES_TOLD:
+        remark(f"... and {len(lines) - _LINES_TOLD} more; --strict stops at the first")
+    return melody
+
+
+def melody_from_text(text: str, *, strict: bool) -> Melody:
+    """The one melody in a text that was typed."""
+    from roslin.notation.query import read_query
+
+    return tell(read_query(text, strict=strict))
+
+
 def melody_from_file(path: Path, id: str | None, number: int | None, options: Options, *, strict: bool) -> Melody:
     """The melody with this id or number, else the first, saying so when there are more. Others may be faulty."""
     from roslin.notation import records
@@ -70,7 +90,7 @@ def melody_from_file(path: Path, id: str | None, number: int | None, options: Op
         melody = record.melody
         if count != (number or 1) if id is None else melody is None or melody.id != id:
             continue
-        taken = record.melody_or_raise()
+        taken = tell(record.melody_or_raise())
         if id is None and number is None and next(found, None) is not None:
             named = ", ".join(f"{what} {name!r}" for what, name in (("id", taken.id), ("title", taken.title)) if name)
             remark(f"{path} holds several melodies; number 1 is taken{named and f' ({named})'}")

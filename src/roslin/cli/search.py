@@ -9,7 +9,13 @@ import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 from roslin.cli.plugins import PluginOption
-from roslin.cli.reading import melody_from_file, refuse_options, with_reading_options
+from roslin.cli.reading import (
+    StrictOption,
+    melody_from_file,
+    melody_from_text,
+    refuse_options,
+    with_reading_options,
+)
 
 if TYPE_CHECKING:
     from roslin.api import Collection
@@ -23,7 +29,7 @@ __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 @with_reading_options
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
-    pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -32,7 +38,7 @@ def search_command(
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
+    strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
     format: FormatOption = OutputFormat.table,
@@ -47,7 +53,7 @@ def search_command(
     from roslin.api import Collection
 
     with Collection(collection) as opened:
-        query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
+        query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
         with progress_bar("Searching", total=1.0) as progress:
             run = opened.search(
@@ -80,7 +86,7 @@ def chosen_query(
     refuse_options(options)
     if number is not None:
         raise typer.BadParameter("--number is for a melody of a --file; there is none")
-    return collection[id] if id is not None else _query_from_text(pae or "", strict=strict)
+    return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
 
 
 def print_run(collection: Collection, run: Run, format: OutputFormat) -> None:
@@ -110,9 +116,3 @@ def write_page(collection: Collection, query: Melody, run: Run, target: Path) ->
     melodies = list(collection.melodies(collection.numbers(run.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
     target.write_text(results_page(query, run, melodies, note), encoding="utf-8")
-
-
-def _query_from_text(text: str, *, strict: bool) -> Melody:
-    from roslin.notation import pae
-
-    return pae.read(text, strict=strict)

@@ -31,7 +31,7 @@ class Record:
         return Record(self.melody, tuple(p.at(file=file, line=line, record=record) for p in self.problems))
 
     def melody_or_raise(self) -> Melody:
-        """The melody, or its problem as a `NotationError`."""
+        """The melody with its problems, or the problem for which it was refused as a `NotationError`."""
         if self.melody is None:
             raise NotationError(self.problems[0])
-        return self.melody
+        return self.melody.with_metadata(problems=self.problems) if self.problems else self.melody

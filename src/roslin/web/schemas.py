@@ -16,6 +16,7 @@ __all__ = [
     "RANGES",
     "AboutAnswer",
     "CollectionAnswer",
+    "ExplainAnswer",
     "ExplainParams",
     "ExplanationAnswer",
     "FilterAnswer",
@@ -43,6 +44,7 @@ MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
 RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
+_DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
 _FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals")
 
 
@@ -55,6 +57,7 @@ class QueryParams(BaseModel):
     q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
     notation: Literal["auto", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
     id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
+    strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
 
 
 class SearchParams(QueryParams):
@@ -206,6 +209,7 @@ class ReadAnswer(BaseModel):
 
     notation: str | None
     notes: list[NoteAnswer]
+    deviations: list[str] = _DEVIATIONS
     drawing: str = Field(description="SVG")
     playing: list[list[float]] = Field(description="Rows of row, start, duration (seconds) and MIDI pitch.")
 
@@ -218,6 +222,7 @@ class UploadChoice(BaseModel):
     notation: str = Field(description="How `q` is to be read: pae or jsonl.")
     q: str
     is_cut: bool = Field(description="Whether only its beginning was taken.")
+    deviations: list[str] = _DEVIATIONS
 
 
 class UploadAnswer(BaseModel):
@@ -280,6 +285,12 @@ class ExplanationAnswer(MatchAnswer):
     steps: list[StepAnswer]
 
 
+class ExplainAnswer(ExplanationAnswer):
+    """An explanation, and how its query was read."""
+
+    deviations: list[str] = _DEVIATIONS
+
+
 class StepAnswer(BaseModel):
     """What some notes of the two melodies add to a distance or, below 0, take off it."""
 
@@ -308,6 +319,7 @@ class SearchAnswer(BaseModel):
     """A page of a ranked list."""
 
     query_notes: int
+    deviations: list[str] = _DEVIATIONS
     matcher: str
     place: str
     searched: int = Field(description="How many melodies were left by the filters.")
