@@ -126,11 +126,12 @@ def test_a_query_is_a_melody_a_text_or_a_file(
 @pytest.mark.parametrize(
     ("query", "error", "message"),
     [
-        ("'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
+        ("%G-2 '4CD\n%G-2 '4EF", NotationError, r"several melodies; expected one melody"),
+        (b"'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
         (tunes_path(), ArgumentError, r"tunes\.jsonl holds 243 melodies; a query is one"),
         ("missing.krn", FormatError, r"missing\.krn: no such file"),
-        ("", NotationError, r"no notes"),
-        ("so lala", NotationError, r"unreadable sign"),
+        ("", NotationError, r"no query"),
+        ("so lala", NotationError, r"not music"),
         ("roslin-castle", ArgumentError, r"is the id of a melody; .* ask for collection\['roslin-castle'\]"),
         (None, ArgumentError, r"a query must be a melody, notation as text, or a file; got NoneType"),
         ([demo_query()], ArgumentError, r"got list; of a list choose one, as in load\(\.\.\.\)\[0\]"),

@@ -231,7 +231,7 @@ def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None
     [
         ([], "exactly one of --pae, --file and --id"),
         (["--pae", "'4C", "--id", "x"], "exactly one of --pae, --file and --id"),
-        (["--pae", "'4CDZ"], "roslin: column 5: unreadable sign, left out; expected a note"),
+        (["--pae", "'4CDZ", "--strict"], "roslin: column 5: unreadable sign, left out; expected a note"),
         (["--pae", "'4CD", "--matcher", "best"], "roslin: unknown matcher 'best'; known: alignment, "),
         (["--id", "nobody"], "roslin: unknown melody 'nobody'"),
         (["--file", "nothing.pae"], "roslin: nothing.pae: no such file"),
@@ -244,8 +244,13 @@ def test_bad_searches(starter: Path, arguments: list[str], message: str) -> None
     assert error.count("\n") == 1
 
 
-def test_a_faulty_query_can_be_read_leniently(starter: Path) -> None:
-    assert len(roslin("search", starter, "--pae", '"4CDEZC', "--lenient", "-k", 2).stdout.splitlines()) == 3
+def test_what_is_read_otherwise_is_told(starter: Path) -> None:
+    done = roslin("search", starter, "--pae", '"4CDEZC', "-k", 2)
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stderr.splitlines() == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
+    many = roslin("search", starter, "--pae", "'4" + "".join(f"{sign}CD" for sign in "ZVWRKLMOPSU?*"), "-k", 2).stderr
+    assert len(many.splitlines()) == 11
+    assert many.splitlines()[-1] == "... and 3 more; --strict stops at the first"
 
 
 def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> None:

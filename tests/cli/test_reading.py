@@ -64,7 +64,7 @@ def test_a_query_in_any_format(name: str, collection: Path, tmp_path: Path) -> N
 def test_the_first_of_several_is_taken_and_named(collection: Path, tunes: Path) -> None:
     done = roslin("search", collection, "--file", tunes)
     assert done.exit_code == 0
-    assert f"{tunes} holds several melodies; number 1 is taken (id '1', title 'Up')" in done.stderr
+    assert f"{tunes} holds several melodies; number 1 is taken (id 'tunes-1', title 'Up')" in done.stderr
     assert f"choose another with --number or --id; see: roslin load {tunes}" in done.stderr
     first = roslin("search", collection, "--file", tunes, "--number", 1)
     assert (first.stdout, first.stderr) == (done.stdout, "")

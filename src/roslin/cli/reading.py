@@ -85,15 +85,16 @@ def melody_from_file(path: Path, id: str | None, number: int | None, options: Op
     if id is not None and number is not None:
         raise typer.BadParameter("choose the melody with one of --id and --number")
     found = records(path, strict=strict, **options)
+    named = (id, f"{path.name.partition('.')[0]}-{id}")  # the number alone where the file only counts its melodies
     count = 0
     for count, record in enumerate(found, start=1):
         melody = record.melody
-        if count != (number or 1) if id is None else melody is None or melody.id != id:
+        if count != (number or 1) if id is None else melody is None or melody.id not in named:
             continue
         taken = tell(record.melody_or_raise())
         if id is None and number is None and next(found, None) is not None:
-            named = ", ".join(f"{what} {name!r}" for what, name in (("id", taken.id), ("title", taken.title)) if name)
-            remark(f"{path} holds several melodies; number 1 is taken{named and f' ({named})'}")
+            about = ", ".join(f"{what} {name!r}" for what, name in (("id", taken.id), ("title", taken.title)) if name)
+            remark(f"{path} holds several melodies; number 1 is taken{about and f' ({about})'}")
             remark(f"choose another with --number or --id; see: roslin load {path}")
         if "quantisation_error" in taken.extra:
             remark(f"moved to the grid: {taken.extra['quantisation_error']}")

@@ -36,6 +36,7 @@ from roslin.collection.files import (
     workspace,
     writing,
 )
+from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
 from roslin.collection.report import BuildReport, FileCount
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
@@ -241,6 +242,7 @@ class _Preparation:
             self.connection.execute(_INSERT_MELODY, (self.number, *values))
         except sqlite3.IntegrityError:
             return False
+        self.connection.execute(_INSERT_FOLDED, (self.number, *folded_metadata(melody)))
         about = describe(melody)
         self.connection.execute(
             "INSERT INTO features VALUES (?, ?, ?, ?, ?)",
@@ -312,6 +314,8 @@ def _most_first(reasons: Counter[str]) -> dict[str, int]:
 _DIGEST = "SELECT digest FROM melodies WHERE id = ?"
 _COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+
+_INSERT_FOLDED = f"INSERT INTO folded VALUES ({', '.join('?' * (1 + len(FOLDED_FIELDS)))})"  # noqa: S608 - counted
 
 
 @dataclass(slots=True)

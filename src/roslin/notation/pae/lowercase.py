@@ -28,7 +28,8 @@ def capitals(music: str, start: int) -> tuple[str, tuple[Problem, ...]]:
     if _ALL_LOWER.fullmatch(music, start) is None:
         return music, ()
     written = list(music)
-    problems = [_read("letters in lower case", start + 1, "note names")]
+    names = re.compile("[a-g]").search(music, start)
+    problems = [_read("letters in lower case", names.start() + 1 if names else 1, "note names")]
     for found in _FLAT_OR_NAME.finditer(music, start):
         sign, column = found[0], found.start() + 1
         if found[1]:
