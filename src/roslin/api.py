@@ -29,6 +29,7 @@ from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
 from roslin.notation import Source, is_path, records
 from roslin.notation.query import read_query
+from roslin.notation.record import Voices
 from roslin.run import Run
 from roslin.search import search
 from roslin.search.work import Progress
@@ -76,17 +77,24 @@ class Collection(Store):
         path: str | Path,
         *,
         strict: bool = False,
+        voices: Voices = "apart",
         progress: write.Progress | None = None,
     ) -> Collection:
         """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
 
+        With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
         One that is there already is replaced when the new one is complete.
         """
-        write.build(sources, path, strict=strict, progress=progress)
+        write.build(sources, path, strict=strict, voices=voices, progress=progress)
         return cls(path)
 
     def add(
-        self, sources: write.Sources, *, strict: bool = False, progress: write.Progress | None = None
+        self,
+        sources: write.Sources,
+        *,
+        strict: bool = False,
+        voices: Voices = "apart",
+        progress: write.Progress | None = None,
     ) -> BuildReport:
         """Add files, folders and melodies; what came of them. Not while another thread searches.
 
@@ -100,7 +108,7 @@ class Collection(Store):
         1
         ['melody-2']
         """
-        report = write.add(sources, self.path, strict=strict, progress=progress)
+        report = write.add(sources, self.path, strict=strict, voices=voices, progress=progress)
         self._reopen()
         return report
 

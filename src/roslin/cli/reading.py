@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,10 +15,32 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
-__all__ = ["StrictOption", "melody_from_file", "melody_from_text", "refuse_options", "tell", "with_reading_options"]
+__all__ = [
+    "StrictOption",
+    "VoicesChoice",
+    "VoicesOption",
+    "melody_from_file",
+    "melody_from_text",
+    "refuse_options",
+    "tell",
+    "with_reading_options",
+]
 
 StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse what is not written as its notation demands.")]
 _LINES_TOLD = 10
+
+
+class VoicesChoice(StrEnum):
+    """How the voices of a score are read."""
+
+    apart = "apart"
+    together = "together"
+
+
+VoicesOption = Annotated[
+    VoicesChoice | None,
+    typer.Option("--voices", help="Scores, MIDI: a melody for each staff or track, or one of all together."),
+]
 
 
 def _asked(
@@ -25,6 +48,7 @@ def _asked(
     voice: Annotated[
         int | None, typer.Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")
     ] = None,
+    voices: VoicesOption = None,
     written_pitch: Annotated[
         bool, typer.Option("--written-pitch", help="Scores: transposing instruments as written, not as they sound.")
     ] = False,
@@ -42,6 +66,7 @@ def _asked(
     return {
         "part": int(part) if part is not None and part.isdecimal() else part,
         "voice": voice,
+        "voices": None if voices is None else voices.value,
         "written_pitch": written_pitch,
         "track": track,
         "channel": channel,

@@ -19,7 +19,7 @@ from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import abc, jsonl, kern, marcxml, mei, midi, musicxml, pae
 from roslin.notation.options import Options
-from roslin.notation.record import Record
+from roslin.notation.record import VOICES, Record
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams, read_all
 from roslin.notation.typed import is_bare_abc
 from roslin.values.registry import Registry
@@ -63,8 +63,8 @@ def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
     yield from pae.read_text(text, strict=strict)
 
 
-_OF_SCORES = ("part", "voice", "written_pitch")
-_OF_MIDI = ("track", "channel", "quantise")
+_OF_SCORES = ("part", "voice", "voices", "written_pitch")
+_OF_MIDI = ("track", "channel", "voices", "quantise")
 _MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".rmi")
 
 # Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
@@ -113,6 +113,10 @@ def records(
         if option not in Options.__annotations__:
             raise UnknownNameError("option", option, Options.__annotations__)
     asked = {option: value for option, value in options.items() if value is not None and value is not False}
+    if asked.get("voices", "apart") not in VOICES:
+        raise UnknownNameError("value of voices", str(asked["voices"]), VOICES)
+    if asked.get("voices") == "apart":
+        del asked["voices"]
     if isinstance(source, str) and not is_path(source):
         source = source.encode()
     name = "" if isinstance(source, bytes) else str(source)
@@ -133,6 +137,8 @@ def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *
     with stream.open() as opened:
         head = opened.peek(_HEAD_BYTES)[:_HEAD_BYTES]
         chosen = FORMATS[format] if format else _detect(head, stream.name)
+        if "voices" not in chosen.options:  # one melody of all voices is what such a format has
+            asked = {option: value for option, value in asked.items() if option != "voices"}
         _check_options(chosen, asked, stream.name)
         for record in chosen.read(opened, strict=strict, **asked):
             yield _with_name(record, stream.name, chosen).at(file=stream.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from roslin.notation.midi.grid import Grid
+from roslin.notation.record import Voices
 
 __all__ = ["Options"]
 
@@ -17,6 +18,8 @@ class Options(TypedDict, total=False):
 
     part             the staves of one part: its name, or its number from 1
     voice            one voice of each staff, from 0
+    voices           "apart": a melody for each staff of a score, track or channel of a MIDI file;
+                     "together": one of all. Other formats have one melody anyway, and nothing to change
     written_pitch    transposing instruments as written, not as they sound
     track, channel   those notes of a MIDI file only, both from 1
     quantise         the grid that played notes are moved to, such as "1/16" or "1/16+1/8t"
@@ -25,6 +28,7 @@ class Options(TypedDict, total=False):
 
     part: str | int | None
     voice: int | None
+    voices: Voices | None
     written_pitch: bool
     track: int | None
     channel: int | None

@@ -7,11 +7,16 @@ only when nothing useful can be read from it, and its problems are warnings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
 
-__all__ = ["METADATA_FIELDS", "Record"]
+__all__ = ["METADATA_FIELDS", "VOICES", "Record", "Voices"]
+
+# A melody for each voice of a score, or one melody of all of them.
+Voices = Literal["apart", "together"]
+VOICES: tuple[Voices, ...] = ("apart", "together")
 
 # What a text field of the same name in a source becomes in a Melody; other fields go to `Melody.extra`.
 METADATA_FIELDS = ("id", "title", "composer", "voice", "key", "text", "source")
