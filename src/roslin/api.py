@@ -30,6 +30,7 @@ from roslin.melody import Melody
 from roslin.notation import Source, is_path, records
 from roslin.notation.query import read_query
 from roslin.notation.record import Voices
+from roslin.represent.line import melodic_line
 from roslin.run import Run
 from roslin.search import search
 from roslin.search.work import Progress
@@ -40,6 +41,8 @@ Query = Melody | Source
 """A melody, notation as text or bytes, or a file: a path, or the name of a file that is there."""
 
 _ROWS_SHOWN = 5
+_NEAR_DUPLICATES = "Identical with another, or part of it."
+_SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
 class SearchOptions(TypedDict, total=False):
@@ -246,6 +249,7 @@ class Selection:
     state: str
     near_duplicates: tuple[NearDuplicate, ...] = ()
     is_unique: bool = False  # near-duplicates have been looked for
+    exact_rhythm: bool = False  # only what has the same rhythm counts as one
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -272,11 +276,21 @@ class Selection:
         """Their ids, in the order of the collection."""
         return self.collection.ids(self.numbers)
 
-    def without_near_duplicates(self) -> Selection:
-        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1)."""
+    def without_near_duplicates(self, exact_rhythm: bool = False) -> Selection:
+        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1).
+
+        Rhythm counts as longer, shorter or the same; with `exact_rhythm` in its proportions, so that rhythmic variants
+        stay.
+        """
         self.numbers_in(self.collection)
-        _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers)
-        return replace(self, near_duplicates=tuple(removed), is_unique=True)
+        durations = self._durations if exact_rhythm else None
+        _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers, durations)
+        return replace(self, near_duplicates=tuple(removed), is_unique=True, exact_rhythm=exact_rhythm)
+
+    def _durations(self, number: int) -> list[int]:
+        """How long the notes of a melody's line last, in ticks."""
+        lasting: list[int] = melodic_line(self.collection[number])["duration_ticks"].tolist()
+        return lasting
 
     def search(
         self,
@@ -334,9 +348,17 @@ class Selection:
         if self.is_unique:
             removed = len(self.near_duplicates)
             percent = round(100 * removed / max(1, len(self.report.numbers)), 1)
-            sentence = "Identical with another, or part of it."
+            sentence = _SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES
             rows.append({"removed": removed, "percent": percent, "left": len(self), "step": sentence})
         return Table(("removed", "percent", "left", "step"), tuple(rows), self._title)
+
+    @property
+    def summary(self) -> str:
+        """How many are left, and by which filters, in sentences."""
+        steps = [step.sentence for step in self.report.steps]
+        if self.is_unique:
+            steps.append(f"Without what is {(_SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES).lower()}")
+        return " ".join((f"{self._title}.", *steps))
 
     @property
     def _title(self) -> str:

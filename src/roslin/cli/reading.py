@@ -21,6 +21,7 @@ __all__ = [
     "VoicesOption",
     "melody_from_file",
     "melody_from_text",
+    "reading_options",
     "refuse_options",
     "tell",
     "with_reading_options",
@@ -43,7 +44,7 @@ VoicesOption = Annotated[
 ]
 
 
-def _asked(
+def reading_options(
     part: Annotated[str | None, typer.Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
     voice: Annotated[
         int | None, typer.Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")
@@ -63,6 +64,7 @@ def _asked(
         bool, typer.Option("--expand-repeats", help="ABC: play repeats and endings out.")
     ] = False,
 ) -> Options:
+    """The options of a reader from what was typed."""
     return {
         "part": int(part) if part is not None and part.isdecimal() else part,
         "voice": voice,
@@ -76,7 +78,7 @@ def _asked(
 
 
 # A command that is given the options of its reader together, as `options`.
-with_reading_options = with_options(options=_asked)
+with_reading_options = with_options(options=reading_options)
 
 
 def refuse_options(options: Options) -> None:

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.filtering import Narrowing, filter_options
+from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import (
     StrictOption,
     melody_from_file,
     melody_from_text,
+    reading_options,
     refuse_options,
-    with_reading_options,
 )
 
 if TYPE_CHECKING:
-    from roslin.api import Collection
+    from roslin.api import Collection, Selection
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.run import Run
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
 
-@with_reading_options
+@with_options(options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
     pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
@@ -45,20 +47,23 @@ def search_command(
     _plugins: PluginOption = None,
     *,
     options: Options,
+    narrowing: Narrowing,
 ) -> None:
-    """Find the melodies most similar to a query.
+    """Find the melodies most similar to a query, among all or among those that the filters leave.
 
-    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5
+    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
 
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
+        within = _selected(opened, narrowing)
         with progress_bar("Searching", total=1.0) as progress:
             run = opened.search(
-                query, matcher, k, exclude=itself, radius=radius, threads=threads, seconds=seconds, progress=progress
-            )
+                query, matcher, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
+                progress=progress,
+            )  # fmt: skip
         if html is not None:
             write_page(opened, query, run, html)
             remark(f"page written to {html}")
@@ -66,6 +71,15 @@ def search_command(
             run_file.write_text(run.to_trec(), encoding="utf-8")
         # Last: whoever reads may stop reading, and the files are to be there all the same.
         print_run(opened, run, format)
+
+
+def _selected(collection: Collection, narrowing: Narrowing) -> Selection | None:
+    """What the filters leave, said in a sentence; None without filters."""
+    if not narrowing.is_asked:
+        return None
+    selection = narrowing.of(collection)
+    remark(f"Searched {selection.summary}")
+    return selection
 
 
 def chosen_query(
