@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import note_name
+from roslin.web.written import written
 
 __all__ = [
     "MAX_QUERY",
@@ -195,13 +196,21 @@ class MelodyAnswer(AboutAnswer):
 
     notation: str | None
     music: str | None
+    written: str | None = Field(description="Complete with clef, metre and key: it can be a `q`.")
     notes: list[NoteAnswer]
 
     @classmethod
     def of(cls, melody: Melody, link: str | None) -> MelodyAnswer:
         """The answer about a melody."""
         known = cls.known(melody, link)
-        return cls(**known, notation=melody.notation, music=melody.music, notes=NoteAnswer.table(melody))
+        text = written(melody)
+        return cls(
+            **known,
+            notation=melody.notation,
+            music=melody.music,
+            written=text[1] if text else None,
+            notes=NoteAnswer.table(melody),
+        )
 
 
 class ReadAnswer(BaseModel):

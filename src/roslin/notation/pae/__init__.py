@@ -30,11 +30,12 @@ from roslin.notation.pae.lowercase import capitals
 from roslin.notation.pae.music import MusicReader
 from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.pae.writer import write, write_music
+from roslin.notation.pae.writer import as_catalogued, write, write_music
 from roslin.notation.record import METADATA_FIELDS, Record
 
 __all__ = [
     "Incipit",
+    "as_catalogued",
     "incipit_from_mapping",
     "looks_like_pae",
     "read",
