@@ -272,6 +272,27 @@ def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> No
     assert '"third up, unison, unison, sixth up".' in table
 
 
+def test_search_among_what_the_filters_leave(starter: Path, tmp_path: Path) -> None:
+    asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--format", "tsv")
+    narrowed = ("--note-count", "..20", "--where", "metre=3/4", "--unique")
+    done = roslin("search", starter, *asked, *narrowed)
+    saved = tmp_path / "ids.txt"
+    roslin("filter", starter, *narrowed, "--save", saved)
+    left = saved.read_text().splitlines()
+    assert sorted(line.split("\t")[2] for line in done.stdout.splitlines()[1:]) == sorted(left)
+    assert done.stderr == (
+        f'Searched {len(left)} of 243 melodies. Number of notes at most 20. Metre contains "3/4". '
+        "Without what is identical with another, or part of it.\n"
+    )
+    exactly = roslin("search", starter, *asked, *narrowed[:-1], "--unique-exactly")
+    assert len(exactly.stdout) >= len(done.stdout)
+    nothing = roslin("search", starter, *asked, "--where", "composer=nobody")
+    assert nothing.stderr == 'Searched 0 of 243 melodies. Composer contains "nobody".\n'
+    assert len(nothing.stdout.splitlines()) == 1
+    both = roslin("filter", starter, "--unique", "--unique-exactly", code=2).stderr
+    assert "choose one of --unique and --unique-exactly" in both
+
+
 def test_every_filter_is_on_the_command_line(starter: Path) -> None:
     options = {
         "pitch_range": ["--pitch-range", "5.."],

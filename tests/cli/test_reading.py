@@ -73,6 +73,18 @@ def test_the_first_of_several_is_taken_and_named(collection: Path, tunes: Path) 
     assert "Up" in shown.stdout
 
 
+def test_voices_apart_and_together(collection: Path, tmp_path: Path) -> None:
+    path = tmp_path / "two.mid"
+    path.write_bytes(midi(midi_track(4), midi_track(3, channel=1), kind=1))
+    for options, counts in ((), [4, 3]), (("--voices", "apart"), [4, 3]), (("--voices", "together"), [7]):
+        assert [row["notes"] for row in loaded(path, *options)] == counts
+    done = roslin("search", collection, "--file", path, "--voices", "together", "--matcher", "dp")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "--voices is for reading a file" in refused("search", collection, "--pae", "'4C", "--voices", "together")
+    built = tmp_path / "together.roslin"
+    assert "1 melody taken" in roslin("collection", "build", path, built, "--voices", "together").stdout
+
+
 def test_another_is_chosen_by_number_or_id(collection: Path, tunes: Path) -> None:
     by_number, by_id = (roslin("search", collection, "--file", tunes, *how) for how in (("--number", 2), ("--id", "2")))
     assert by_number.exit_code == by_id.exit_code == 0

@@ -10,7 +10,7 @@ from roslin.represent.key_names import key_name
 
 SPELLINGS = {
     "G minor": ["g", "G minor", "g minor", "G MINOR", "g-Moll", "g moll", "Sol mineur", "sol mineur", "Gm"],
-    "G major": ["G", "G major", "g major", "G-Dur", "Sol", "Sol majeur", "GM", "Solmajeur", " G  major ", "[Sol majeur]"],
+    "G major": ["G", "G major", "g major", "G-Dur", "Sol", "Sol majeur", "GM", " G  major ", "[Sol majeur]"],
     "B flat major": ["Bb", "B|b", "bB", "B b", "Bb major", "B-Dur", "B flat", "Si bémol majeur", "Sib majeur", "B♭"],
     "B flat minor": ["bb", "b|b", "Bb minor", "b flat", "b-Moll"],
     "B minor": ["b", "h", "h moll", "B minor", "H-Moll", "Bm"],
