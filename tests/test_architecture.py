@@ -67,6 +67,21 @@ def test_kernels_take_nothing_from_elsewhere(path: Path) -> None:
         assert not is_ours or name == "roslin.kernels" or name.rpartition(".")[2].startswith("_"), name
 
 
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_have_no_hashes(path: Path) -> None:
+    """`roslin.kernels` loads them without the part of Numba that dictionaries and sets would need."""
+    tree = ast.parse(path.read_text("utf-8"))
+    kernels = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and any("kernel" in ast.unparse(each) for each in node.decorator_list)
+    ]
+    hashed = (ast.Dict, ast.Set, ast.DictComp, ast.SetComp)
+    for node in (inner for kernel in kernels for part in kernel.body for inner in ast.walk(part)):
+        assert not isinstance(node, hashed), ast.unparse(node)
+        assert not (isinstance(node, ast.Name) and node.id in ("dict", "set", "hash")), ast.unparse(node)
+
+
 def test_kernels_are_nowhere_else() -> None:
     for path in set(MODULES) - set(KERNELS) - {SOURCE / "kernels.py"}:
         names = imported_modules(path)

@@ -80,6 +80,56 @@ def test_a_change_in_any_kernel_file_is_seen(tree: Path, name: str, old: str, ne
     assert run(tree)[:2] == (result, 1)
 
 
+# A kernel with what the rest of the kernels have: new arrays, a sum that NumPy has, and an error.
+SUM = """
+import numpy as np
+from roslin.kernels import kernel
+
+@kernel
+def total(values):
+    if len(values) == 0:
+        raise ValueError("no values")
+    return np.sort(values.copy()).sum()
+"""
+TOTAL = """
+import sys
+import numpy as np
+from roslin._sum import total
+CHANGE
+print(total(np.array([2.0, 3.0])), sum(total.stats.cache_hits.values()), "numba.np.arraymath" in sys.modules)
+try:
+    total(np.zeros(0))
+except ValueError as error:
+    print(error)
+print(total(np.array([2, 3])), sum(total.stats.cache_hits.values()))
+"""
+WITHOUT_THE_QUICK_WAY = """
+from numba.core.runtime import nrt
+real = nrt.rtsys.initialize
+nrt.rtsys.initialize = lambda target: (setattr(nrt.rtsys, "initialize", real), 1 / 0)
+"""
+
+
+@pytest.mark.parametrize(("change", "has_compiler"), [("", "False"), (WITHOUT_THE_QUICK_WAY, "True")])
+def test_what_is_kept_loads_without_the_compiler(tree: Path, change: str, has_compiler: str) -> None:
+    (tree / "roslin" / "_sum.py").write_text(SUM)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
+    environment |= {"PYTHONPATH": str(tree)}
+
+    def lines(program: str) -> list[str]:
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    def total_of(kind: str) -> str:
+        return f"import numpy as np; from roslin._sum import total; print(total(np.array([2, 3], {kind})))"
+
+    assert lines(total_of("float")) == ["5.0"]
+    # Floats are found; integers are not, and compile beside what was loaded.
+    assert lines(TOTAL.replace("CHANGE", change)) == [f"5.0 1 {has_compiler}", "no values", "5 1"]
+    assert lines(TOTAL.replace("CHANGE", change)) == [f"5.0 1 {has_compiler}", "no values", "5 2"]
+
+
 def test_a_folder_that_cannot_be_written_to(tree: Path) -> None:
     (tree / "plugin" / "__pycache__").write_text("no folder")
     assert run(tree)[2].startswith(str(tree / "home"))

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, SupportsIndex, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection import write
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
 from roslin.collection.report import BuildReport
 from roslin.collection.store import Store, chosen_places
@@ -34,6 +33,9 @@ from roslin.represent.line import melodic_line
 from roslin.run import Run
 from roslin.search import search
 from roslin.search.work import Progress
+
+if TYPE_CHECKING:
+    from roslin.collection import write
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
 
@@ -88,6 +90,8 @@ class Collection(Store):
         With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
         One that is there already is replaced when the new one is complete.
         """
+        from roslin.collection import write
+
         write.build(sources, path, strict=strict, voices=voices, progress=progress)
         return cls(path)
 
@@ -111,12 +115,16 @@ class Collection(Store):
         1
         ['melody-2']
         """
+        from roslin.collection import write
+
         report = write.add(sources, self.path, strict=strict, voices=voices, progress=progress)
         self._reopen()
         return report
 
     def remove(self, ids: str | Sequence[str], *, progress: write.Progress | None = None) -> int:
         """Remove one or several melodies by id; how many are left. Where an id is unknown, nothing is removed."""
+        from roslin.collection import write
+
         left = write.remove([ids] if isinstance(ids, str) else list(ids), self.path, progress=progress)
         self._reopen()
         return left

@@ -6,6 +6,7 @@
     barlines-TOKEN.npy    all bar lines, in ticks
     bar_offsets-TOKEN.npy where each melody starts in `barlines`
     index-TOKEN.bin       what searching needs of each melody; made from the others when it is first asked for
+    roslin-TOKEN.bin      what the measure `roslin` needs of each melody; the same
     rejects.tsv           what the last build or add refused: file, line, record, column, reason, expected, found
     writer.lock           held while somebody writes
 
@@ -48,6 +49,7 @@ __all__ = [
     "remove_leftovers",
     "scratch_path",
     "sync",
+    "table_path",
     "workspace",
     "writing",
 ]
@@ -60,7 +62,7 @@ _LOCK = "writer.lock"
 _NEW = ".new"
 # Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
 _PREPARED = re.compile(
-    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|index-[0-9a-f]{{8}}\.bin|\{_NEW}-[0-9a-f]{{8}}"
+    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin|\{_NEW}-[0-9a-f]{{8}}"
 )
 _FIXED = re.compile(rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(_LOCK)}(?:-journal)?")
 
@@ -73,6 +75,11 @@ def array_path(folder: Path, name: str, token: str) -> Path:
 def index_path(folder: Path, token: str) -> Path:
     """Where the index of one state is kept."""
     return folder / f"index-{token}.bin"
+
+
+def table_path(folder: Path, token: str) -> Path:
+    """Where the table of the measure `roslin` is kept for one state."""
+    return folder / f"roslin-{token}.bin"
 
 
 def scratch_path(folder: Path) -> Path:
@@ -160,7 +167,10 @@ def sync(path: Path) -> None:
 
 def remove_leftovers(folder: Path, token: str | None) -> None:
     """Remove arrays of other states than `token`, and whatever a killed writer left behind."""
-    keep = {*(array_path(folder, name, token) for name in ARRAY_NAMES), index_path(folder, token)} if token else set()
+    keep = set[Path]()
+    if token:
+        keep = {array_path(folder, name, token) for name in ARRAY_NAMES}
+        keep |= {index_path(folder, token), table_path(folder, token)}
     for path in folder.iterdir():
         if _PREPARED.fullmatch(path.name) and path not in keep:
             with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again

@@ -23,7 +23,7 @@ from roslin.matchers.grams.rismonline import RISMOnline
 from roslin.matchers.grams.us import US
 from roslin.matchers.opti3.fm import FM
 from roslin.matchers.opti3.parts import DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
-from roslin.matchers.roslin import Roslin
+from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.shapes.shapeh import ShapeH
 from roslin.matchers.shapes.shapetime import ShapeTime
 from roslin.matchers.shapes.time import Time
@@ -70,7 +70,7 @@ __all__ = [
     "register_matcher",
 ]
 
-DEFAULT_MATCHER = "twv"  # of a search, and of an explanation
+DEFAULT_MATCHER = "roslin"  # of a search, and of an explanation
 
 
 def explain(query: Melody, candidate: Melody, matcher: str | Matcher = DEFAULT_MATCHER) -> Explanation:

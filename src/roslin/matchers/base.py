@@ -116,6 +116,11 @@ class Matcher(Named, ABC):
             return Explanation(self, self.kind, query, candidate, distance, (), "The melody has no notes.")
         return self._explain_told(query, packed, number, tell).about(query, candidate)
 
+    def remarks(self, query: Melody) -> tuple[str, ...]:
+        """What whoever asked must be told about how this query was compared."""
+        del query
+        return ()
+
     @property
     def leading(self) -> Matcher:
         """The matcher that decides most: itself, unless it is made of others."""

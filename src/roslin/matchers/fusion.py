@@ -37,9 +37,21 @@ from roslin.represent.packed import Packed
 from roslin.values.parameters import choice, reals, whole
 from roslin.values.parameters import members as made_of
 
-__all__ = ["Fusion", "fuse", "scaled"]
+__all__ = ["SEVEN", "Fusion", "fuse", "scaled"]
 
 _RRF = 60.0
+
+# Seven unlike systems that find more together than any of them alone; chosen on RISM's two lists of the same work in
+# different sources and on half of the titles that tune books share (docs/measurements/rism.md).
+SEVEN = (
+    "alignment(metric=False, rhythm=0.75, divide='mean')",
+    "alignment(metric=False, rhythm=0.75, tempo='histogram', divide='mean')",
+    "p3",
+    "p2(tempos=(0.5, 1.0, 2.0))",
+    "orio",
+    "dp",
+    "lcts",
+)
 
 
 @register

@@ -12,15 +12,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
 
 from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError
 from roslin.melody import Melody
-from roslin.notation import abc, jsonl, kern, marcxml, mei, midi, musicxml, pae
 from roslin.notation.options import Options
 from roslin.notation.record import VOICES, Record
-from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams, read_all
+from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
 from roslin.notation.typed import is_bare_abc
 from roslin.values.registry import Registry
 
@@ -54,34 +54,39 @@ class Format:
                 raise UnknownNameError(f"option of the format {self.name}", option, Options.__annotations__)
 
 
-def _read_pae(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
-    data = read_all(stream)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    yield from pae.read_text(text, strict=strict)
+def _own(
+    name: str, description: str, suffixes: tuple[str, ...], *, matches: str = "matches", read: str = "read", **more: Any
+) -> Format:
+    """A format whose reader, the module of its name, is imported when it is first needed: few programs need all."""
+
+    def later(function: str) -> Callable[..., Any]:
+        return lambda *given, **named: getattr(import_module(f"{__name__}.{name}"), function)(*given, **named)
+
+    return Format(name, description, suffixes, later(matches), later(read), **more)
 
 
 _OF_SCORES = ("part", "voice", "voices", "written_pitch")
 _OF_MIDI = ("track", "channel", "voices", "quantise")
-_MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".rmi")
 
 # Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
 # What others add comes after all of ours.
 FORMATS: Registry[Format] = Registry("format", Format, "roslin.formats", code_of=lambda format: format.read)
 register_format = FORMATS.register
 for _format in (
-    Format("midi", "Standard MIDI files, types 0, 1 and 2", _MIDI_SUFFIXES, midi.matches, midi.read, _OF_MIDI),
-    Format("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), marcxml.matches, marcxml.read),
-    Format("jsonl", "JSON Lines, one melody a line", (".jsonl",), jsonl.looks_like_jsonl, jsonl.read_jsonl),
-    Format(
-        "musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), musicxml.matches, musicxml.read, _OF_SCORES
+    _own("midi", "Standard MIDI files, types 0, 1 and 2", (".mid", ".midi", ".kar", ".rmi"), options=_OF_MIDI),
+    _own("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml")),
+    _own("jsonl", "JSON Lines, one melody a line", (".jsonl",), matches="looks_like_jsonl", read="read_jsonl"),
+    _own("musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), options=_OF_SCORES),
+    _own("mei", "MEI", (".mei",), options=_OF_SCORES),
+    _own("kern", "Humdrum **kern", (".krn", ".kern"), options=_OF_SCORES),
+    _own("abc", "ABC, versions 1.6 to 2.1", (".abc",), options=("expand_repeats",), counts=True),
+    _own(
+        "pae",
+        "Plaine & Easie Code, versions 1 and 2",
+        (".pae", ".json", ".txt"),
+        matches="looks_like_pae",
+        read="read_stream",
     ),
-    Format("mei", "MEI", (".mei",), mei.matches, mei.read, _OF_SCORES),
-    Format("kern", "Humdrum **kern", (".krn", ".kern"), kern.matches, kern.read, _OF_SCORES),
-    Format("abc", "ABC, versions 1.6 to 2.1", (".abc",), abc.matches, abc.read, ("expand_repeats",), counts=True),
-    Format("pae", "Plaine & Easie Code, versions 1 and 2", (".pae", ".json", ".txt"), pae.looks_like_pae, _read_pae),
 ):
     register_format(_format)
 

@@ -5,10 +5,12 @@ A format names those that it knows in `Format.options`; any other is refused, be
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from roslin.notation.midi.grid import Grid
 from roslin.notation.record import Voices
+
+if TYPE_CHECKING:
+    from roslin.notation.midi.grid import Grid
 
 __all__ = ["Options"]
 

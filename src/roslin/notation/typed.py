@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from roslin.notation import abc, pae
-
 __all__ = ["is_bare_abc"]
 
 _STARTS_PLAINE_AND_EASIE = re.compile(
@@ -39,5 +37,7 @@ def is_bare_abc(text: str) -> bool:
         return False
     if _LENGTHS_BEHIND.fullmatch(music.strip()):
         return True
+    from roslin.notation import abc, pae  # few texts come as far
+
     [tune] = abc.read_tunes(f"K:C\n{text}")
     return not tune.problems and any(record.problems for record in pae.read_text(text, strict=False))

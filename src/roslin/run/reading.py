@@ -84,7 +84,10 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
         values = (
             tuple(checked_value(row[kind], kind, row["document"], query) for row in rows) if kind != "order" else None
         )
-        rankings.append(Ranking(query, ids, values))
+        counted = tuple(
+            checked_value(row["expected"], "expected", row["document"], query) for row in rows if "expected" in row
+        )
+        rankings.append(Ranking(query, ids, values, expected=counted if len(counted) == len(ids) > 0 else None))
     return Run(rankings, name=name or str(about["name"]), kind=kind)
 
 

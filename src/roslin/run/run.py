@@ -16,6 +16,7 @@ from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.run import writing
+from roslin.run.meaning import BY_CHANCE, CLOSE, meaning_of
 
 __all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
@@ -30,13 +31,22 @@ _ROWS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One line of a ranked list. Ranks count from 1; `value` is None where the run has an order only."""
+    """One line of a ranked list. Ranks count from 1; `value` is None where the run has an order only.
+
+    `expected` is how many melodies would be as near by chance, where that was counted.
+    """
 
     query: str
     rank: int
     id: str
     value: float | None = None
     kind: Kind = "order"
+    expected: float | None = None
+
+    @property
+    def meaning(self) -> str:
+        """How sure it is, in words; nothing where chance matches were not counted."""
+        return "" if self.expected is None else meaning_of(self.expected)
 
     @property
     def distance(self) -> float:
@@ -63,7 +73,8 @@ class Ranking:
     """The list for one query, best first. `values` are in the kind of the run; None where it has an order only.
 
     `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
-    then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list.
+    then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
+    numbers of chance matches, `remarks` what whoever asked must be told.
     """
 
     query: str
@@ -72,6 +83,8 @@ class Ranking:
     seconds: float | None = None
     refusal: str = ""
     is_cut_in_a_tie: bool = False
+    expected: tuple[float, ...] | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def tied(self) -> int:
@@ -185,12 +198,43 @@ class Run:
     def hits(self) -> tuple[Hit, ...]:
         """Every line of every list."""
         return tuple(
-            Hit(query, rank, id, value, self.kind)
+            Hit(query, rank, id, value, self.kind, expected)
             for query, ranking in self.rankings.items()
-            for rank, (id, value) in enumerate(
-                zip(ranking.ids, ranking.values or [None] * len(ranking.ids), strict=True), start=1
+            for rank, (id, value, expected) in enumerate(
+                zip(
+                    ranking.ids,
+                    ranking.values or [None] * len(ranking.ids),
+                    ranking.expected or [None] * len(ranking.ids),
+                    strict=True,
+                ),
+                start=1,
             )
         )
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether chance matches were counted."""
+        return any(ranking.expected is not None for ranking in self.rankings.values())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever asked must be told, such as that the rhythm was ignored."""
+        return tuple(dict.fromkeys(each for ranking in self.rankings.values() for each in ranking.remarks))
+
+    @property
+    def matches(self) -> Self:
+        """The lists up to where chance begins: fewer than one melody would be as near by chance.
+
+        >>> run = Run([Ranking("q", ("a", "b"), (0.2, 0.7), expected=(0.001, 30.0))], kind="distance")
+        >>> run.matches.ids, run.is_close
+        (['a'], True)
+        """
+        return self._with([_until_chance(ranking) for ranking in self.rankings.values()])
+
+    @property
+    def is_close(self) -> bool:
+        """Whether anything was found that chance hardly explains; true where chance matches were not counted."""
+        return not self.has_meaning or any(hit.expected is not None and hit.expected <= CLOSE for hit in self.hits)
 
     def __len__(self) -> int:
         return sum(len(ranking.ids) for ranking in self.rankings.values())
@@ -249,12 +293,13 @@ class Run:
         return {id: title for id, title in zip(ids, self._titles(ids), strict=True) if title}
 
     def to_table(self) -> Table:
-        """The hits as a table: query (where there are several), rank, distance or score, document, title."""
+        """The hits as a table: query (where there are several), rank, distance or score, chance matches, document, title."""
         titles = self.titles
         columns = [
             *(["query"] if len(self.rankings) != 1 else []),
             "rank",
             *([self.kind] if self.kind in ("distance", "score") else []),
+            *(["expected", "meaning"] if self.has_meaning else []),
             "document",
             *(["title"] if titles else []),
         ]
@@ -262,6 +307,8 @@ class Run:
             {
                 "query": hit.query,
                 self.kind: hit.value,
+                "expected": hit.expected,
+                "meaning": hit.meaning,
                 "document": hit.id,
                 "title": titles.get(hit.id),
                 "rank": hit.rank,
@@ -318,7 +365,14 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
 
 def _cut(ranking: Ranking, which: slice) -> Ranking:
     values = None if ranking.values is None else ranking.values[which]
-    return replace(ranking, ids=ranking.ids[which], values=values)
+    expected = None if ranking.expected is None else ranking.expected[which]
+    return replace(ranking, ids=ranking.ids[which], values=values, expected=expected)
+
+
+def _until_chance(ranking: Ranking) -> Ranking:
+    if ranking.expected is None:
+        return ranking
+    return _cut(ranking, slice(sum(expected <= BY_CHANCE for expected in ranking.expected)))
 
 
 def _has_values(ranking: object) -> bool:

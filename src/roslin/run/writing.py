@@ -1,7 +1,8 @@
 """Runs as files: TREC, CSV, JSON and Parquet. `reading` reads them back.
 
 A TREC run has the columns `query Q0 document rank score tag`; its scores must fall from rank to rank, so distances and
-ranks are written below 0. CSV and Parquet have query, rank, document, and distance or score. JSON keeps everything: the
+ranks are written below 0. CSV and Parquet have query, rank, document, and distance or score; where chance
+matches were counted, also these and their meaning. JSON keeps everything: the
 name of the run, its kind, and lists that are empty.
 """
 
@@ -47,10 +48,12 @@ def comma_separated(run: Run) -> str:
     """CSV with a header."""
     out = io.StringIO()
     kind = [run.kind] if run.kind in _MEASURED else []
+    chance = ["expected", "meaning"] if run.has_meaning else []
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["query", "rank", "document", *kind])
+    writer.writerow(["query", "rank", "document", *kind, *chance])
     for hit in run:
-        writer.writerow([hit.query, hit.rank, hit.id, *([repr(hit.value)] if kind else [])])
+        value = [repr(hit.value)] if kind else []
+        writer.writerow([hit.query, hit.rank, hit.id, *value, *([repr(hit.expected), hit.meaning] if chance else [])])
     return out.getvalue()
 
 
@@ -58,8 +61,12 @@ def json_text(run: Run) -> str:
     """JSON that gives the same run when it is read."""
     lists = {
         query: [
-            {"document": id, **({} if ranking.values is None else {run.kind: value})}
-            for id, value in zip(ranking.ids, ranking.values or [0.0] * len(ranking.ids), strict=True)
+            {
+                "document": hit.id,
+                **({} if hit.value is None else {run.kind: hit.value}),
+                **({} if hit.expected is None else {"expected": hit.expected, "meaning": hit.meaning}),
+            }
+            for hit in (run[query] if ranking.ids else ())
         ]
         for query, ranking in run.rankings.items()
     }
@@ -98,4 +105,6 @@ def _write_parquet(run: Run, path: Path) -> None:
     }
     if run.kind in _MEASURED:
         columns[run.kind] = [hit.value for hit in run]
+    if run.has_meaning:
+        columns |= {"expected": [hit.expected for hit in run], "meaning": [hit.meaning for hit in run]}
     parquet.write_table(pa.table(columns), path)

@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection as Container
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
-from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, matcher
+from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, Roslin, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
+from roslin.search.chance import Null, sample_of
 from roslin.search.index import open_index
 from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
 from roslin.transport.align import Query
+
+if TYPE_CHECKING:
+    from roslin.search.roslin_table import Table
 
 __all__ = ["DEFAULT_MATCHER", "search"]
 
@@ -45,11 +50,13 @@ def search(
     threads: int = 1,
     seconds: float | None = None,
     progress: Progress | None = None,
+    chance: bool = True,
 ) -> Run:
     """The k melodies most similar to the query, none beyond the radius.
 
     Only those with the numbers `within` (all by default) and without the ids `exclude`. `threads` work at once; after
-    `seconds` the search gives up (`TimeLimitError`); `progress` is told the share that is done.
+    `seconds` the search gives up (`TimeLimitError`); `progress` is told the share that is done. `chance`: every hit is
+    told how many melodies would be as near by chance (`roslin.search.chance`).
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -64,7 +71,10 @@ def search(
         )
         work.report(0.0, "getting ready (the first search after installation compiles for a while)")
         found = SHORTCUTS.get(type(chosen), _compare_all)(wanted)
-    return nearest_first(query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius)
+        null = _null(wanted, found) if chance and len(numbers) else None
+    return nearest_first(
+        query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, null=null, searched=len(numbers)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,17 @@ class _Wanted:
         allowed = np.zeros(len(self.collection), dtype=bool)
         allowed[self.numbers] = True
         return allowed
+
+
+def _null(wanted: _Wanted, found: Found) -> Null:
+    """What chance gives for the query: from all distances where they are known, otherwise from a sample."""
+    chosen, collection = wanted.matcher, wanted.collection
+    is_everything = len(wanted.numbers) == len(collection)
+    if isinstance(chosen, Roslin):
+        return _aligned_null(wanted, chosen)
+    if (is_everything and len(found[0]) == len(collection)) or not chosen.is_independent:
+        return Null.of(found[1], None)
+    return Null.of(chosen.distances(wanted.query, collection.packed().take(sample_of(len(collection)))), None)
 
 
 def _compare_all(wanted: _Wanted) -> Found:
@@ -181,6 +202,37 @@ def _by_segments(wanted: _Wanted) -> Found:
     return wanted.numbers, distances
 
 
+def _aligned(wanted: _Wanted) -> Found:
+    """For `roslin`: upper bounds of scores first, then only what can be among the best."""
+    chosen = wanted.matcher
+    assert isinstance(chosen, Roslin)
+    if chosen.compared(wanted.query) == "contour":
+        return _compare_all(wanted)  # the table has pitches, not contours
+    from roslin.search.roslin_nearest import nearest_aligned
+
+    found = nearest_aligned(wanted.query, chosen, _table(wanted), wanted.k, wanted.allowed, wanted.work, wanted.radius)
+    return found.numbers, found.distances
+
+
+def _aligned_null(wanted: _Wanted, chosen: Roslin) -> Null:
+    compared, numbers = chosen.compared(wanted.query), sample_of(len(wanted.collection))
+    if compared == "contour":
+        return Null.of(chosen.distances(wanted.query, wanted.collection.packed().take(numbers)), None)
+    from roslin.search.roslin_nearest import aligned_distances
+
+    table = _table(wanted)
+    return Null.of(aligned_distances(wanted.query, chosen, table, numbers, wanted.work), table.tail(compared))
+
+
+def _table(wanted: _Wanted) -> Table:
+    from roslin.search.roslin_table import open_table
+
+    def opened(_: Packed) -> Table:
+        return open_table(wanted.collection, wanted.work.progress)
+
+    return wanted.collection.packed().keep("table of notes", opened)
+
+
 def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
     from roslin.transport.bounds import can_be_bounded
 
@@ -188,4 +240,4 @@ def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
 
 
 # By type, not by name: a class made from one of these may compare in its own way.
-SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _nearest, TWV: _by_segments}
+SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _nearest, TWV: _by_segments, Roslin: _aligned}

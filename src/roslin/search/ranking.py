@@ -15,6 +15,7 @@ from roslin.collection.store import Store
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
+from roslin.search.chance import Null
 
 __all__ = ["nearest_first"]
 
@@ -36,13 +37,25 @@ def nearest_first(
     *,
     exclude: Container[str] = (),
     radius: float = np.inf,
+    null: Null | None = None,
+    searched: int | None = None,
 ) -> Run:
-    """The k nearest of some melodies, given by their numbers and distances, none beyond the radius."""
+    """The k nearest of some melodies, given by their numbers and distances, none beyond the radius.
+
+    With a `null`, each is told how many of those that were searched would be as near by chance.
+    """
     numbers, distances = found
     near = _best(numbers, distances, collection, k + len(exclude), min(radius, _FARTHEST))
     ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), strict=True))
     kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
-    ranking = Ranking(query.id or "query", tuple(id for _, id in kept), tuple(distance for distance, _ in kept))
+    near_ones = np.array([distance for distance, _ in kept])
+    ranking = Ranking(
+        query.id or "query",
+        tuple(id for _, id in kept),
+        tuple(near_ones.tolist()),
+        expected=None if null is None else tuple(null.expected(near_ones, searched or len(numbers)).tolist()),
+        remarks=matcher.remarks(query),
+    )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
         return [melody.title for melody in collection.melodies(collection.numbers(ids))]

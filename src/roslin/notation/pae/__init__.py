@@ -18,6 +18,7 @@ as follows; docs/concepts/reading/pae.md gives the reasons:
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -32,6 +33,7 @@ from roslin.notation.pae.representations import Incipit, incipit_from_mapping, i
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import as_catalogued, write, write_music
 from roslin.notation.record import METADATA_FIELDS, Record
+from roslin.notation.sources import read_all
 
 __all__ = [
     "Incipit",
@@ -40,6 +42,7 @@ __all__ = [
     "looks_like_pae",
     "read",
     "read_incipit",
+    "read_stream",
     "read_text",
     "write",
     "write_music",
@@ -70,6 +73,16 @@ def read(text: str, *, strict: bool = False) -> Melody:
     if len(records) != 1:
         raise NotationError(Problem("not one incipit", "exactly one", str(len(records))))
     return records[0].melody_or_raise()
+
+
+def read_stream(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
+    """A record for each incipit in a file."""
+    data = read_all(stream)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    yield from read_text(text, strict=strict)
 
 
 def read_text(text: str, *, strict: bool) -> Iterator[Record]:

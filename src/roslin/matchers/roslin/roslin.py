@@ -1,0 +1,165 @@
+"""`roslin`: our own measure, a trained alignment of notes.
+
+Two melodies are laid on each other, note on note, in the best of twelve transpositions and of a few tempos, with gaps.
+Every pair of notes is worth something, by its pitches, its note values, the intervals around it and its place in metre
+and phrase; gaps and what is left out at the ends have a price (`scores`). The best total S is compared with what each
+melody reaches with itself, its self-score s:
+
+    distance = 1 - S / sqrt(lo * min(hi, 2 lo)),   lo and hi the smaller and the larger self-score
+
+from 0, the same melody, to 1, nothing in common. Because `hi` counts at most twice, the first notes of a tune find it.
+The distance belongs to the two melodies alone: no other candidate changes it. It is the same in both directions, as
+long as rhythm counts for both (`compare`).
+
+Parameters: what is compared (`compare`: both melody and rhythm, melody, rhythm, contour; `auto` is both, but melody
+alone for a query in equal values, which says nothing about rhythm), where they may lie on each other (`place`) and
+whether they may be transposed (`key`). Input: one line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.explanation import Explanation, Step, bounded
+from roslin.matchers.paths import both_lines
+from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
+from roslin.melody import Melody
+from roslin.represent.line import melodic_line
+from roslin.represent.packed import Packed
+from roslin.values.parameters import choice
+
+if TYPE_CHECKING:
+    from roslin.matchers.roslin._alignment import Encoded, Tables
+
+__all__ = ["Roslin"]
+
+_LEAST_EVEN = 3  # so few notes of equal length are no statement about rhythm
+_CAP = 2.0  # the longer melody counts at most as twice the shorter
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int32]
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Roslin(Matcher):
+    """Our own measure."""
+
+    name = "roslin"
+    summary = "Our own: lays note on note in any key and tempo, by what was learnt from related melodies."
+    reference = "Roslin; a trained alignment"
+
+    kind = "alignment"
+    pairs_at_once = 10_000_000
+
+    compare: str = choice("auto", "auto", *COMPARED)
+    place: str = choice("anywhere", *PLACES)
+    key: str = choice("any", *KEYS)
+
+    def compared(self, query: Melody) -> str:
+        """What of this query is compared: `auto` decided."""
+        if self.compare != "auto":
+            return self.compare
+        return "melody" if _is_even(query) else "both"
+
+    def remarks(self, query: Melody) -> tuple[str, ...]:
+        """What the answer to this query must say."""
+        if self.compare == "auto" and self.compared(query) == "melody":
+            return ("All notes of the query are equally long, so the rhythm was ignored.",)
+        return ()
+
+    def tables(self, query: Melody, longest: int) -> Tables:
+        """What the kernels need for this query and melodies of at most so many notes."""
+        compared = self.compared(query)
+        return tables(fitted(compared), longest, compared=compared, place=self.place, key=self.key)
+
+    def encoded(self, query: Melody, candidates: Packed | list[Melody]) -> Encoded:
+        """Melodies as the kernels take them."""
+        from roslin.matchers.roslin.notes import contours, encoded
+
+        found = encoded(candidates)
+        return contours(found) if self.compared(query) == "contour" else found
+
+    def distances_of(self, scores: Longs, own: int, others: Longs) -> Distances:
+        """Distances from scores and self-scores, in units. They fall where the score rises."""
+        return np.clip(1.0 - scores / self._scale(own, others), 0.0, 1.0)
+
+    def _scale(self, own: int, others: Longs) -> Floats:
+        """What a score is compared with."""
+        shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
+        longer = np.maximum(own, others).astype(np.float64)
+        if self.place == "start":
+            return shorter
+        return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
+
+    def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
+        """The distances to melodies that are encoded already (`encoded`)."""
+        from roslin.matchers.roslin._alignment import align_all, self_scores  # Numba loads only for a search
+
+        asked = self.encoded(query, [query])
+        count = len(melodies.offsets) - 1
+        worth = self.tables(query, int(max(np.diff(melodies.offsets).max(initial=0), len(asked.pitches))))
+        scores, own, others = (np.empty(size, dtype=np.int32) for size in (count, 1, count))
+        align_all(asked, melodies, worth, np.arange(count), scores)
+        self_scores(asked, worth, own)
+        self_scores(melodies, worth, others)
+        return self.distances_of(scores, int(own[0]), others)
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        return self.distances_to(query, self.encoded(query, candidates))
+
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
+        from roslin.matchers.roslin._alignment import self_scores
+        from roslin.matchers.roslin._path import best_path, step_worths, tempo_of
+
+        asked, stored = both_lines(query, candidates, number)
+        own, other = self.encoded(query, [query]), self.encoded(query, candidates.part(number, number + 1))
+        worth = self.tables(query, max(len(asked.rows), len(stored.rows)))
+        path = np.empty((len(asked.rows) + len(stored.rows), 3), dtype=np.int64)
+        score, tempo, lane, count = best_path(own, other, 0, worth, path)
+        if score <= 0:
+            return self._explanation(query, candidates, number, 1.0, ())
+        selves = np.empty((2, 1), dtype=np.int32)
+        self_scores(own, worth, selves[0])
+        self_scores(other, worth, selves[1])
+        scale = self._scale(int(selves[0, 0]), selves[1])[0]
+        worths = np.empty(count, dtype=np.int32)
+        ends = step_worths(own, other, tempo, lane, worth, path[:count], worths)
+        rows, others = asked.rows.tolist(), stored.rows.tolist()
+        steps = []
+        for (kind, i, j), value in zip(path[:count].tolist(), worths.tolist(), strict=True):
+            is_same = (int(other.pitches[j]) - int(own.pitches[i]) - lane) % 12 == 0
+            name = ("same" if is_same else "other", "added", "missing")[kind]
+            mine, theirs = ((rows[i],),), ((others[j],),)
+            steps.append(Step(name, () if kind == 1 else mine, () if kind == 2 else theirs, -value / scale))
+        (_, first_i, first_j), (_, last_i, last_j) = path[0], path[count - 1]
+        outside = (
+            ("missing", rows[:first_i], ()),
+            ("added", (), others[:first_j]),
+            ("missing", rows[last_i + 1 :], ()),
+            ("added", (), others[last_j + 1 :]),
+        )
+        for (name, left, right), price in zip(outside, ends, strict=True):
+            if left or right:
+                where = (
+                    "before"
+                    if (left and left[0] < rows[first_i]) or (right and right[0] < others[first_j])
+                    else "after"
+                )
+                words = f"left out {where} the part in common"
+                both = (tuple(left),) if left else (), (tuple(right),) if right else ()
+                steps.append(Step(name, *both, price / scale, words))
+        start = 1.0 + int(worth.tempo_prices[tempo]) / scale
+        slower = 2.0 ** (tempo_of(own, other, tempo) / 4)
+        return self._explanation(query, candidates, number, start, bounded(start, steps), slower if tempo else None)
+
+
+def _is_even(query: Melody) -> bool:
+    """Whether all notes of the line but the last are equally long."""
+    onsets = melodic_line(query)["onset_ticks"]
+    return len(onsets) >= _LEAST_EVEN and bool((np.diff(onsets) == onsets[1] - onsets[0]).all())

@@ -1,0 +1,166 @@
+"""The tables of the exact score, rounded for vectors of bytes or of 16 bits (`_blocks` says why the result is a bound)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError
+from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
+from roslin.matchers.roslin._blocks import NO_PITCH, TURNS, Plan
+from roslin.matchers.roslin.scores import HIGHEST_PRICE
+
+__all__ = ["check", "highest_pair", "plan_of", "scale_for"]
+
+Numbers = npt.NDArray[np.int64]
+
+NONE = -128  # an interval that equals no other
+_UNIT = 256  # sums in 16 bits make one byte
+_ENTRIES = 16
+_LOWEST = -(1 << 15)
+# Bytes hold scores up to so many nats: more for a longer query. Whatever scores higher has no bound.
+_NATS, _NATS_A_NOTE = 9.0, 2.0
+_UNITS_A_NAT = 32
+_LONGEST_IN_BYTES = 64  # notes of a query; for longer ones a byte is too coarse
+
+
+def check(tables: Tables) -> None:
+    """Refuse tables for which the bounds of `_blocks` would not hold."""
+    pitch = np.asarray(tables.pitch).reshape(12, LANES)
+    is_equal = np.asarray(tables.is_equal).reshape(12, LANES) != 0
+    turn, lane = np.indices((12, 12))
+    for each in (pitch, is_equal):
+        if (each[:, :12] != each[(turn - lane) % 12, 0]).any():
+            raise ArgumentError("what a pitch is worth must depend on its distance alone, for all transpositions")
+    if not set(np.unique(tables.lanes[:12]).tolist()) <= {0, FARTHEST} or not (tables.lanes[:12] == 0).any():
+        raise ArgumentError(f"lanes must be 0 or {FARTHEST}, and at least one 0; got {tables.lanes.tolist()}")
+    prices = (tables.openings, tables.starts, tables.ends, tables.tempo_prices, np.array([tables.extension]))
+    if min(int(each.min()) for each in prices) < 0 or max(int(each.max()) for each in prices) > HIGHEST_PRICE:
+        raise ArgumentError(f"costs must be 0 to {HIGHEST_PRICE} units")
+    if not 1 <= len(tables.tempo_prices) <= 4:
+        raise ArgumentError(f"there must be one to four tempos; got {len(tables.tempo_prices)}")
+    worth = (tables.equal, tables.near, tables.pitch, tables.contexts, tables.kinds, tables.labels)
+    if max(int(np.abs(each).max()) for each in worth) > HIGHEST_PRICE // 2:
+        raise ArgumentError(f"nothing may be worth more than {HIGHEST_PRICE // 2} units, for or against")
+    equal = tables.equal[:, None] + tables.contexts[0] + 2 * int(tables.kinds.min())
+    near = tables.near[:, None] + tables.contexts[1]
+    others = pitch[:, 0][~is_equal[:, 0]]
+    if len(others) and (equal < near + int(others.max())).any():
+        raise ArgumentError(
+            "equal pitches must be worth at least as much as others in the same rhythm and surroundings"
+        )
+
+
+def highest_pair(tables: Tables) -> int:
+    """No pair of notes is worth more."""
+    equal = int(tables.equal.max() + tables.contexts[0].max()) + 2 * int(tables.kinds.max())
+    near = int(tables.near.max() + tables.contexts[1].max() + tables.pitch.max())
+    return max(equal, near) + int(tables.labels.max())
+
+
+def scale_for(size: int, tables: Tables) -> int | None:
+    """How much finer than 1/256 of a unit bytes are for a query of so many notes; None where they are too coarse."""
+    if size > _LONGEST_IN_BYTES:
+        return None
+    wanted = 127 * _UNIT / (_UNITS_A_NAT * (_NATS + _NATS_A_NOTE * size))
+    lowest = int(tables.near.min() + tables.contexts[1].min() + tables.labels.min())
+    widest = max(highest_pair(tables), 1) + max(-lowest, 0)
+    return max(min(int(wanted), 120 * _UNIT // widest), 1)
+
+
+def plan_of(query: Encoded, tables: Tables, scale: int | None = None) -> Plan:
+    """A query and the tables: in bytes of `scale` / 256 units for bounds, or in 16 bits.
+
+    In 16 bits nothing is rounded. With several tempos, what a difference of values is worth is then what the exact
+    score takes; in bytes it is the most that any difference at least as large is worth, so that the smallest of several
+    differences bounds them all.
+    """
+    return _plan(query, tables, np.dtype(np.int16 if scale is None else np.int8), scale or 1, scale is not None)
+
+
+def long_plan_of(query: Encoded, tables: Tables) -> Plan:
+    """The same in 16 bits, for bounds over all tempos at once."""
+    return _plan(query, tables, np.dtype(np.int16), 1, True)
+
+
+def _plan(query: Encoded, tables: Tables, dtype: np.dtype[Any], scale: int, combined: bool) -> Plan:
+    size = len(query.pitches)
+    rows = size + size % 2
+    most = int(np.iinfo(dtype).max)
+    unit = _UNIT if dtype.itemsize == 1 else 1
+    upwards = unit - 1
+
+    def sums(values: npt.ArrayLike, entries: int = 0) -> npt.NDArray[np.int16]:
+        made = np.asarray(values, dtype=np.int64) * scale
+        made = np.append(made, np.full(max(entries - len(made), 0), made[-1] if len(made) else 0))
+        return np.clip(made, _LOWEST, -_LOWEST - 1).astype(np.int16)
+
+    def costs(values: npt.ArrayLike) -> npt.NDArray[Any]:
+        return np.minimum(np.asarray(values, dtype=np.int64) * scale // unit, most).astype(dtype)
+
+    def padded(values: npt.ArrayLike, fill: int = 0) -> Numbers:
+        made = np.full(rows, fill, dtype=np.int64)
+        made[:size] = values
+        return made
+
+    def context(which: int, row_worth: Numbers) -> npt.NDArray[np.int16]:
+        made = np.full((rows, 4), _LOWEST, dtype=np.int64)
+        made[:size] = scale * (tables.contexts[which][None, :] + row_worth[:, None]) + upwards
+        return np.clip(made, _LOWEST, -_LOWEST - 1).astype(np.int16).ravel()
+
+    equal, near = tables.equal.astype(np.int64), tables.near.astype(np.int64)
+    if combined and len(tables.tempo_prices) > 1:
+        equal, near = (np.maximum.accumulate(each[::-1])[::-1] for each in (equal, near))
+    turns = np.flatnonzero(tables.lanes[:12] == 0)
+    turns = np.append(turns, np.full(-len(turns) % TURNS, turns[-1])).astype(np.int64)
+    values, value_of = np.unique(query.values, return_inverse=True)
+    labels, label_of = np.unique(query.labels, return_inverse=True)
+    intervals = np.full(rows + 1, NONE, dtype=np.int8)
+    intervals[1:size] = query.intervals[1:]
+    highest = np.maximum.accumulate(costs(tables.ends).astype(np.int64), axis=1)
+    return Plan(
+        size,
+        scale,
+        unit,
+        most,
+        turns,
+        padded(query.pitches),
+        values.astype(np.int8),
+        padded(value_of),
+        padded(label_of),
+        intervals,
+        sums(equal, _ENTRIES),
+        sums(near, _ENTRIES),
+        sums(np.append(tables.kinds, np.zeros(_ENTRIES - len(tables.kinds), np.int64))),
+        sums(np.asarray(tables.labels)[labels].ravel()),
+        context(0, tables.kinds[query.kinds].astype(np.int64)),
+        context(1, np.zeros(size, np.int64)),
+        _pitch(tables, scale, unit, dtype),
+        costs(np.append(tables.openings[np.arange(12) % 3], np.zeros(_ENTRIES - 12))),
+        costs(tables.openings)[padded(query.gaps)],
+        int(costs(tables.extension)),
+        tables.starts.shape[1] - 1,
+        costs(tables.starts).ravel(),
+        costs(tables.ends).ravel(),
+        highest.ravel(),
+        int(query.tempos[0]),
+        tables.tempo_prices.astype(np.int64),
+        int(tables.tempo_prices.min()),
+    )
+
+
+def _pitch(tables: Tables, scale: int, unit: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """[12 * 16]: what a pitch class is worth beside each of the twelve; the most for an equal one."""
+    worth = np.asarray(tables.pitch, dtype=np.int64).reshape(12, LANES)[:, 0]
+    is_equal = np.asarray(tables.is_equal).reshape(12, LANES)[:, 0] != 0
+    limits = np.iinfo(dtype)
+    rounded = np.where(is_equal, limits.max, np.clip(-(-worth * scale // unit), limits.min, limits.max))
+    table = np.full((12, _ENTRIES), limits.min, dtype=np.int64)
+    table[:, :12] = rounded[(np.arange(12) - np.arange(12)[:, None]) % 12]
+    return table.astype(dtype).ravel()
+
+
+assert NO_INTERVAL != NONE
+assert NO_PITCH < _ENTRIES

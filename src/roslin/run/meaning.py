@@ -1,0 +1,36 @@
+"""What the number of chance matches means, in words.
+
+E is how many of the melodies that were searched would be as near to the query if none had anything to do with it
+(`roslin.search.chance`). The limits were set before anything was reported; docs/measurements/chance.md counts how often
+each word is right.
+"""
+
+from __future__ import annotations
+
+__all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "expected_words", "meaning_of"]
+
+CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
+BY_CHANCE = 1.0  # from here on a list holds more chance than sense
+MEANINGS = ((0.001, "same tune"), (CLOSE, "probably"), (BY_CHANCE, "perhaps"))
+_NO_MORE = "no more alike than chance"
+
+
+def meaning_of(expected: float) -> str:
+    """The word for a number of chance matches.
+
+    >>> [meaning_of(e) for e in (0.0001, 0.01, 0.5, 3)]
+    ['same tune', 'probably', 'perhaps', 'no more alike than chance']
+    """
+    return next((word for most, word in MEANINGS if expected <= most), _NO_MORE)
+
+
+def expected_words(expected: float) -> str:
+    """The number as people read it: two digits that matter, and no powers of ten.
+
+    >>> [expected_words(e) for e in (3e-12, 0.00042, 0.31, 1.7, 1234.5)]
+    ['< 0.0001', '0.00042', '0.31', '1.7', '1200']
+    """
+    if expected < 0.0001:
+        return "< 0.0001"
+    text = f"{float(f'{expected:.2g}'):.6f}".rstrip("0").rstrip(".")
+    return text

@@ -1,0 +1,153 @@
+"""How many melodies would be as near to a query by chance: E, as gene searches give it, and the words that follow.
+
+Most melodies of a collection have nothing to do with a query, and their distances say what chance gives. A fixed sample
+of the collection is compared with the query; with N melodies searched and p the share that chance puts at a distance or
+below it, E = N p. Where the sample is too small to count, the tail is taken to fall exponentially:
+
+    ln p = ln share - (threshold - distance) / scale        for distances below the threshold
+
+`roslin` has a threshold and a scale in units of the query's own spread, calibrated for each collection (`calibrated`):
+melodies of the collection are searched for with their pitches in reverse order. Such a decoy has the intervals, note
+values and length of music, and whatever it finds, it finds by chance. For every other matcher the tail is fitted to the
+sample itself.
+
+Middle and spread are the median and the distance from there to the 84 % quantile on the far side: relatives of the
+query are on the near side, and in a small collection they are many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.matchers.roslin.roslin import Roslin
+from roslin.melody import Melody
+from roslin.represent.line import melodic_line
+from roslin.represent.packed import Packed
+
+__all__ = ["DEFAULT_TAIL", "SAMPLED", "Null", "Tail", "calibrated", "decoy", "sample_of"]
+
+Distances = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+SAMPLED = 500  # melodies compared with every query
+_FAR = 0.84  # quantile: one standard deviation, were they normal
+_TAIL = 0.10  # the share of a sample that a tail is fitted to ...
+_TAIL_RELATIVES = 0.01  # ... without the nearest: they may be relatives
+_LEAST_FITTED = 200  # melodies without which no tail is fitted
+_DECOYS = 32
+_DECOY_LENGTHS = (8, 12, 20, 40)
+_DECOY_MELODIES = 4000
+_DECOY_TAIL = 0.02
+_LEAST_DECOYED = 500  # comparisons; with fewer, the tail of other collections is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Where the tail begins and how fast it falls, in spreads from the middle; `share` of all is beyond its begin."""
+
+    begin: float
+    share: float
+    scale: float
+
+
+# Of incipits and tune books together (docs/measurements/chance.md).
+DEFAULT_TAIL = Tail(begin=2.4, share=0.02, scale=0.65)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Null:
+    """The distances that chance gives for one query: a sorted sample, and the tail below the threshold."""
+
+    sample: Distances
+    threshold: float
+    share: float
+    scale: float
+
+    @classmethod
+    def of(cls, distances: Distances, tail: Tail | None) -> Null:
+        """From the distances of a sample, with a known tail or one of its own."""
+        sample = np.sort(distances)
+        size, finite = len(sample), int(np.isfinite(sample).sum())
+        if tail is None and size >= _LEAST_FITTED:
+            first, last = int(np.ceil(_TAIL_RELATIVES * size)), min(int(_TAIL * size), finite - 1)
+            if last - first >= 10 and sample[last] > sample[first]:
+                # Exponential, the nearest known only to be nearer than the first that counts.
+                excess = (sample[last] - sample[first:last]).sum() + first * (sample[last] - sample[first])
+                return cls(sample, float(sample[last]), last / size, float(excess / (last - first)))
+            if finite < size:
+                # Hardly anything can be compared at all: chance seldom gives a match, how near cannot be told.
+                return cls(sample, float(sample[0]) if finite else np.inf, max(finite, 1) / (size + 1), np.inf)
+        middle, spread = _middle_and_spread(sample[:finite])
+        known = tail or DEFAULT_TAIL
+        return cls(sample, middle - known.begin * spread, known.share, known.scale * spread)
+
+    def expected(self, distances: Distances, searched: int) -> Distances:
+        """How many of so many melodies would be at these distances, or nearer, by chance."""
+        return searched * self.share_as_near(distances)
+
+    def share_as_near(self, distances: Distances) -> Distances:
+        """The share of unrelated melodies that are at these distances, or nearer."""
+        counted = np.searchsorted(self.sample, distances, side="right") / max(len(self.sample), 1)
+        if not self.scale > 0:
+            return np.asarray(np.clip(counted, 1 / (len(self.sample) + 1), 1.0))
+        below = np.maximum(self.threshold - np.minimum(distances, self.threshold), 0.0)
+        tail = self.share * np.exp(-below / self.scale)
+        shares: Distances = np.where(distances < self.threshold, tail, np.maximum(counted, self.share))
+        return shares
+
+
+def _middle_and_spread(sample: Distances) -> tuple[float, float]:
+    if not len(sample):
+        return 1.0, 0.0
+    middle, far = np.quantile(sample, (0.5, _FAR))
+    return float(middle), float(far - middle)
+
+
+def sample_of(count: int, most: int = SAMPLED) -> Numbers:
+    """The numbers of a fixed sample of so many melodies, spread evenly.
+
+    >>> sample_of(3).tolist(), sample_of(10_000)[:3].tolist()
+    ([0, 1, 2], [10, 30, 50])
+    """
+    if count <= most:
+        return np.arange(count)
+    return ((np.arange(most) + 0.5) * count / most).astype(np.int64)
+
+
+def decoy(melody: Melody, length: int) -> Melody:
+    """The first notes of a melody with their pitches in reverse order.
+
+    >>> from roslin import load
+    >>> decoy(load("'4C8DE4F")[0], 3).notes["pitch_midi"].tolist()
+    [64, 62, 60]
+    """
+    notes = melodic_line(melody)[:length].copy()
+    notes["pitch_midi"], notes["pitch_base40"] = notes["pitch_midi"][::-1].copy(), notes["pitch_base40"][::-1].copy()
+    return Melody(notes)
+
+
+def calibrated(packed: Packed, matcher: Roslin) -> Tail:
+    """The tail of a collection, from decoys made of its own melodies."""
+    lengths = np.diff(packed.offsets)
+    places = np.flatnonzero(lengths >= _DECOY_LENGTHS[0])
+    queries = [
+        decoy(packed.melody(number), _DECOY_LENGTHS[turn % len(_DECOY_LENGTHS)])
+        for turn, number in enumerate(places[sample_of(len(places), _DECOYS)].tolist())
+    ]
+    if not queries:
+        return DEFAULT_TAIL
+    among = matcher.encoded(queries[0], packed.take(sample_of(len(packed), _DECOY_MELODIES)))
+    found = []
+    for query in queries:
+        sample = matcher.distances_to(query, among)
+        middle, spread = _middle_and_spread(sample)
+        if spread > 0:
+            found.append((middle - sample) / spread)
+    beyond = np.sort(np.concatenate([np.empty(0), *found]))[::-1]
+    count = int(_DECOY_TAIL * len(beyond))
+    if len(beyond) < _LEAST_DECOYED or not beyond[0] > beyond[count]:
+        return DEFAULT_TAIL
+    return Tail(float(beyond[count]), _DECOY_TAIL, float((beyond[:count] - beyond[count]).mean()))
