@@ -12,7 +12,7 @@ import pytest
 from roslin import ArgumentError, Collection, CollectionError, Melody, NotationError, UnknownNameError, explain, load
 from roslin.collection.check import check
 from roslin.collection.filters import contains, contour_distance, metadata, note_count, pitch_range, rhythm_distance
-from roslin.errors import FormatError, PlaceError
+from roslin.errors import FormatError, PlaceError, ReadingWarning
 from roslin.represent.edits import EditCosts, edit_distance
 from roslin.represent.strings import contour_string, rhythm_string
 from roslin.run import Run
@@ -129,11 +129,12 @@ def test_a_query_is_a_melody_a_text_or_a_file(
 @pytest.mark.parametrize(
     ("query", "error", "message"),
     [
-        ("'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
+        ("%G-2 '4CD\n%G-2 '4EF", NotationError, r"several melodies; expected one melody"),
+        (b"'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
         (tunes_path(), ArgumentError, r"tunes\.jsonl holds 243 melodies; a query is one"),
         ("missing.krn", FormatError, r"missing\.krn: no such file"),
-        ("", NotationError, r"no notes"),
-        ("so lala", NotationError, r"unreadable sign"),
+        ("", NotationError, r"no query"),
+        ("so lala", NotationError, r"not music"),
         ("roslin-castle", ArgumentError, r"is the id of a melody; .* ask for collection\['roslin-castle'\]"),
         (None, ArgumentError, r"a query must be a melody, notation as text, or a file; got NoneType"),
         ([demo_query()], ArgumentError, r"got list; of a list choose one, as in load\(\.\.\.\)\[0\]"),
@@ -145,6 +146,32 @@ def test_what_is_no_query(starter: Collection, query: Any, error: type[Exception
         starter.search(query)
     with pytest.raises(error, match=message):
         starter.explain(query, 0)
+
+
+def test_a_query_that_is_read_otherwise_is_warned_about(starter: Collection) -> None:
+    expected = starter.search("''4CDEC", "dp", k=3).ids
+    faulty, said = '"4CDEZC', "the query: read '\"' as two octave marks at column 1; left out 'Z'"
+    with pytest.warns(ReadingWarning, match=said):
+        assert starter.search(faulty, "dp", k=3).ids == expected
+    with pytest.warns(ReadingWarning, match=said):
+        answer = starter.explain(faulty, 0, "dp")
+    with pytest.warns(ReadingWarning, match="read 2 lines as one melody"):
+        assert starter.search("''4CD\nEC", "dp", k=3).ids == expected
+    assert answer.query.deviations == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
+
+
+def test_rhythmic_variants_stay_where_rhythm_is_exact(tmp_path: Path) -> None:
+    plain, dotted, doubled, part = "'4CDE2F", "'4CDE2.F", "'2CDE1F", "'4DE2F"
+    melodies = [load(text)[0] for text in (plain, dotted, doubled, part)]
+    with Collection.build(melodies, tmp_path / "variants.roslin") as collection:
+        everything = collection.filter()
+        loose, exact = everything.without_near_duplicates(), everything.without_near_duplicates(exact_rhythm=True)
+        assert [len(everything), len(loose), len(exact)] == [4, 1, 2]
+        assert exact.ids == ["melody-1", "melody-2"]
+        assert exact.to_table().rows[-1]["step"] == "Identical with another in exact rhythm, or part of it."
+        assert exact.summary == (
+            "2 of 4 melodies. Without what is identical with another in exact rhythm, or part of it."
+        )
 
 
 def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:

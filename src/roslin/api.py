@@ -6,6 +6,7 @@ The rooms behind it do not know each other's doors; this is where they meet.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +23,14 @@ from roslin.collection.report import BuildReport
 from roslin.collection.store import Store, chosen_places
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, CollectionError, NotationError, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, NotationError, ReadingWarning, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
-from roslin.notation import Source, records
+from roslin.notation import Source, is_path, records
+from roslin.notation.query import read_query
+from roslin.notation.record import Voices
+from roslin.represent.line import melodic_line
 from roslin.run import Run
 from roslin.search import depended_on, search
 from roslin.search.work import Progress
@@ -40,6 +44,8 @@ Query = Melody | Source
 """A melody, notation as text or bytes, or a file: a path, or the name of a file that is there."""
 
 _ROWS_SHOWN = 5
+_NEAR_DUPLICATES = "Identical with another, or part of it."
+_SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
 class SearchOptions(TypedDict, total=False):
@@ -78,19 +84,26 @@ class Collection(Store):
         path: str | Path,
         *,
         strict: bool = False,
+        voices: Voices = "apart",
         progress: write.Progress | None = None,
     ) -> Collection:
         """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
 
+        With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
         One that is there already is replaced when the new one is complete.
         """
         from roslin.collection import write
 
-        write.build(sources, path, strict=strict, progress=progress)
+        write.build(sources, path, strict=strict, voices=voices, progress=progress)
         return cls(path)
 
     def add(
-        self, sources: write.Sources, *, strict: bool = False, progress: write.Progress | None = None
+        self,
+        sources: write.Sources,
+        *,
+        strict: bool = False,
+        voices: Voices = "apart",
+        progress: write.Progress | None = None,
     ) -> BuildReport:
         """Add files, folders and melodies; what came of them. Not while another thread searches.
 
@@ -106,7 +119,7 @@ class Collection(Store):
         """
         from roslin.collection import write
 
-        report = write.add(sources, self.path, strict=strict, progress=progress)
+        report = write.add(sources, self.path, strict=strict, voices=voices, progress=progress)
         self._reopen()
         return report
 
@@ -144,7 +157,8 @@ class Collection(Store):
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
-        The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
+        The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
+        written, a `ReadingWarning` says so. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
         `progress` is told the share that is done. With `chance` every hit says how many melodies would be as near by
         chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` is the list up to where chance begins.
@@ -211,11 +225,17 @@ def _one_melody(query: Query) -> Melody:
     if not isinstance(query, (str, bytes, os.PathLike)):
         hint = "; of a list choose one, as in load(...)[0]" if isinstance(query, (list, tuple)) else ""
         raise ArgumentError(f"a query must be a melody, notation as text, or a file; got {type(query).__name__}{hint}")
-    found = list(records(query))
-    if len(found) != 1:
-        what = "the text" if isinstance(query, bytes) or "\n" in str(query) else str(query)
-        raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
-    return found[0].melody_or_raise()
+    if isinstance(query, str) and not is_path(query):
+        melody = read_query(query)
+    else:
+        found = list(records(query))
+        if len(found) != 1:
+            what = "the text" if isinstance(query, bytes) else str(query)
+            raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
+        melody = found[0].melody_or_raise()
+    if melody.problems:
+        warnings.warn(f"the query: {'; '.join(melody.deviations)}", ReadingWarning, stacklevel=4)
+    return melody
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,6 +264,7 @@ class Selection:
     state: str
     near_duplicates: tuple[NearDuplicate, ...] = ()
     is_unique: bool = False  # near-duplicates have been looked for
+    exact_rhythm: bool = False  # only what has the same rhythm counts as one
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -270,11 +291,21 @@ class Selection:
         """Their ids, in the order of the collection."""
         return self.collection.ids(self.numbers)
 
-    def without_near_duplicates(self) -> Selection:
-        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1)."""
+    def without_near_duplicates(self, exact_rhythm: bool = False) -> Selection:
+        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1).
+
+        Rhythm counts as longer, shorter or the same; with `exact_rhythm` in its proportions, so that rhythmic variants
+        stay.
+        """
         self.numbers_in(self.collection)
-        _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers)
-        return replace(self, near_duplicates=tuple(removed), is_unique=True)
+        durations = self._durations if exact_rhythm else None
+        _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers, durations)
+        return replace(self, near_duplicates=tuple(removed), is_unique=True, exact_rhythm=exact_rhythm)
+
+    def _durations(self, number: int) -> list[int]:
+        """How long the notes of a melody's line last, in ticks."""
+        lasting: list[int] = melodic_line(self.collection[number])["duration_ticks"].tolist()
+        return lasting
 
     def also(self, *ways: Filter | Run) -> Selection:
         """With melodies that other ways find, whether the filters left them or not (paper 002, section 3.1).
@@ -370,11 +401,19 @@ class Selection:
         if self.is_unique:
             removed = len(self.near_duplicates)
             percent = round(100 * removed / max(1, len(self.report.numbers)), 1)
-            sentence = "Identical with another, or part of it."
+            sentence = _SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES
             rows.append({"removed": removed, "percent": percent, "left": len(self), "step": sentence})
         added = ("added",) if self.report.additions else ()
         columns = ("removed", "percent", *added, "left", "step")
         return Table(columns, tuple({name: row.get(name) for name in columns} for row in rows), self._title)
+
+    @property
+    def summary(self) -> str:
+        """How many are left, and by which filters, in sentences."""
+        steps = [step.sentence for step in self.report.steps]
+        if self.is_unique:
+            steps.append(f"Without what is {(_SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES).lower()}")
+        return " ".join((f"{self._title}.", *steps))
 
     @property
     def _title(self) -> str:

@@ -277,7 +277,7 @@ def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None
     [
         ([], "exactly one of --pae, --file and --id"),
         (["--pae", "'4C", "--id", "x"], "exactly one of --pae, --file and --id"),
-        (["--pae", "'4CDZ"], "roslin: column 5: unreadable sign, left out; expected a note"),
+        (["--pae", "'4CDZ", "--strict"], "roslin: column 5: unreadable sign, left out; expected a note"),
         (["--pae", "'4CD", "--matcher", "best"], "roslin: unknown matcher 'best'; known: alignment, "),
         (["--id", "nobody"], "roslin: unknown melody 'nobody'"),
         (["--file", "nothing.pae"], "roslin: nothing.pae: no such file"),
@@ -290,8 +290,13 @@ def test_bad_searches(starter: Path, arguments: list[str], message: str) -> None
     assert error.count("\n") == 1
 
 
-def test_a_faulty_query_can_be_read_leniently(starter: Path) -> None:
-    assert len(roslin("search", starter, "--pae", '"4CDEZC', "--lenient", "-k", 2).stdout.splitlines()) == 3
+def test_what_is_read_otherwise_is_told(starter: Path) -> None:
+    done = roslin("search", starter, "--pae", '"4CDEZC', "-k", 2)
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stderr.splitlines() == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
+    many = roslin("search", starter, "--pae", "'4" + "".join(f"{sign}CD" for sign in "ZVWRKLMOPSU?*"), "-k", 2).stderr
+    assert len(many.splitlines()) == 11
+    assert many.splitlines()[-1] == "... and 3 more; --strict stops at the first"
 
 
 def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> None:
@@ -311,6 +316,27 @@ def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> No
     assert len(saved.read_text().splitlines()) == rows[-1]["left"]
     table = roslin("filter", starter, *COCKADE).stdout
     assert '"third up, unison, unison, sixth up".' in table
+
+
+def test_search_among_what_the_filters_leave(starter: Path, tmp_path: Path) -> None:
+    asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--format", "tsv")
+    narrowed = ("--note-count", "..20", "--where", "metre=3/4", "--unique")
+    done = roslin("search", starter, *asked, *narrowed)
+    saved = tmp_path / "ids.txt"
+    roslin("filter", starter, *narrowed, "--save", saved)
+    left = saved.read_text().splitlines()
+    assert sorted(line.split("\t")[2] for line in done.stdout.splitlines()[1:]) == sorted(left)
+    assert done.stderr == (
+        f'Searched {len(left)} of 243 melodies. Number of notes at most 20. Metre contains "3/4". '
+        "Without what is identical with another, or part of it.\n"
+    )
+    exactly = roslin("search", starter, *asked, *narrowed[:-1], "--unique-exactly")
+    assert len(exactly.stdout) >= len(done.stdout)
+    nothing = roslin("search", starter, *asked, "--where", "composer=nobody")
+    assert nothing.stderr == 'Searched 0 of 243 melodies. Composer contains "nobody".\n'
+    assert len(nothing.stdout.splitlines()) == 1
+    both = roslin("filter", starter, "--unique", "--unique-exactly", code=2).stderr
+    assert "choose one of --unique and --unique-exactly" in both
 
 
 def test_every_filter_is_on_the_command_line(starter: Path) -> None:

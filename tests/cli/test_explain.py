@@ -91,7 +91,7 @@ def test_the_distance_is_that_of_the_list(starter: Path) -> None:
         (["roslin-castle", "--pae", "'4CDE", "--matcher", "magic"], "unknown matcher 'magic'"),
         (["roslin-castle", "--pae", "'4CDE", "--number", "2"], "--number is for a melody of a --file"),
         (["roslin-castle", "--pae", "'4CDE", "--track", "2"], "--track is for reading a file"),
-        (["roslin-castle", "--pae", "'4CDZ"], "column 5: unreadable sign"),
+        (["roslin-castle", "--pae", "'4CDZ", "--strict"], "column 5: unreadable sign"),
         (["roslin-castle", "--pae", "4-"], "no notes; expected at least one note"),
     ],
 )

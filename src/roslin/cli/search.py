@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.filtering import Narrowing, filter_options
+from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 from roslin.cli.plugins import PluginOption
-from roslin.cli.reading import melody_from_file, refuse_options, with_reading_options
+from roslin.cli.reading import (
+    StrictOption,
+    melody_from_file,
+    melody_from_text,
+    reading_options,
+    refuse_options,
+)
 
 if TYPE_CHECKING:
-    from roslin.api import Collection
+    from roslin.api import Collection, Selection
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.run import Run
@@ -20,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
 
-@with_reading_options
+@with_options(options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
-    pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -32,27 +40,30 @@ def search_command(
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
+    strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
     options: Options,
+    narrowing: Narrowing,
 ) -> None:
-    """Find the melodies most similar to a query.
+    """Find the melodies most similar to a query, among all or among those that the filters leave.
 
-    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5
+    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
 
     with Collection(collection) as opened:
-        query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
+        query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
+        within = _selected(opened, narrowing, query)
         with progress_bar("Searching", total=1.0) as progress:
             run = opened.search(
-                query, matcher, k, exclude=itself, radius=radius, threads=threads, seconds=seconds, progress=progress
-            )
+                query, matcher, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
+                progress=progress,
+            )  # fmt: skip
         if html is not None:
             write_page(opened, query, run, html)
             remark(f"page written to {html}")
@@ -60,6 +71,15 @@ def search_command(
             run_file.write_text(run.to_trec(), encoding="utf-8")
         # Last: whoever reads may stop reading, and the files are to be there all the same.
         print_run(opened, run, format)
+
+
+def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
+    """What the filters leave, said in a sentence; None without filters."""
+    if not narrowing.is_asked:
+        return None
+    selection = narrowing.of(collection, query)
+    remark(f"Searched {selection.summary}")
+    return selection
 
 
 def chosen_query(
@@ -80,7 +100,7 @@ def chosen_query(
     refuse_options(options)
     if number is not None:
         raise typer.BadParameter("--number is for a melody of a --file; there is none")
-    return collection[id] if id is not None else _query_from_text(pae or "", strict=strict)
+    return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
 
 
 def print_run(collection: Collection, run: Run, format: OutputFormat) -> None:
@@ -110,9 +130,3 @@ def write_page(collection: Collection, query: Melody, run: Run, target: Path) ->
     melodies = list(collection.melodies(collection.numbers(run.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
     target.write_text(results_page(query, run, melodies, note), encoding="utf-8")
-
-
-def _query_from_text(text: str, *, strict: bool) -> Melody:
-    from roslin.notation import pae
-
-    return pae.read(text, strict=strict)

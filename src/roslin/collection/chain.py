@@ -8,9 +8,9 @@ true; a melody that lacks the feature (too few notes) goes. Each step of a chain
 reports how many it removed.
 
 A condition speaks of the tables of schema.sql by name. It is asked of `features`, which has one row for each melody,
-joined with the filter's own table where that is `strings` or `melodies`. Conditions on `features` alone are cheap: they
-are asked again, together, at every step. What any other filter leaves is handed to the next step as a JSON list.
-Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
+joined with the filter's own table where that is `strings`, `melodies` or `folded`. Conditions on `features` alone are
+cheap: they are asked again, together, at every step. What any other filter leaves is handed to the next step as a JSON
+list. Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _ask(connection: sqlite3.Connection, wanted: str, survivors: str | None, fil
         # A cross join fixes the order: go through the survivors, look up each.
         source = "json_each(?) AS survivor CROSS JOIN features ON features.number = survivor.value"
         parameters.append(survivors)
-    for table in ("strings", "melodies"):
+    for table in ("strings", "melodies", "folded"):
         if any(step.table == table for step in filters):
             source += f" JOIN {table} ON {table}.number = features.number"
     conditions = " AND ".join(f"({step.sql})" for step in filters) or "1"

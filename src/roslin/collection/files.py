@@ -54,7 +54,7 @@ __all__ = [
     "writing",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"
 ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")

@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import note_name
+from roslin.web.written import written
 
 __all__ = [
     "MAX_QUERY",
     "RANGES",
     "AboutAnswer",
     "CollectionAnswer",
+    "ExplainAnswer",
     "ExplainParams",
     "ExplanationAnswer",
     "FilterAnswer",
@@ -43,6 +45,7 @@ MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
 RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
+_DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
 EDITED = ("contour_cost", "rhythm_cost")
 _FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals", *EDITED)
 
@@ -56,6 +59,7 @@ class QueryParams(BaseModel):
     q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
     notation: Literal["auto", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
     id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
+    strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
 
 
 class SearchParams(QueryParams):
@@ -196,13 +200,21 @@ class MelodyAnswer(AboutAnswer):
 
     notation: str | None
     music: str | None
+    written: str | None = Field(description="Complete with clef, metre and key: it can be a `q`.")
     notes: list[NoteAnswer]
 
     @classmethod
     def of(cls, melody: Melody, link: str | None) -> MelodyAnswer:
         """The answer about a melody."""
         known = cls.known(melody, link)
-        return cls(**known, notation=melody.notation, music=melody.music, notes=NoteAnswer.table(melody))
+        text = written(melody)
+        return cls(
+            **known,
+            notation=melody.notation,
+            music=melody.music,
+            written=text[1] if text else None,
+            notes=NoteAnswer.table(melody),
+        )
 
 
 class ReadAnswer(BaseModel):
@@ -210,6 +222,7 @@ class ReadAnswer(BaseModel):
 
     notation: str | None
     notes: list[NoteAnswer]
+    deviations: list[str] = _DEVIATIONS
     drawing: str = Field(description="SVG")
     playing: list[list[float]] = Field(description="Rows of row, start, duration (seconds) and MIDI pitch.")
 
@@ -222,6 +235,7 @@ class UploadChoice(BaseModel):
     notation: str = Field(description="How `q` is to be read: pae or jsonl.")
     q: str
     is_cut: bool = Field(description="Whether only its beginning was taken.")
+    deviations: list[str] = _DEVIATIONS
 
 
 class UploadAnswer(BaseModel):
@@ -283,6 +297,12 @@ class ExplanationAnswer(MatchAnswer):
     steps: list[StepAnswer]
 
 
+class ExplainAnswer(ExplanationAnswer):
+    """An explanation, and how its query was read."""
+
+    deviations: list[str] = _DEVIATIONS
+
+
 class StepAnswer(BaseModel):
     """What some notes of the two melodies add to a distance or, below 0, take off it."""
 
@@ -312,6 +332,7 @@ class SearchAnswer(BaseModel):
     """A page of a ranked list."""
 
     query_notes: int
+    deviations: list[str] = _DEVIATIONS
     matcher: str
     place: str
     searched: int = Field(description="How many melodies were left by the filters.")

@@ -82,6 +82,7 @@ class Found:
         """The page as JSON."""
         return SearchAnswer(
             query_notes=len(self.query),
+            deviations=self.query.deviations,
             matcher=repr(self.matcher),
             place=asked.place,
             searched=self.searched,
