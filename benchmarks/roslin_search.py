@@ -6,10 +6,10 @@
 Queries are the first 8, 12, 16 and 40 notes of melodies of the fragments, always the same ones, and the 10 nearest are
 asked for. Of each: CPU time of the bounds, and of the whole search with its count of chance matches (median and worst),
 also as a multiple of reading the table once; how many melodies are scored in full. The two millions are the fragments
-four times, transposed, with other pitches for a tenth of the notes. The growth is the exponent of the time in the number
-of melodies, 1 for a search that takes twice as long for twice as many. Peers, in the same run on the same queries: other
-matchers, on a part of the fragments and scaled up; and scores of everything, which must give the same list (on a part
-as well).
+four times, transposed, with other pitches for a tenth of the notes. The growth is the exponent of the time in the
+number of melodies, 1 for a search that takes twice as long for twice as many. Peers, in the same run on the same
+queries: other matchers, on a part of the fragments and scaled up; and scores of everything, which must give the same
+list (on a part as well).
 
 The target is 0.3 s for 500,000 melodies, at the median of every query length.
 """
