@@ -24,7 +24,6 @@ The start is the set of numbers in MEASURE.md (our own earlier fit); random stat
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -32,6 +31,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,7 @@ START = Worth(
     metre=(0.45, -0.15, -0.79, 0.15, 0.09, 0.19),
     phrase=(-0.24, -0.43, -1.23, 0.71, 0.22, 0.90),
 )
-_FLAT = {"kinds": (0.0,) * 12, "openings": (2.2,) * 3, "metre": (0.0,) * 6, "phrase": (0.0,) * 6}
+_FLAT: dict[str, Any] = {"kinds": (0.0,) * 12, "openings": (2.2,) * 3, "metre": (0.0,) * 6, "phrase": (0.0,) * 6}
 STARTS = {
     "both": START,
     "melody": replace(START, **{**_FLAT, "equal": (2.7,) * 11, "near": (0.0,) * 11}),
@@ -156,7 +156,7 @@ def spread_out(worth: Worth, compared: str) -> Worth:
     if compared in ("both", "rhythm"):
         return worth
     kinds = [worth.kinds[3 * kind + 1] for kind in range(4) for _ in range(3)]
-    flat = {name: (getattr(worth, name)[0],) * 11 for name in ("equal", "near")}
+    flat: dict[str, Any] = {name: (getattr(worth, name)[0],) * 11 for name in ("equal", "near")}
     return replace(worth, **flat, kinds=tuple(kinds), openings=(worth.openings[1],) * 3)
 
 
@@ -226,7 +226,7 @@ def count_uses(
 ) -> None:
     """Add up how often each number is used by an alignment; prices count below 0."""
     size, length = len(query.pitches), len(melody.pitches)
-    shift = tempo_shift(tempo, np.int64(melody.tempos[0]) - np.int64(query.tempos[0]))
+    shift = tempo_shift(tempo, int(melody.tempos[0]) - int(query.tempos[0]))
     role = 0 if size < length else (1 if size > length else 2)
     last = len(steps) - 1
     for side in range(2):
@@ -441,8 +441,7 @@ def main() -> int:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     of = material(options.folder / "material.pickle")
-    before = json.loads(TARGET.read_text("utf-8")) if TARGET.exists() else {"worth": {}, "chosen_at": {}}
-    worth, chosen = before["worth"], before.get("chosen_at", {})
+    worth, chosen = {}, {}
     for compared in options.only or COMPARED:
         numbers, value = fitted(of, compared, options.folder)
         check(tables(numbers, LONGEST, compared=compared))
@@ -466,9 +465,14 @@ def main() -> int:
             for each in of
         },
         "parameters": {"temperature": TEMPERATURE, "to_start": TO_START, "to_last": TO_LAST, "rounds": ROUNDS},
-        "script_sha256": hashlib.sha256(Path(__file__).read_bytes()).hexdigest(),
     }
-    TARGET.write_text(json.dumps({"provenance": about, "chosen_at": chosen, "worth": worth}, indent=1) + "\n", "utf-8")
+    before = json.loads(TARGET.read_text("utf-8")) if TARGET.exists() else {}
+    made = {
+        "provenance": about,
+        "chosen_at": {**before.get("chosen_at", {}), **chosen},
+        "worth": {**before.get("worth", {}), **worth},
+    }
+    TARGET.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
     print(f"written to {TARGET}")
     return 0
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack, overloa
 import numpy as np
 import numpy.typing as npt
 
+from roslin.collection.chain import costs_of
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
 from roslin.collection.report import BuildReport
 from roslin.collection.store import Store, chosen_places
@@ -31,7 +32,7 @@ from roslin.notation.query import read_query
 from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
 from roslin.run import Run
-from roslin.search import search
+from roslin.search import depended_on, search
 from roslin.search.work import Progress
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class SearchOptions(TypedDict, total=False):
     threads: int
     seconds: float | None
     progress: Progress | None
+    chance: bool
 
 
 class Collection(Store):
@@ -151,19 +153,21 @@ class Collection(Store):
         threads: int = 1,
         seconds: float | None = None,
         progress: Progress | None = None,
+        chance: bool = True,
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
         The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
         written, a `ReadingWarning` says so. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
-        `progress` is told the share that is done.
+        `progress` is told the share that is done. With `chance` every hit says how many melodies would be as near by
+        chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` is the list up to where chance begins.
         """
         if isinstance(within, Selection):
             within = within.numbers_in(self)
         return search(
             self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
-            seconds=seconds, progress=progress,
+            seconds=seconds, progress=progress, chance=chance,
         )  # fmt: skip
 
     def explain(
@@ -171,7 +175,8 @@ class Collection(Store):
     ) -> Explanation:
         """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
 
-        A matcher whose distances depend on the other candidates compares the query with the whole collection.
+        A matcher whose distances depend on the other candidates sees the melody among the whole collection, as a search
+        does.
         """
         chosen = matcher_of(matcher)
         if isinstance(candidate, Melody):
@@ -179,7 +184,9 @@ class Collection(Store):
         if not isinstance(self[candidate], Melody):
             raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
         number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
-        return chosen.explain(self._query(query), self, int(number))
+        asked = self._query(query)
+        among, places = depended_on(asked, self, chosen, np.array([number]))
+        return chosen.explain(asked, among, int(places[0])).about(asked, self[int(number)])
 
     def _query(self, query: Query) -> Melody:
         try:
@@ -300,6 +307,41 @@ class Selection:
         lasting: list[int] = melodic_line(self.collection[number])["duration_ticks"].tolist()
         return lasting
 
+    def also(self, *ways: Filter | Run) -> Selection:
+        """With melodies that other ways find, whether the filters left them or not (paper 002, section 3.1).
+
+        A way is a filter, such as `metadata("title", "Roslin")`, or the list of a search in this collection.
+        `candidates` says by which way each melody came in.
+        """
+        self.numbers_in(self.collection)
+        report = self.report
+        for way in ways:
+            if isinstance(way, Run):
+                ids = [id for ranking in way.rankings.values() for id in ranking.ids]
+                report = report.also(f"Found by {way.name}.", self.collection.numbers(ids))
+            elif isinstance(way, Filter):
+                report = report.also(way.sentence, apply_filters(self.collection.connection, [way]).passed)
+            else:
+                raise ArgumentError(f"a way to add melodies must be a filter or a run; got {type(way).__name__}")
+        more = replace(self, report=report, near_duplicates=())
+        return more.without_near_duplicates(self.exact_rhythm) if self.is_unique else more
+
+    @property
+    def candidates(self) -> Table:
+        """The melodies with what they cost in each filter by editing distance, and by which way each came in."""
+        numbers, connection = self.numbers, self.collection.connection
+        rows: list[dict[str, Any]] = [
+            {"id": melody.id, "title": melody.title, "composer": melody.composer, "why": why}
+            for melody, why in zip(self, self.report.why(numbers), strict=True)
+        ]
+        names = list[str]()
+        for cost in (step.filter.cost for step in self.report.steps if step.filter.cost is not None):
+            again = sum(name.startswith(cost.name) for name in names)
+            names.append(f"{cost.name} {again + 1}" if again else cost.name)
+            for row, value in zip(rows, costs_of(connection, cost, numbers), strict=True):
+                row[names[-1]] = value
+        return Table(("id", "title", "composer", *names, "why"), tuple(rows), self._title)
+
     def search(
         self,
         query: Query,
@@ -353,12 +395,17 @@ class Selection:
                 for step in self.report.steps
             ),
         ]
+        rows += [
+            {"added": way.added, "left": way.left, "step": f"Added: {way.sentence}"} for way in self.report.additions
+        ]
         if self.is_unique:
             removed = len(self.near_duplicates)
             percent = round(100 * removed / max(1, len(self.report.numbers)), 1)
             sentence = _SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES
             rows.append({"removed": removed, "percent": percent, "left": len(self), "step": sentence})
-        return Table(("removed", "percent", "left", "step"), tuple(rows), self._title)
+        added = ("added",) if self.report.additions else ()
+        columns = ("removed", "percent", *added, "left", "step")
+        return Table(columns, tuple({name: row.get(name) for name in columns} for row in rows), self._title)
 
     @property
     def summary(self) -> str:

@@ -365,13 +365,55 @@ def test_every_filter_is_on_the_command_line(starter: Path) -> None:
         (["--pitch-range", "15..12"], "the lowest value must not be above the highest; got 15 and 12"),
         (["--contains", "fifth sideways"], "roslin: "),
         (["--share", "third"], "--share must be INTERVAL=RANGE; got 'third'"),
-        (["--contour", "UD=x"], "the distance must be a number; got 'x'"),
+        (["--contour", "UD=x"], "--contour and --rhythm must be COST or LETTERS=COST; got 'UD=x'"),
+        (["--contour", "UD"], "--contour and --rhythm must be COST or LETTERS=COST; got 'UD'"),
+        (["--rhythm", "2"], "--contour and --rhythm without LETTERS= needs a query: one of --pae, --file and --id"),
+        (["--also-search", "dp"], "--also-search needs a query: one of --pae, --file and --id"),
+        (["--costs", "insertion=1"], "--costs is for --contour and --rhythm; there is neither"),
+        (["--contour", "UD=1", "--costs", "swap=1"], "costs must be those of insertion, deletion, replacement, two of"),
+        (["--contour", "UD=1", "--costs", "UD"], "costs must be NAME=NUMBER, such as insertion=0.5 or UD=2; got 'UD'"),
+        (["--also", "colour=red"], "unknown field 'colour'"),
+        (["--also", "red"], "--also must be FIELD=TEXT; got 'red'"),
         (["--where", "colour=red"], "unknown field 'colour'"),
         (["--times", "3"], "--times says in how many places a --motive must be; there is none"),
     ],
 )
 def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:
     assert message in flat(roslin("filter", starter, *arguments, code=2))
+
+
+def test_contour_and_rhythm_near_those_of_a_query(starter: Path) -> None:
+    query = ("--id", "roslin-castle")
+    near = ("filter", starter, *query, "--contour", "9", "--rhythm", "12", "--costs", "replacement=2, UD=3", "--list")
+    rows = json.loads(roslin(*near, "--format", "json").stdout)
+    assert list(rows[0]) == ["id", "title", "composer", "contour cost", "rhythm cost", "why"]
+    costs = {row["id"]: (row["contour cost"], row["rhythm cost"]) for row in rows}
+    assert costs["roslin-castle"] == (0, 0)
+    assert len(costs) > 2
+    assert all(contour <= 9 and rhythm <= 12 for contour, rhythm in costs.values())
+    (step,) = (row for row in json.loads(roslin(*near[:-1], "--format", "json").stdout) if "contour" in row["step"])
+    assert step["step"].endswith("(insertion 1, deletion 1, replacement 2, U by D 3).")
+    by_text = ("filter", starter, "--pae", "'4CDEC", "--contour", "2", "--format", "json")
+    assert roslin(*by_text).stdout == roslin("filter", starter, "--contour", "UUD=2", "--format", "json").stdout
+
+
+def test_melodies_are_added_to_what_the_filters_left(starter: Path, tmp_path: Path) -> None:
+    """As for "Roslin Castle" in the paper: every title with the word, and what three systems find."""
+    saved = tmp_path / "ids.txt"
+    ways = ("--also", "title=Roslin", "--also-search", "p2", "--also-search", "p3", "--first", "3")
+    asked = ("filter", starter, "--note-count", "..8", *ways, "--id", "roslin-castle", "--save", saved)
+    steps = json.loads(roslin(*asked, "--format", "json").stdout)
+    assert [row["step"] for row in steps[2:]] == [
+        'Added: Title contains "Roslin".',
+        "Added: Found by p2.",
+        "Added: Found by p3.",
+    ]
+    assert (steps[1]["added"], steps[2]["removed"], steps[2]["added"]) == (None, None, 7)
+    assert steps[-1]["left"] == len(saved.read_text().splitlines())
+    why = {row["id"]: row["why"] for row in json.loads(roslin(*asked, "--list", "--format", "json").stdout)}
+    assert why["roslin-castle"] == 'Title contains "Roslin".'
+    assert why["roslin-castle-2"] == 'Title contains "Roslin". Found by p2. Found by p3.'
+    assert "Passed the filters." in why.values()
 
 
 def test_matchers() -> None:

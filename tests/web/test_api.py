@@ -50,13 +50,14 @@ def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: P
 
 
 def test_pages_are_parts_of_one_list(client: TestClient) -> None:
-    whole = client.get("/api/search", params={"q": FRERE, "k": 60}).json()["results"]
-    parts = [client.get("/api/search", params={"q": FRERE, "k": 20, "page": page}).json() for page in (1, 2, 3)]
+    whole = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "k": 60}).json()["results"]
+    asked: dict[str, Any] = {"q": FRERE, "matcher": "dp", "k": 20}
+    parts = [client.get("/api/search", params={**asked, "page": page}).json() for page in (1, 2, 3)]
     assert [hit for part in parts for hit in part["results"]] == whole
 
 
 def test_the_last_page_says_so(client: TestClient) -> None:
-    last = client.get("/api/search", params={"q": FRERE, "k": 100, "page": 3}).json()
+    last = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "k": 100, "page": 3}).json()
     assert len(last["results"]) == 43
     assert not last["has_more"]
 
@@ -67,8 +68,35 @@ def test_more_like_one_leaves_itself_out(client: TestClient) -> None:
     assert "frere-jacques" not in [hit["id"] for hit in found]
 
 
+def test_contour_and_rhythm_near_those_of_the_query(client: TestClient) -> None:
+    asked: dict[str, Any] = {
+        "id": "roslin-castle",
+        "matcher": "dp",
+        "k": 50,
+        "contour_cost": "9",
+        "edit_costs": "UD=3, DU=3",
+    }
+    answer = client.get("/api/search", params=asked).json()
+    assert answer["filters"][0]["sentence"].startswith("Gross contour at an editing distance of at most 9 from ")
+    assert answer["filters"][0]["sentence"].endswith("(insertion 1, deletion 1, replacement 1, U by D 3, D by U 3).")
+    assert 0 < len(answer["results"]) == answer["searched"] - 1  # without the query itself
+    assert all(set(result["costs"]) == {"contour cost"} for result in answer["results"])
+    assert all(result["costs"]["contour cost"] <= 9 for result in answer["results"])
+    both = client.get("/api/search", params={**asked, "rhythm_cost": "5"}).json()
+    assert both["searched"] < answer["searched"]
+    assert "rhythm cost" in client.get("/", params={**asked, "rhythm_cost": "5"}).text
+    for name, value, message in (
+        ("contour_cost", "x", "contour_cost must be a number, at least 0; got 'x'"),
+        ("rhythm_cost", "-1", "rhythm_distance: the distance must be a finite number, at least 0; got -1"),
+        ("edit_costs", "XY=1", "costs must be those of insertion, deletion, replacement"),
+    ):
+        refused = client.get("/api/search", params={**asked, name: value})
+        assert refused.status_code == 422
+        assert message in refused.text
+
+
 def test_filters_are_told_in_sentences(client: TestClient) -> None:
-    asked = {"q": FRERE, "note_count": "..20", "words": "mozart"}
+    asked = {"q": FRERE, "matcher": "dp", "note_count": "..20", "words": "mozart"}
     answer = client.get("/api/search", params=asked).json()
     sentences = [step["sentence"] for step in answer["filters"]]
     assert sentences == ["Number of notes at most 20.", '"mozart" in title, composer, text or source.']

@@ -46,7 +46,7 @@ def explain_command(
     chosen = matcher_of(matcher)
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
-        explanation = chosen.explain(query, opened, int(opened.numbers([candidate])[0]))
+        explanation = opened.explain(query, candidate, chosen)
     if svg is not None:
         from roslin.report.flow import flow_svg
 

@@ -58,7 +58,7 @@ def search_command(
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
-        within = _selected(opened, narrowing)
+        within = _selected(opened, narrowing, query)
         with progress_bar("Searching", total=1.0) as progress:
             run = opened.search(
                 query, matcher, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
@@ -73,11 +73,11 @@ def search_command(
         print_run(opened, run, format)
 
 
-def _selected(collection: Collection, narrowing: Narrowing) -> Selection | None:
+def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
     """What the filters leave, said in a sentence; None without filters."""
     if not narrowing.is_asked:
         return None
-    selection = narrowing.of(collection)
+    selection = narrowing.thinned(collection.filter(*narrowing.filters(query)))
     remark(f"Searched {selection.summary}")
     return selection
 

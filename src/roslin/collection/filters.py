@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 from roslin.collection.chain import (
     EDIT_DISTANCE,
+    Addition,
+    Cost,
     Filter,
     FilterReport,
     FilterStep,
@@ -38,6 +40,7 @@ from roslin.represent.strings import contour_string, rhythm_string
 __all__ = [
     "FIELDS",
     "FILTERS",
+    "Addition",
     "Filter",
     "FilterReport",
     "FilterStep",
@@ -152,6 +155,9 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
 
 def contour_distance(query: str | Melody, at_most: float, costs: EditCosts | None = None) -> Filter:
     """Editing distance between the gross contour of the query (letters U, D, R, or a melody) and each melody's.
+
+    `costs` says what an insertion, a deletion and a replacement cost (represent/edits.py); what each melody costs is in
+    `Selection.candidates`.
 
     >>> print(contour_distance("UUDR", 1))
     Gross contour at an editing distance of at most 1 from UUDR (insertion 1, deletion 1, replacement 1).
@@ -359,7 +365,8 @@ def _edit_distance(column: str, subject: str, letters: str, known: str, at_most:
     parameters = (shortest, longest, letters, costs_as_text(costs), at_most + _ROUNDING)
     sentence = f"{subject} at an editing distance of at most {at_most:g} from {letters or 'nothing'} ({costs})."
     name = _call(f"{column}_distance", letters, at_most, costs=(costs, EditCosts()))
-    return Filter(name, "strings", condition, parameters, sentence)
+    cost = Cost(f"{column} cost", f"{EDIT_DISTANCE}(?, strings.{column}, ?)", (letters, costs_as_text(costs)))
+    return Filter(name, "strings", condition, parameters, sentence, cost)
 
 
 def _affordable(at_most: float, cost: float) -> int:

@@ -32,5 +32,4 @@ def expected_words(expected: float) -> str:
     """
     if expected < 0.0001:
         return "< 0.0001"
-    text = f"{float(f'{expected:.2g}'):.6f}".rstrip("0").rstrip(".")
-    return text
+    return f"{float(f'{expected:.2g}'):.6f}".rstrip("0").rstrip(".")

@@ -293,7 +293,7 @@ class Run:
         return {id: title for id, title in zip(ids, self._titles(ids), strict=True) if title}
 
     def to_table(self) -> Table:
-        """The hits as a table: query (where there are several), rank, distance or score, chance matches, document, title."""
+        """The hits as a table: query (where there are several), rank, distance or score, chance, document, title."""
         titles = self.titles
         columns = [
             *(["query"] if len(self.rankings) != 1 else []),

@@ -1,6 +1,6 @@
 """The exact nearest melodies: the same list as scoring everything, without scoring everything.
 
-Every melody gets an upper bound of its score (`_blocks`), and so a lower bound of its distance. The most promising ones
+Every melody gets an upper bound of its score (`_bound`), and so a lower bound of its distance. The most promising ones
 are scored; then all whose bound reaches what the k-th nearest has by then, a few at a time. No more than that can be
 among the k nearest, so the list is that of brute force, with everything that is as near as the last.
 """
@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
-from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN
+from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN, Plan
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.rounding import check, highest_pair, long_plan_of, plan_of, scale_for
+from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_for
 from roslin.melody import Melody
 from roslin.search.roslin_table import Table
 from roslin.search.work import Work
@@ -24,7 +24,6 @@ from roslin.search.work import Work
 __all__ = [
     "NearestAligned",
     "aligned_distances",
-    "distances_of",
     "nearest",
     "nearest_aligned",
     "scores_of",
@@ -41,10 +40,15 @@ DistanceOf = Callable[[Scores, Numbers | slice], Distances]
 # Melodies bounded, or scored, in one piece of work.
 PIECE = 8192
 SCORED_AT_ONCE = 512
-# So many are scored first, and so many times as many in each further round.
-FIRST, GROWTH = 256, 4
+# About so many are scored first, and so many times as many in each further round.
+FIRST, GROWTH = 256, 8
 # With fewer than this share of the melodies allowed, scoring them all is faster than bounding whole blocks.
 _FEW = 1 / 8
+# One block in so many says how high bounds are, in bytes that hold this share of the highest score there could be; the
+# bytes of the bounds then hold so many times what those melodies reach.
+_SAMPLE, _COARSE, _ROOM = 64, 0.6, 1.1
+# Closer bounds in bytes that hold so many times what the lowest quarter of the bounds has.
+_CLOSER_ROOM = 1.15
 _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 
 
@@ -68,7 +72,7 @@ def nearest_aligned(
 def aligned_distances(query: Melody, matcher: Roslin, table: Table, numbers: Numbers, work: Work) -> Distances:
     """The distances by `roslin` of the melodies with these numbers."""
     asked, tables, distance_of = _prepared(query, matcher, table)
-    return distances_of(asked, table, tables, numbers, work, distance_of)
+    return distance_of(scores_of(asked, table, tables, numbers, work), numbers)
 
 
 def _prepared(query: Melody, matcher: Roslin, table: Table) -> tuple[Encoded, Tables, DistanceOf]:
@@ -101,42 +105,50 @@ def nearest(
     distance_of: DistanceOf,
 ) -> NearestAligned:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
-    candidates = np.flatnonzero(allowed)
-    bounds = np.full(len(candidates), -np.inf)
-    if len(candidates) > max(FIRST, k, _FEW * len(table)):
-        upper = upper_bounds(query, table, tables, work)
-        every = distance_of(upper, slice(None))
-        bounds = every if len(candidates) == len(table) else every[candidates]
-    found = _Found(k, radius)
-    rest = np.arange(len(candidates))
-    count, scored = max(FIRST, 2 * k), 0
+    is_open = np.array(allowed, dtype=bool)
+    candidates = int(np.count_nonzero(is_open))
+    found, scored, count = _Found(k, radius), 0, max(FIRST, 2 * k)
+    if candidates <= max(count, _FEW * len(table)):
+        numbers = np.flatnonzero(is_open)
+        scores = scores_of(query, table, tables, numbers, work)
+        found.add(numbers, scores, distance_of(scores, numbers))
+        return found.nearest(candidates)
+    upper = upper_bounds(query, table, tables, work)
+    bounds = _lower_bounds(upper, distance_of, work)
+    rest = np.flatnonzero(is_open & (bounds <= _about(bounds[is_open] if candidates < len(table) else bounds, count)))
     while len(rest):
         if len(rest) > count:
-            first = np.argpartition(bounds[rest], count - 1)[:count]
-            chosen = rest[first]
-            rest = np.delete(rest, first)
-        else:
-            chosen, rest = rest, rest[:0]
-        numbers = candidates[chosen]
-        found.add(numbers, distances_of(query, table, tables, numbers, work, distance_of))
+            rest = rest[np.argpartition(bounds[rest], count - 1)[:count]]
+        numbers, is_open[rest] = rest, False
+        if len(found.scores) >= k and len(numbers) > MELODIES:
+            closer = closer_bounds(query, table, tables, numbers, upper[numbers], work)
+            numbers = numbers[distance_of(closer, numbers) <= found.limit_with_slack]
+        scores = scores_of(query, table, tables, numbers, work)
+        found.add(numbers, scores, distance_of(scores, numbers))
         scored += len(numbers)
-        rest = rest[bounds[rest] <= found.limit + _SLACK * abs(found.limit)]
+        rest = np.flatnonzero(is_open & (bounds <= found.limit_with_slack))
         count *= GROWTH
-        work.report(1 - len(rest) / len(candidates), "comparing")
+        work.report(0.9, "comparing")
     return found.nearest(scored)
 
 
-def distances_of(
-    query: Encoded, table: Table, tables: Tables, numbers: Numbers, work: Work, distance_of: DistanceOf
-) -> Distances:
-    """The distances of these melodies."""
-    return distance_of(scores_of(query, table, tables, numbers, work), numbers)
+def _lower_bounds(upper: Scores, distance_of: DistanceOf, work: Work) -> Distances:
+    """Lower bounds of the distances of all melodies, a piece at a time."""
+    pieces = [slice(start, min(start + PIECE, len(upper))) for start in range(0, len(upper), PIECE)]
+    return np.concatenate(list(work.map(lambda piece: distance_of(upper[piece], piece), pieces)))
+
+
+def _about(bounds: Distances, count: int) -> float:
+    """What about so many of the bounds do not exceed, judged by a sample of them."""
+    step = max(len(bounds) // (_SAMPLE * count), 1)
+    few = np.sort(bounds[::step])
+    return float(few[min(count // step, len(few) - 1)])
 
 
 def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, work: Work) -> Scores:
     """The scores of these melodies: those of `_alignment.align_all`, many side by side."""
     from roslin.matchers.roslin._alignment import align_all
-    from roslin.matchers.roslin._blocks import score_places
+    from roslin.matchers.roslin._side_by_side import align_in_shorts
 
     scores = np.full(len(numbers), FARTHEST, np.int32)
     if not len(query.pitches) or not len(numbers):
@@ -148,7 +160,7 @@ def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, wo
 
     def score(part: Numbers) -> Scores:
         found = np.empty(len(part), np.int32)
-        score_places(plan, blocks, places[part], found)
+        align_in_shorts(plan, blocks, 0, 0, places[part], found)
         unknown = np.flatnonzero(found == UNKNOWN)
         if len(unknown):
             exact = np.empty(len(unknown), np.int32)
@@ -164,21 +176,36 @@ def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, wo
 
 
 def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Scores:
-    """No melody scores more than this."""
-    from roslin.matchers.roslin._blocks import bound_blocks, bound_long
+    """No melody scores more than this: for all of them, with all tempos at once.
 
-    size = len(query.pitches)
+    The longer melodies are, the higher they score. So for every piece, a few of its blocks say how high that is, in
+    coarse bytes; its bytes are then as fine as nearly all scores allow.
+    """
+    from roslin.matchers.roslin._bound import bound_in_bytes
+    from roslin.matchers.roslin._side_by_side import align_in_shorts
+
+    size, blocks = len(query.pitches), table.blocks
     bounds = np.full(len(table), FARTHEST, np.int32)
     if not size or not len(table):
         return bounds
     check(tables)
-    scale = scale_for(size, tables)
-    plan = long_plan_of(query, tables) if scale is None else plan_of(query, tables, scale)
-    bound, blocks = bound_long if scale is None else bound_blocks, table.blocks
+    plans = _Plans(query, tables, combined=True)
+    nowhere = np.empty(0, np.int64)
+    coarse = scale_for(size, _COARSE * size * highest_pair(tables), tables)
 
     def bounded(piece: tuple[int, int]) -> Scores:
-        found = np.empty((piece[1] - piece[0]) * MELODIES, np.int32)
-        bound(plan, blocks, *piece, found)
+        first, last = piece
+        found = np.empty((last - first) * MELODIES, np.int32)
+        if coarse is None:
+            align_in_shorts(plans.of(None), blocks, first, last, nowhere, found)
+            return found
+        sample = np.empty(MELODIES, np.int32)
+        highest = 0
+        for block in range(last - 1, first - 1, -_SAMPLE):
+            bound_in_bytes(plans.of(coarse), blocks, block, block + 1, nowhere, sample)
+            highest = max(highest, int(sample.max()))
+        scale = coarse if highest == UNKNOWN else scale_for(size, _ROOM * highest, tables)
+        bound_in_bytes(plans.of(scale), blocks, first, last, nowhere, found)
         return found
 
     count, at_once = len(table.starts) - 1, PIECE // MELODIES
@@ -187,25 +214,72 @@ def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Sc
         numbers = table.order[piece[0] * MELODIES : piece[1] * MELODIES]
         bounds[numbers] = found[: len(numbers)]
         work.report(0.8 * done / len(pieces), "searching")
-    # Where bytes have no bound: no alignment has more pairs than the shorter melody has notes.
-    return np.minimum(bounds, np.minimum(table.sizes, size) * max(highest_pair(tables), 1), out=bounds)
+    return _at_most_all_pairs(bounds, table.sizes, size, tables)
+
+
+def closer_bounds(query: Encoded, table: Table, tables: Tables, numbers: Numbers, bounds: Scores, work: Work) -> Scores:
+    """No melody scores more than this: for a few of them, which have these bounds, with every tempo by itself."""
+    from roslin.matchers.roslin._bound import bound_in_bytes
+
+    size, blocks = len(query.pitches), table.blocks
+    closer = bounds.copy()
+    if scale_for(size, 1, tables) is None:
+        return closer
+    plans = _Plans(query, tables, combined=False)
+    places = table.places[numbers].astype(np.int64)
+    order = np.argsort(places, kind="stable")
+
+    def bounded(part: Numbers) -> Scores:
+        found = np.empty(len(part), np.int32)
+        low = float(np.partition(bounds[part], len(part) // 4)[len(part) // 4])
+        bound_in_bytes(plans.of(scale_for(size, _CLOSER_ROOM * low, tables)), blocks, 0, 0, places[part], found)
+        return found
+
+    parts = [order[start : start + SCORED_AT_ONCE] for start in range(0, len(order), SCORED_AT_ONCE)]
+    for part, found in zip(parts, work.map(bounded, parts), strict=True):
+        closer[part] = found
+        work.report(0.9, "searching")
+    return np.minimum(closer, bounds, out=closer)
+
+
+class _Plans:
+    """The plans of one query, by the scale of their bytes."""
+
+    def __init__(self, query: Encoded, tables: Tables, combined: bool):
+        self.query, self.tables, self.combined = query, tables, combined
+        self._made = dict[int | None, Plan]()
+
+    def of(self, scale: int | None) -> Plan:
+        """Two threads that ask at the same moment both make it; one of the two, which are equal, stays."""
+        if scale not in self._made:
+            self._made[scale] = plan_of(self.query, self.tables, scale, self.combined)
+        return self._made[scale]
+
+
+def _at_most_all_pairs(bounds: Scores, sizes: Scores, size: int, tables: Tables) -> Scores:
+    """Where vectors have no bound: no alignment has more pairs than the shorter melody has notes."""
+    return np.minimum(bounds, np.minimum(sizes, size) * np.int32(max(highest_pair(tables), 1)), out=bounds)
 
 
 class _Found:
-    """The best so far. `limit` is the distance that k melodies are known to reach, and not beyond the radius."""
+    """The best so far, the nearest first. `limit` is what k of them are known to reach, and not beyond the radius."""
 
     def __init__(self, k: int, radius: float):
         self.k, self.limit = k, radius
-        self.numbers, self.distances = np.empty(0, np.int64), np.empty(0)
+        self.numbers, self.scores, self.distances = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
 
-    def add(self, numbers: Numbers, distances: Distances) -> None:
-        self.numbers = np.concatenate([self.numbers, numbers])
-        self.distances = np.concatenate([self.distances, distances])
-        if len(self.distances) >= self.k:
-            self.limit = min(self.limit, float(np.partition(self.distances, self.k - 1)[self.k - 1]))
-        kept = np.flatnonzero(self.distances <= self.limit)
-        self.numbers, self.distances = self.numbers[kept], self.distances[kept]
+    @property
+    def limit_with_slack(self) -> float:
+        return self.limit + _SLACK * abs(self.limit) if np.isfinite(self.limit) else self.limit
+
+    def add(self, numbers: Numbers, scores: Scores, distances: Distances) -> None:
+        numbers, scores = np.concatenate([self.numbers, numbers]), np.concatenate([self.scores, scores])
+        distances = np.concatenate([self.distances, distances])
+        if len(distances) >= self.k:
+            self.limit = min(self.limit, float(np.partition(distances, self.k - 1)[self.k - 1]))
+        kept = np.flatnonzero(distances <= self.limit)
+        kept = kept[np.lexsort((numbers[kept], distances[kept]))]
+        self.numbers, self.scores, self.distances = numbers[kept], scores[kept], distances[kept]
 
     def nearest(self, scored: int) -> NearestAligned:
-        order = np.lexsort((self.numbers, self.distances))
-        return NearestAligned(self.numbers[order], self.distances[order], scored)
+        return NearestAligned(self.numbers, self.distances, scored)

@@ -125,13 +125,13 @@ def build_table(packed: Packed, progress: Progress | None = None) -> Table:
             progress(0.5 * stop / max(len(packed), 1), "making the table of notes")
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    melodies = Encoded(offsets, *map(np.concatenate, zip(*(part[1:] for part in parts), strict=True)))
+    columns = [np.concatenate(each) for each in zip(*(part[1:] for part in parts), strict=True)]
     tails = []
     for done, compared in enumerate(CALIBRATED, start=1):
         tails.append(astuple(calibrated(packed, Roslin(compare=compared))))
         if progress:
             progress(0.5 + 0.5 * done / len(CALIBRATED), "counting chance matches")
-    return table_of(melodies, np.array(tails))
+    return table_of(Encoded(offsets, *columns), np.array(tails))
 
 
 def table_of(melodies: Encoded, tails: npt.NDArray[np.float64]) -> Table:

@@ -15,8 +15,9 @@ from roslin.errors import ArgumentError, MelodyError, NotationError
 from roslin.matchers import Matcher, matcher, matchers
 from roslin.melody import Melody
 from roslin.notation.query import read_query
+from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
-from roslin.web.schemas import RANGES, QueryParams, SearchParams
+from roslin.web.schemas import EDITED, RANGES, QueryParams, SearchParams
 from roslin.web.settings import Settings
 
 __all__ = ["chosen_matcher", "filters_of", "offered", "query_of"]
@@ -55,8 +56,8 @@ def chosen_matcher(text: str, settings: Settings) -> Matcher:
     return chosen
 
 
-def filters_of(asked: SearchParams) -> list[Filter]:
-    """The chain of filters, cheap ones first."""
+def filters_of(asked: SearchParams, query: Melody) -> list[Filter]:
+    """The chain of filters, cheap ones first; some compare with the query."""
     chain = [known.FILTERS[name](*parse_range(getattr(asked, name))) for name in RANGES if getattr(asked, name).strip()]
     if asked.intervals.strip():
         chain.append(known.contains(asked.intervals))
@@ -65,4 +66,14 @@ def filters_of(asked: SearchParams) -> list[Filter]:
             chain.append(known.metadata(field, value))
     if asked.words.strip():
         chain += known.words(asked.words)
+    for name, make in zip(EDITED, (known.contour_distance, known.rhythm_distance), strict=True):
+        if value := getattr(asked, name).strip():
+            chain.append(make(query, _cost(name, value), parse_costs(asked.edit_costs)))
     return chain
+
+
+def _cost(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"{name} must be a number, at least 0; got {text!r}") from None

@@ -45,8 +45,9 @@ MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
 RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
+EDITED = ("contour_cost", "rhythm_cost")
 _DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
-_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals")
+_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals", *EDITED)
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------
@@ -76,6 +77,9 @@ class SearchParams(QueryParams):
     note_count: str = Field(default="", max_length=60, description="Number of notes.")
     duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
     intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
+    contour_cost: str = Field(default="", max_length=60, description="Gross contour at most so far from the query's.")
+    rhythm_cost: str = Field(default="", max_length=60, description="Rhythm at most so far from the query's.")
+    edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
     k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
     page: int = Field(default=1, ge=1, le=100)
 
@@ -287,10 +291,9 @@ class ExplanationAnswer(MatchAnswer):
     query: str | None
     candidate: str | None
     matcher: str
-    distance: float
-    is_alone: bool = Field(description="Whether the candidate was looked at alone, and not among the others.")
+    distance: float | None = Field(description="None for a melody that is in no list, being infinitely far.")
     pairs: list[list[int]] = Field(description="Which notes belong together: of the query, of the candidate.")
-    start: float
+    start: float | None
     steps: list[StepAnswer]
 
 
@@ -321,6 +324,7 @@ class ResultAnswer(AboutAnswer):
 
     rank: int
     distance: float
+    costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
     match: MatchAnswer
 
 

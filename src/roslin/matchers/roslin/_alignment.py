@@ -19,7 +19,7 @@ import numpy.typing as npt
 from roslin.kernels import kernel
 from roslin.matchers.roslin._vectors import higher, largest, load, longs16, minus, plus, spread, store, where_equal
 
-__all__ = ["Encoded", "Tables", "align_all", "pair_worth"]
+__all__ = ["Encoded", "Tables", "align_all", "self_scores", "tempo_shift"]
 
 Bytes = npt.NDArray[np.int8]
 Longs = npt.NDArray[np.int32]
@@ -73,7 +73,7 @@ def context(query: Encoded, i: int, last_i: int, melody: Encoded, j: int, last_j
 
 
 @kernel
-def tempo_shift(tempo: int, difference: int) -> int:
+def tempo_shift(tempo: int, difference: int | np.int64) -> int | np.int64:
     """How much longer a melody's notes are taken to be than the query's, in quarters of an octave of time."""
     if tempo == 0:
         return 0
@@ -83,20 +83,19 @@ def tempo_shift(tempo: int, difference: int) -> int:
 
 
 @kernel
-def is_needed(tempo: int, difference: int, prices: npt.NDArray[Any]) -> bool:
+def is_needed(tempo: int, difference: int | np.int64, prices: npt.NDArray[Any]) -> bool:
     """Whether no other tempo makes the notes as long for less, or as one that comes before it for the same price."""
     shift = tempo_shift(tempo, difference)
     for other in range(len(prices)):
-        if other != tempo and tempo_shift(other, difference) == shift:
-            if prices[other] < prices[tempo] or (prices[other] == prices[tempo] and other < tempo):
-                return False
+        is_cheaper = prices[other] < prices[tempo] or (prices[other] == prices[tempo] and other < tempo)
+        if is_cheaper and tempo_shift(other, difference) == shift:
+            return False
     return True
 
 
 @kernel
 def align_all(query: Encoded, melodies: Encoded, tables: Tables, numbers: Numbers, scores: Longs) -> None:
     """Write the score of the best alignment with each of these melodies."""
-    size = len(query.pitches)
     longest = 1
     for number in numbers:
         longest = max(longest, melodies.offsets[number + 1] - melodies.offsets[number])
@@ -135,7 +134,7 @@ def at_tempo(
     equals, nears, pitch_worth, is_equal = tables.equal, tables.near, tables.pitch, tables.is_equal
     contexts, kind_worth, label_worth = tables.contexts, tables.kinds, tables.labels
     openings, other_starts, other_ends = tables.openings, tables.starts[other], tables.ends[other]
-    own_intervals = query.intervals
+    own_intervals, longest = query.intervals, tables.starts.shape[1] - 1
     zero = longs16()
     nothing = spread(FARTHEST, zero)
     best = nothing
@@ -145,7 +144,7 @@ def at_tempo(
         store(gaps, j * LANES, nothing)
     for i in range(size):
         opening = spread(openings[query.gaps[i]], zero)
-        start, end = tables.starts[role, i], tables.ends[role, size - 1 - i]
+        start, end = tables.starts[role, min(i, longest)], tables.ends[role, min(size - 1 - i, longest)]
         kind, pitch, label = kind_worth[query.kinds[i]], np.int64(query.pitches[i]), query.labels[i]
         value = np.int64(query.values[i]) + shift
         own = own_intervals[i]
@@ -173,9 +172,9 @@ def at_tempo(
                 plus(load(pitch_worth, turn * LANES, zero), spread(near, zero)),
                 spread(equal, zero),
             )
-            here = higher(diagonal, spread(-start - other_starts[j], zero))
+            here = higher(diagonal, spread(-start - other_starts[min(j, longest)], zero))
             pair = plus(here, worth)
-            best = higher(best, minus(pair, spread(end + other_ends[length - 1 - j], zero)))
+            best = higher(best, minus(pair, spread(end + other_ends[min(length - 1 - j, longest)], zero)))
             above = load(rows, (j + 1) * LANES, zero)
             skipped = higher(minus(before, spread(openings[classes[at]], zero)), minus(skipped, extension))
             hanging = higher(minus(above, opening), minus(load(gaps, (j + 1) * LANES, zero), extension))

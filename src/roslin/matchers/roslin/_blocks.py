@@ -1,25 +1,16 @@
-"""The best alignments of a query with 64 melodies side by side: upper bounds in bytes, scores in 16 bits.
+"""Melodies side by side: 64 of much the same length in a block, and what two kernels need of a block and a query.
 
-A block holds 64 melodies of much the same length. Its bytes are in the order [field][column][melody]: PITCH, VALUE,
-KIND, LABEL, then INTERVAL with one column more; what lies behind the end of a melody has the pitch NO_PITCH and the
-interval NO_NOTE, which equal nothing. One vector holds one column.
+The bytes of a block are in the order [field][column][melody]: PITCH, VALUE, KIND, LABEL, then INTERVAL with one column
+more; what lies behind the end of a melody has the pitch NO_PITCH and the interval NO_NOTE, which equal nothing. One
+vector holds one column.
 
-The recurrence is that of `_alignment`, with transpositions one after the other instead of melodies. What a pair is
-worth with equal pitches (`equal`) and with others but for their difference (`near`) is the same for all transpositions,
-and computed once. A pair of equal pitches is worth at least as much as any other with the same rhythm and surroundings
-(`rounding.check`). So, with `pitch` so large for equal pitches that only `equal` counts,
+`_bound` finds upper bounds of scores, `_side_by_side` scores. The recurrence of both is that of `_alignment`, with
+transpositions one after the other and melodies side by side. What a pair is worth with equal pitches (`equal`), and
+with others but for their difference (`near`), is the same for all transpositions and computed once. A pair of equal
+pitches is worth at least as much as any other with the same rhythm and surroundings (`rounding.check`). So, with
+`pitch` so large for equal pitches that only `equal` counts,
 
     worth = min(near + pitch, equal)
-
-Bytes. All tables come from those of the exact score (`rounding.plan_of`): in bytes of `scale` / 256 units, what a pair
-is worth is added up in 16 bits without any rounding and then rounded up; costs are rounded down. Of several tempos the
-nearest fit counts for every pair of notes, at the lowest price. Every step of the recurrence is a sum, a difference with
-a cost, or a maximum: it rises with the worth of pairs and falls with the costs. So the result is an upper bound, unless
-a sum stops at 127. That can happen only to the value of a pair, and `best` is then at least 127 less the end costs: from
-there on (`limit_of`) the bound says nothing, and UNKNOWN is written. Sums that stop at -128 are raised by that.
-
-Shorts. With `scale` 1, one tempo and 16 bits nothing is rounded, and the results are the scores themselves, as long as
-they lie within 16 bits; UNKNOWN where they may not.
 """
 
 from __future__ import annotations
@@ -32,8 +23,6 @@ import numpy.typing as npt
 from roslin.kernels import kernel
 from roslin.matchers.roslin._alignment import FARTHEST, is_needed, tempo_shift
 from roslin.matchers.roslin._vectors import (
-    bytes32,
-    bytes64,
     higher,
     load,
     look_up,
@@ -41,19 +30,38 @@ from roslin.matchers.roslin._vectors import (
     minus,
     narrow,
     plus,
-    shorts32,
-    shorts64,
     spread,
     store,
     where_equal,
 )
 
-__all__ = ["MELODIES", "NO_NOTE", "NO_PITCH", "UNKNOWN", "Blocks", "Plan", "bound_blocks", "bound_long", "score_places"]
+__all__ = [
+    "FIELDS",
+    "MELODIES",
+    "NO_NOTE",
+    "NO_PITCH",
+    "TURNS",
+    "UNKNOWN",
+    "Blocks",
+    "Plan",
+    "Scratch",
+    "fill_columns",
+    "fill_ends",
+    "fill_equal_ends",
+    "fill_row",
+    "keep_best",
+    "longest_of",
+    "next_lanes",
+    "scratch_for",
+    "whole_block",
+    "write_bounds",
+]
 
 Bytes = npt.NDArray[np.int8]
 Shorts = npt.NDArray[np.int16]
 Longs = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
+Whole = int | np.int64
 
 MELODIES = 64  # side by side
 TURNS = 3  # transpositions in one sweep
@@ -122,28 +130,8 @@ def scratch_for(plan: Plan, columns: int, numbers: Any) -> Scratch:
     return Scratch(own, sums, np.zeros(4 * MELODIES, np.int8), np.zeros(MELODIES, np.int32), numbers)
 
 
-@kernel(forceinline=True)
-def cell(
-    diagonal: Any,
-    above: Any,
-    hanging: Any,
-    left: Any,
-    skipped: Any,
-    best: Any,
-    worth: Any,
-    prices: Any,
-) -> Any:
-    """One place of the table: (the best way to here, ways that leave out the column's note, the row's note; best end)."""
-    start, end, opening, row_opening, extension = prices
-    pair = plus(higher(diagonal, start), worth)
-    best = higher(best, minus(pair, end))
-    skipped = higher(minus(left, opening), minus(skipped, extension))
-    hanging = higher(minus(above, row_opening), minus(hanging, extension))
-    return higher(pair, higher(skipped, hanging)), skipped, hanging, best
-
-
 @kernel
-def roles(size: int, length: int) -> tuple[int, int]:
+def roles(size: int, length: Whole) -> tuple[int, int]:
     """Of the query and of a melody: 0 the shorter, 1 the longer, 2 one of two equally long."""
     if size == length:
         return 2, 2
@@ -157,7 +145,7 @@ def fill_ends(plan: Plan, columns: int, scratch: Scratch, place: int, lane: int,
     rows, size, longest = len(plan.pitches), plan.size, plan.longest
     vectors = columns + 1
     for k in range(lanes):
-        length = np.int64(lengths[lane + k])
+        length: Any = np.int64(lengths[lane + k])
         role, other = roles(size, length)
         role, other = role * (longest + 1), other * (longest + 1)
         for j in range(columns):
@@ -269,106 +257,7 @@ def fill_row(
 
 
 @kernel
-def align_block(
-    plan: Plan, notes: Bytes, base: int, columns: int, tempos: int, scratch: Scratch, lane: int, lanes: int, kinds: Any
-) -> None:
-    """Write what the best alignment of each melody is worth into `scratch.found`.
-
-    `scratch` has their lengths and, for each of the tempos, how much longer their notes are taken to be.
-    """
-    octets, sum_kind, wide = kinds
-    own = scratch.own
-    turns, pitches, openings = plan.turns, plan.pitches, plan.openings
-    rows, vectors, count = len(plan.pitches), columns + 1, len(plan.turns)
-    line = vectors * lanes
-    notes_at = base + lane
-    fill_columns(plan, notes, base, columns, tempos, scratch, lane, lanes, kinds)
-    opening_at, ways, hangs = 12 * line, 13 * line, (13 + count) * line
-    first_row, second_row = (13 + 2 * count) * line, (15 + 2 * count) * line
-    start_at = (17 + 2 * count) * line
-    end_at, row_start_at, row_end_at = start_at + line, start_at + 2 * line, start_at + 2 * line + rows * lanes
-    if scratch.lengths[0] == scratch.lengths[MELODIES - 1]:
-        fill_equal_ends(plan, columns, scratch, start_at, lanes, wide)
-    else:
-        fill_ends(plan, columns, scratch, start_at, lane, lanes)
-    nothing = spread(-plan.most - 1, wide)
-    extension = spread(plan.extension, wide)
-    best = nothing
-    for place in range(2 * count * vectors):
-        store(own, ways + place * lanes, nothing)
-    for row in range(0, rows, 2):
-        fill_row(plan, row, notes, notes_at, columns, scratch, first_row, lanes, kinds)
-        fill_row(plan, row + 1, notes, notes_at, columns, scratch, second_row, lanes, kinds)
-        start0, start1 = load(own, row_start_at + row * lanes, wide), load(own, row_start_at + (row + 1) * lanes, wide)
-        end0, end1 = load(own, row_end_at + row * lanes, wide), load(own, row_end_at + (row + 1) * lanes, wide)
-        start0, start1 = minus(wide, start0), minus(wide, start1)
-        opening0, opening1 = spread(openings[row], wide), spread(openings[row + 1], wide)
-        for turn in range(0, count, TURNS):
-            pitch0, pitch1 = pitches[row] + turns[turn], pitches[row + 1] + turns[turn]
-            a0, a1 = pitch0 % 12 * line, pitch1 % 12 * line
-            pitch0, pitch1 = pitches[row] + turns[turn + 1], pitches[row + 1] + turns[turn + 1]
-            b0, b1 = pitch0 % 12 * line, pitch1 % 12 * line
-            pitch0, pitch1 = pitches[row] + turns[turn + 2], pitches[row + 1] + turns[turn + 2]
-            c0, c1 = pitch0 % 12 * line, pitch1 % 12 * line
-            way, hang = ways + turn * line, hangs + turn * line
-            a_diagonal, a_left0, a_left1, a_skipped0, a_skipped1 = nothing, nothing, nothing, nothing, nothing
-            b_diagonal, b_left0, b_left1, b_skipped0, b_skipped1 = nothing, nothing, nothing, nothing, nothing
-            c_diagonal, c_left0, c_left1, c_skipped0, c_skipped1 = nothing, nothing, nothing, nothing, nothing
-            for j in range(columns):
-                at = j * lanes
-                opening = load(own, opening_at + at, wide)
-                start, end = load(own, start_at + at, wide), load(own, end_at + at, wide)
-                prices0 = (minus(start0, start), plus(end0, end), opening, opening0, extension)
-                prices1 = (minus(start1, start), plus(end1, end), opening, opening1, extension)
-                equal0, near0 = load(own, first_row + at, wide), load(own, first_row + line + at, wide)
-                equal1, near1 = load(own, second_row + at, wide), load(own, second_row + line + at, wide)
-
-                above, hanging = load(own, way + at, wide), load(own, hang + at, wide)
-                worth = lower(plus(near0, load(own, a0 + at, wide)), equal0)
-                here, a_skipped0, hanging, best = cell(
-                    a_diagonal, above, hanging, a_left0, a_skipped0, best, worth, prices0
-                )
-                a_diagonal = above
-                worth = lower(plus(near1, load(own, a1 + at, wide)), equal1)
-                a_left1, a_skipped1, hanging, best = cell(
-                    a_left0, here, hanging, a_left1, a_skipped1, best, worth, prices1
-                )
-                a_left0 = here
-                store(own, way + at, a_left1)
-                store(own, hang + at, hanging)
-
-                above, hanging = load(own, way + line + at, wide), load(own, hang + line + at, wide)
-                worth = lower(plus(near0, load(own, b0 + at, wide)), equal0)
-                here, b_skipped0, hanging, best = cell(
-                    b_diagonal, above, hanging, b_left0, b_skipped0, best, worth, prices0
-                )
-                b_diagonal = above
-                worth = lower(plus(near1, load(own, b1 + at, wide)), equal1)
-                b_left1, b_skipped1, hanging, best = cell(
-                    b_left0, here, hanging, b_left1, b_skipped1, best, worth, prices1
-                )
-                b_left0 = here
-                store(own, way + line + at, b_left1)
-                store(own, hang + line + at, hanging)
-
-                above, hanging = load(own, way + 2 * line + at, wide), load(own, hang + 2 * line + at, wide)
-                worth = lower(plus(near0, load(own, c0 + at, wide)), equal0)
-                here, c_skipped0, hanging, best = cell(
-                    c_diagonal, above, hanging, c_left0, c_skipped0, best, worth, prices0
-                )
-                c_diagonal = above
-                worth = lower(plus(near1, load(own, c1 + at, wide)), equal1)
-                c_left1, c_skipped1, hanging, best = cell(
-                    c_left0, here, hanging, c_left1, c_skipped1, best, worth, prices1
-                )
-                c_left0 = here
-                store(own, way + 2 * line + at, c_left1)
-                store(own, hang + 2 * line + at, hanging)
-    store(scratch.found, lane, best)
-
-
-@kernel
-def limit_of(plan: Plan, length: int) -> int:
+def limit_of(plan: Plan, length: Whole) -> Any:
     """From here on a value may have been more than the vectors hold.
 
     The value of some pair has then been `most`, and `best` is at least that less what was left out behind it.
@@ -380,7 +269,7 @@ def limit_of(plan: Plan, length: int) -> int:
 
 
 @kernel
-def in_units(plan: Plan, found: int, length: int) -> int:
+def in_units(plan: Plan, found: Whole, length: Whole) -> Any:
     """What was found in the units of the exact score, rounded down: a whole score cannot lie between."""
     if length == 0:
         return FARTHEST
@@ -390,39 +279,23 @@ def in_units(plan: Plan, found: int, length: int) -> int:
 
 
 @kernel
-def bound_pieces(
-    plan: Plan, blocks: Blocks, first: int, last: int, bounds: Longs, numbers: Any, lanes: int, kinds: Any
-) -> None:
-    starts, lengths, medians, notes = blocks.starts, blocks.lengths, blocks.tempos, blocks.notes
-    tempos = len(plan.tempo_prices)
-    scratch = scratch_for(plan, np.int64(lengths[last * MELODIES - 1]), numbers)
-    shifts, block_lengths, found = scratch.shifts, scratch.lengths, scratch.found
-    for block in range(first, last):
-        place = block * MELODIES
-        columns = np.int64(lengths[place + MELODIES - 1])
-        for k in range(MELODIES):
-            block_lengths[k] = lengths[place + k]
-            for tempo in range(tempos):
-                shifts[tempo * MELODIES + k] = tempo_shift(tempo, np.int64(medians[place + k]) - plan.median)
-        for lane in range(0, MELODIES, lanes):
-            align_block(plan, notes, starts[block], columns, tempos, scratch, lane, lanes, kinds)
-        for k in range(MELODIES):
-            bound = in_units(plan, np.int64(found[k]), np.int64(block_lengths[k]))
-            bounds[place - first * MELODIES + k] = bound - plan.cheapest
+def whole_block(plan: Plan, blocks: Blocks, block: int, scratch: Scratch) -> Any:
+    """Make a block ready, with all tempos: how long its longest melody is."""
+    medians, all_lengths, shifts, lengths = blocks.tempos, blocks.lengths, scratch.shifts, scratch.lengths
+    place = block * MELODIES
+    for k in range(MELODIES):
+        lengths[k] = all_lengths[place + k]
+        for tempo in range(len(plan.tempo_prices)):
+            shifts[tempo * MELODIES + k] = tempo_shift(tempo, np.int64(medians[place + k]) - plan.median)
+    return np.int64(lengths[MELODIES - 1])
 
 
 @kernel
-def bound_blocks(plan: Plan, blocks: Blocks, first: int, last: int, bounds: Longs) -> None:
-    """Write an upper bound of the score of every melody of these blocks, in bytes at first."""
-    found = np.empty(MELODIES, np.int8)
-    bound_pieces(plan, blocks, first, last, bounds, found, 64, (bytes64(), shorts64(), bytes64()))
-
-
-@kernel
-def bound_long(plan: Plan, blocks: Blocks, first: int, last: int, bounds: Longs) -> None:
-    """The same in 16 bits, for queries that bytes are too coarse for."""
-    found = np.empty(MELODIES, np.int16)
-    bound_pieces(plan, blocks, first, last, bounds, found, 32, (bytes32(), shorts32(), shorts32()))
+def write_bounds(plan: Plan, scratch: Scratch, bounds: Longs, place: int) -> None:
+    """Write what was found for a whole block."""
+    lengths, found = scratch.lengths, scratch.found
+    for k in range(MELODIES):
+        bounds[place + k] = in_units(plan, np.int64(found[k]), np.int64(lengths[k])) - plan.cheapest
 
 
 @kernel
@@ -442,46 +315,48 @@ def copy_melody(blocks: Blocks, place: int, notes: Bytes, columns: int, lane: in
 
 
 @kernel
-def score_places(plan: Plan, blocks: Blocks, places: Numbers, scores: Longs) -> None:
-    """Write the score of the melodies at these places, which rise; UNKNOWN where 16 bits may not hold it."""
-    kinds = (bytes32(), shorts32(), shorts32())
-    count, prices = len(places), plan.tempo_prices
-    for k in range(count):
-        scores[k] = FARTHEST
-    if count == 0:
-        return
-    longest = np.int64(blocks.lengths[places[count - 1]])
-    scratch = scratch_for(plan, longest, np.empty(MELODIES, np.int16))
-    shifts, lengths, found = scratch.shifts, scratch.lengths, scratch.found
-    notes = np.zeros((FIELDS * longest + 1) * MELODIES, np.int8)
-    which, paid = np.zeros(MELODIES, np.int64), np.zeros(MELODIES, np.int64)
-    k, tempo, filled = 0, 0, 0
-    while k < count or filled:
-        # Lanes are (melody, tempo): those that cannot win against another tempo with the same shift are left out.
-        while k < count and filled < MELODIES:
-            place = places[k]
-            difference = np.int64(blocks.tempos[place]) - plan.median
-            if blocks.lengths[place] > 0 and is_needed(tempo, difference, prices):
-                which[filled], paid[filled] = k, prices[tempo]
-                shifts[filled], lengths[filled] = tempo_shift(tempo, difference), blocks.lengths[place]
-                filled += 1
-            tempo += 1
-            if tempo == len(prices):
-                k, tempo = k + 1, 0
-        if filled == 0:
-            break
-        columns = np.int64(lengths[filled - 1])
-        for lane in range(filled):
-            copy_melody(blocks, places[which[lane]], notes, columns, lane)
-        for lane in range(filled, MELODIES):
-            lengths[lane] = columns
-            for j in range(columns):
-                notes[j * MELODIES + lane] = NO_PITCH
-        align_block(plan, notes, 0, columns, 1, scratch, 0, 32, kinds)
-        if filled > 32:
-            align_block(plan, notes, 0, columns, 1, scratch, 32, 32, kinds)
-        for lane in range(filled):
-            score = in_units(plan, np.int64(found[lane]), np.int64(lengths[lane]))
-            score = score if score == UNKNOWN else score - paid[lane]
-            scores[which[lane]] = max(scores[which[lane]], score)
-        filled = 0
+def next_lanes(
+    plan: Plan, blocks: Blocks, places: Numbers, at: int, notes: Bytes, scratch: Scratch, jobs: Numbers
+) -> Any:
+    """Fill a block with the next (melody, tempo): (how many there are, their longest, where to go on).
+
+    `at` is melody * tempos + tempo. `jobs` gets the melody and the price for each lane.
+    """
+    shifts, lengths, prices = scratch.shifts, scratch.lengths, plan.tempo_prices
+    tempos, filled, columns = len(prices), 0, 0
+    while at < len(places) * tempos and filled < MELODIES:
+        k, tempo = at // tempos, at % tempos
+        length: Any = np.int64(blocks.lengths[places[k]])
+        difference = np.int64(blocks.tempos[places[k]]) - plan.median
+        if length > 0 and is_needed(tempo, difference, prices):
+            jobs[filled], jobs[MELODIES + filled] = k, prices[tempo]
+            shifts[filled], lengths[filled] = tempo_shift(tempo, difference), length
+            columns = max(columns, length)
+            filled += 1
+        at += 1
+    for lane in range(filled):
+        copy_melody(blocks, places[jobs[lane]], notes, columns, lane)
+    for lane in range(filled, MELODIES):
+        lengths[lane] = columns
+        for j in range(columns):
+            notes[j * MELODIES + lane] = NO_PITCH
+    return filled, columns, at
+
+
+@kernel
+def keep_best(plan: Plan, filled: int, scratch: Scratch, jobs: Numbers, scores: Longs) -> None:
+    """Take what was found for each (melody, tempo) into the scores of the melodies."""
+    lengths, found = scratch.lengths, scratch.found
+    for lane in range(filled):
+        score = in_units(plan, np.int64(found[lane]), np.int64(lengths[lane]))
+        if score != UNKNOWN:
+            score -= jobs[MELODIES + lane]
+        scores[jobs[lane]] = max(scores[jobs[lane]], score)
+
+
+@kernel
+def longest_of(blocks: Blocks, last: int, places: Numbers) -> Any:
+    """How long the longest melody at these places is, or up to this block where there are none."""
+    if len(places):
+        return np.int64(blocks.lengths[places[-1]])
+    return np.int64(blocks.lengths[last * MELODIES - 1]) if last else 0

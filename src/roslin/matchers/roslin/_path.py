@@ -1,4 +1,4 @@
-"""The best alignment itself, note by note: the same as `_alignment`, one transposition at a time, with all places kept."""
+"""The best alignment itself, note by note: that of `_alignment`, one transposition at a time, with all places kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fill(
             left = max(grid[0, i + 1, j], max(grid[1, i + 1, j], grid[2, i + 1, j]))
             diagonal = max(grid[0, i, j], max(grid[1, i, j], grid[2, i, j]))
             start = -tables.starts[role, i] - tables.starts[other, j]
-            worth = worth_of(query, i, melodies, first + j, first, last, shift, lane, tables)
+            worth = worth_of(query, i, melodies, first + j, last, shift, lane, tables)
             grid[0, i + 1, j + 1] = worth + max(start, diagonal)
             grid[1, i + 1, j + 1] = max(
                 left - tables.openings[melodies.gaps[first + j]], grid[1, i + 1, j] - tables.extension
@@ -44,7 +44,7 @@ def fill(
 
 @kernel
 def worth_of(
-    query: Encoded, i: int, melodies: Encoded, at: int, first: int, last: int, shift: int, lane: int, tables: Tables
+    query: Encoded, i: int, melodies: Encoded, at: int, last: int, shift: int, lane: int, tables: Tables
 ) -> int:
     span = min(abs(np.int64(melodies.values[at]) - np.int64(query.values[i]) - shift), 10)
     seen = 0
@@ -68,7 +68,7 @@ def best_path(
     first, last = melodies.offsets[number], melodies.offsets[number + 1]
     size, length = len(query.pitches), last - first
     grid = np.empty((3, size + 1, length + 1), np.int32)
-    difference = np.int64(melodies.tempos[number]) - np.int64(query.tempos[0])
+    difference = int(melodies.tempos[number]) - int(query.tempos[0])
     best, best_tempo, best_lane = FARTHEST, 0, 0
     for tempo in range(len(tables.tempo_prices)):
         for lane in range(12):
@@ -79,13 +79,11 @@ def best_path(
             if score > best:
                 best, best_tempo, best_lane = score, tempo, lane
     _, i, j = fill(query, melodies, first, last, tempo_shift(best_tempo, difference), best_lane, tables, grid)
-    return best, best_tempo, best_lane, trace(query, melodies, first, i, j, tables, grid, steps)
+    return best, best_tempo, best_lane, trace(query, i, j, tables, grid, steps)
 
 
 @kernel
-def trace(
-    query: Encoded, melodies: Encoded, first: int, i: int, j: int, tables: Tables, grid: Longs, steps: Numbers
-) -> int:
+def trace(query: Encoded, i: int, j: int, tables: Tables, grid: Longs, steps: Numbers) -> int:
     size, length = len(query.pitches), grid.shape[2] - 1
     role = 0 if size < length else (1 if size > length else 2)
     other = 1 if role == 0 else (0 if role == 1 else 2)
@@ -122,7 +120,7 @@ def trace(
 @kernel
 def tempo_of(query: Encoded, melody: Encoded, tempo: int) -> int:
     """How much slower one melody is taken to be, in quarters of an octave of time."""
-    return tempo_shift(tempo, np.int64(melody.tempos[0]) - np.int64(query.tempos[0]))
+    return tempo_shift(tempo, int(melody.tempos[0]) - int(query.tempos[0]))
 
 
 @kernel
@@ -135,7 +133,7 @@ def step_worths(
     for place in range(len(steps)):
         kind, i, j = steps[place, 0], steps[place, 1], steps[place, 2]
         if kind == PAIR:
-            worths[place] = worth_of(query, i, melody, j, 0, length, shift, lane, tables)
+            worths[place] = worth_of(query, i, melody, j, length, shift, lane, tables)
         elif steps[place - 1, 0] == kind:
             worths[place] = -tables.extension
         elif kind == SKIP_MELODY:

@@ -1,4 +1,4 @@
-"""Vectors of whole numbers in plain loops: the twin of `_llvm_vectors`, for a Numba that no longer takes it, and for tests.
+"""Vectors in plain loops: the twin of `_llvm_vectors`, for a Numba that no longer takes it, and for tests.
 
 A value is an array, made anew by every operation.
 """
@@ -129,7 +129,7 @@ def where_equal(left: Any, right: Any, yes: Any, no: Any) -> Any:
 
 
 @kernel
-def largest(vector: Any) -> int:
+def largest(vector: Any) -> Any:
     """The largest of its numbers."""
     found = np.int64(vector[0])
     for k in range(len(vector)):

@@ -1,65 +1,94 @@
-"""What the alignment knows of every note: encoded in bytes, for many melodies at once."""
+"""What the alignment knows of every note, in bytes, for many melodies at once.
+
+    pitch       pitch class: the measure knows no octaves
+    value       g = round(4 log2 of the time to the next note in quarters); of the last note, of its duration. Doubled
+                values are 4 more.
+    interval    semitones from the note before
+    kind        the interval's size (none, up to 2 semitones or the first note, up to 4, more) x short, usual or long
+    gap         short, usual or long: 3 steps or more from the melody's median value
+    label       place in metre and phrase (`_labels`)
+
+A melody's tempo is the median of its values, the lower of two.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
-from roslin.matchers.roslin._labels import label_notes
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates
 
-MOST = 24  # g of 64 times a quarter
-UNLIKE = 3  # a note is short or long if its g is so far from the median
+if TYPE_CHECKING:
+    from roslin.matchers.roslin._alignment import Encoded
+
+__all__ = ["contours", "encoded", "one"]
+
+_LONGEST = 24  # steps: 64 quarters, or a 64th of one
+_UNLIKE = 3  # steps from the median that make a note short or long
+_SMALL, _MEDIUM = 2, 4  # semitones
+_LARGEST = 126  # as an interval
 
 
-def encoded(candidates: Candidates, with_labels: bool = True) -> Encoded:
+def encoded(candidates: Candidates) -> Encoded:
+    """The lines of many melodies as bytes."""
+    from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
+    from roslin.matchers.roslin._labels import label_notes  # Numba loads only when something is compared
+
     lines = melodic_lines(candidates)
-    offsets = lines.offsets
-    onset, duration = lines.column("onset_ticks"), lines.column("duration_ticks")
-    pitch = lines.column("pitch_midi").astype(np.int64)
-    count = len(onset)
-    is_first = np.zeros(count, bool)
-    is_first[offsets[:-1][np.diff(offsets) > 0]] = True
-    is_last = np.zeros(count, bool)
-    is_last[offsets[1:][np.diff(offsets) > 0] - 1] = True
-    length = duration.copy()
-    inner = np.flatnonzero(~is_last)
-    length[inner] = onset[inner + 1] - onset[inner]
-    values = np.clip(np.rint(4 * np.log2(np.maximum(length, 1) / TICKS_PER_QUARTER)), -MOST, MOST).astype(np.int64)
-    intervals = np.full(count, NO_INTERVAL)
-    follows = np.flatnonzero(~is_first)
-    intervals[follows] = np.clip(pitch[follows] - pitch[follows - 1], -126, 126)
-    which = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((values, which))
-    middle = offsets[:-1] + (np.diff(offsets) - 1) // 2
-    tempos = np.zeros(len(offsets) - 1, np.int64)
-    filled = np.diff(offsets) > 0
-    tempos[filled] = values[order][middle[filled]]
-    from_median = values - tempos[which]
-    gaps = np.where(from_median <= -UNLIKE, 0, np.where(from_median >= UNLIKE, 2, 1))
+    offsets, sizes = lines.offsets.astype(np.int64), np.diff(lines.offsets)
+    onsets, durations, pitches = lines.onset_ticks, lines.duration_ticks, lines.pitch_midi.astype(np.int64)
+    which = np.repeat(np.arange(len(sizes)), sizes)
+    is_first = np.zeros(len(onsets), dtype=bool)
+    is_first[offsets[:-1][sizes > 0]] = True
+    is_last = np.append(is_first[1:], True)[: len(onsets)]
+    times = np.where(is_last, durations, np.append(onsets[1:], 0)[: len(onsets)] - onsets)
+    values = np.clip(np.rint(4 * np.log2(times / TICKS_PER_QUARTER)), -_LONGEST, _LONGEST).astype(np.int64)
+    tempos = np.zeros(len(sizes), dtype=np.int64)
+    has_notes = sizes > 0
+    middle = offsets[:-1] + (sizes - 1) // 2
+    tempos[has_notes] = values[np.lexsort((values, which))][middle[has_notes]]
+    intervals = np.append(0, np.diff(pitches))[: len(onsets)].clip(-_LARGEST, _LARGEST)
     size = np.abs(intervals)
-    kind = np.where(is_first | ((size > 0) & (size <= 2)), 1, np.where(size == 0, 0, np.where(size <= 4, 2, 3)))
-    labels = np.zeros(count, np.int8)
-    if with_labels:
-        label_notes(offsets, onset, duration, length, labels)
-    small = [each.astype(np.int8) for each in (tempos, pitch % 12, values, intervals, 3 * kind + gaps, gaps)]
-    return Encoded(offsets.astype(np.int64), *small, labels)
+    steps = values - tempos[which]
+    gaps = np.where(steps <= -_UNLIKE, 0, np.where(steps >= _UNLIKE, 2, 1))
+    kinds = np.select([is_first, size == 0, size <= _SMALL, size <= _MEDIUM], [1, 0, 1, 2], 3)
+    intervals[is_first] = NO_INTERVAL
+    labels = np.zeros(len(onsets), dtype=np.int8)
+    label_notes(offsets, onsets, durations, times, labels)
+    return Encoded(
+        offsets,
+        tempos.astype(np.int8),
+        (pitches % 12).astype(np.int8),
+        values.astype(np.int8),
+        intervals.astype(np.int8),
+        (3 * kinds + gaps).astype(np.int8),
+        gaps.astype(np.int8),
+        labels,
+    )
 
 
 def one(melodies: Encoded, number: int) -> Encoded:
     """One of them, on its own."""
     part = slice(melodies.offsets[number], melodies.offsets[number + 1])
-    return Encoded(
-        np.array([0, part.stop - part.start]),
-        melodies.tempos[number : number + 1],
-        *(each[part] for each in melodies[2:]),
+    return melodies._replace(
+        offsets=np.array([0, part.stop - part.start]),
+        tempos=melodies.tempos[number : number + 1],
+        pitches=melodies.pitches[part],
+        values=melodies.values[part],
+        intervals=melodies.intervals[part],
+        kinds=melodies.kinds[part],
+        gaps=melodies.gaps[part],
+        labels=melodies.labels[part],
     )
 
 
 def contours(melodies: Encoded) -> Encoded:
     """The same with nothing left of pitch but whether a note is lower than the one before, as high, or higher."""
+    from roslin.matchers.roslin._alignment import NO_INTERVAL
+
     is_first = melodies.intervals == NO_INTERVAL
     direction = np.where(is_first, 0, np.sign(melodies.intervals)).astype(np.int8)
     return melodies._replace(

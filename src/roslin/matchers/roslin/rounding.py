@@ -1,4 +1,4 @@
-"""The tables of the exact score, rounded for vectors of bytes or of 16 bits (`_blocks` says why the result is a bound)."""
+"""The tables of the exact score, rounded for vectors of bytes or of 16 bits (`_bound` says why that gives a bound)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,11 @@ NONE = -128  # an interval that equals no other
 _UNIT = 256  # sums in 16 bits make one byte
 _ENTRIES = 16
 _LOWEST = -(1 << 15)
-# Bytes hold scores up to so many nats: more for a longer query. Whatever scores higher has no bound.
-_NATS, _NATS_A_NOTE = 9.0, 2.0
-_UNITS_A_NAT = 32
 _LONGEST_IN_BYTES = 64  # notes of a query; for longer ones a byte is too coarse
 
 
 def check(tables: Tables) -> None:
-    """Refuse tables for which the bounds of `_blocks` would not hold."""
+    """Refuse tables for which the bounds of `_bound` would not hold."""
     pitch = np.asarray(tables.pitch).reshape(12, LANES)
     is_equal = np.asarray(tables.is_equal).reshape(12, LANES) != 0
     turn, lane = np.indices((12, 12))
@@ -60,32 +57,28 @@ def highest_pair(tables: Tables) -> int:
     return max(equal, near) + int(tables.labels.max())
 
 
-def scale_for(size: int, tables: Tables) -> int | None:
-    """How much finer than 1/256 of a unit bytes are for a query of so many notes; None where they are too coarse."""
+def scale_for(size: int, highest: float, tables: Tables) -> int | None:
+    """Bytes of 256 / this many units hold scores up to `highest`; None where bytes are too coarse for the query.
+
+    What is worth most must fit beside what is worth least, or equal pitches could not be told from others.
+    """
     if size > _LONGEST_IN_BYTES:
         return None
-    wanted = 127 * _UNIT / (_UNITS_A_NAT * (_NATS + _NATS_A_NOTE * size))
+    room = max(highest, 1) + int(tables.ends.max(axis=1).max()) / 2
     lowest = int(tables.near.min() + tables.contexts[1].min() + tables.labels.min())
     widest = max(highest_pair(tables), 1) + max(-lowest, 0)
-    return max(min(int(wanted), 120 * _UNIT // widest), 1)
+    return max(min(int(127 * _UNIT / room), 120 * _UNIT // widest), 1)
 
 
-def plan_of(query: Encoded, tables: Tables, scale: int | None = None) -> Plan:
-    """A query and the tables: in bytes of `scale` / 256 units for bounds, or in 16 bits.
+def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: bool = False) -> Plan:
+    """A query and the tables: in bytes of 256 / `scale` units for bounds, or in 16 bits, where nothing is rounded.
 
-    In 16 bits nothing is rounded. With several tempos, what a difference of values is worth is then what the exact
-    score takes; in bytes it is the most that any difference at least as large is worth, so that the smallest of several
-    differences bounds them all.
+    In bytes, an extension costs no more than any opening (`_bound`). With all tempos combined, a difference of values
+    is worth the most that any difference at least as large is worth, so that the smallest of several differences bounds
+    them all.
     """
-    return _plan(query, tables, np.dtype(np.int16 if scale is None else np.int8), scale or 1, scale is not None)
-
-
-def long_plan_of(query: Encoded, tables: Tables) -> Plan:
-    """The same in 16 bits, for bounds over all tempos at once."""
-    return _plan(query, tables, np.dtype(np.int16), 1, True)
-
-
-def _plan(query: Encoded, tables: Tables, dtype: np.dtype[Any], scale: int, combined: bool) -> Plan:
+    dtype: Any = np.dtype(np.int16 if scale is None else np.int8)
+    scale = scale or 1
     size = len(query.pitches)
     rows = size + size % 2
     most = int(np.iinfo(dtype).max)
@@ -140,7 +133,7 @@ def _plan(query: Encoded, tables: Tables, dtype: np.dtype[Any], scale: int, comb
         _pitch(tables, scale, unit, dtype),
         costs(np.append(tables.openings[np.arange(12) % 3], np.zeros(_ENTRIES - 12))),
         costs(tables.openings)[padded(query.gaps)],
-        int(costs(tables.extension)),
+        int(costs(min(int(tables.extension), *tables.openings.tolist()) if unit > 1 else tables.extension)),
         tables.starts.shape[1] - 1,
         costs(tables.starts).ravel(),
         costs(tables.ends).ravel(),
@@ -151,7 +144,7 @@ def _plan(query: Encoded, tables: Tables, dtype: np.dtype[Any], scale: int, comb
     )
 
 
-def _pitch(tables: Tables, scale: int, unit: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _pitch(tables: Tables, scale: int, unit: int, dtype: Any) -> npt.NDArray[Any]:
     """[12 * 16]: what a pitch class is worth beside each of the twelve; the most for an equal one."""
     worth = np.asarray(tables.pitch, dtype=np.int64).reshape(12, LANES)[:, 0]
     is_equal = np.asarray(tables.is_equal).reshape(12, LANES)[:, 0] != 0

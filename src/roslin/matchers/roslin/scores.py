@@ -1,7 +1,7 @@
 """What the alignment's steps are worth: fitted numbers in nats, read from `scores.json`, as the kernels' whole units.
 
-Every way to compare (`both`, `melody`, `rhythm`, `contour`) has a `Worth` of its own. Where two melodies may lie on each
-other (`place`) and whether they may be transposed (`key`) changes prices of a `Worth`, not its numbers:
+Every way to compare (`both`, `melody`, `rhythm`, `contour`) has a `Worth` of its own. Where two melodies may lie on
+each other (`place`) changes prices:
 
     anywhere   what is left out at an end of the shorter or the longer melody has a fitted price, a[x > 0] + b ln(1 + x)
     start      both begin together: notes left out before the first pair cost as much as a gap; what follows the last

@@ -1,0 +1,161 @@
+"""Scores side by side are those of the definition; bounds are bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.matchers.roslin.made import LABELLED, all_tables, made_melodies, plain_score, variants
+
+from roslin.errors import ArgumentError
+from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables, align_all
+from roslin.matchers.roslin._blocks import UNKNOWN
+from roslin.matchers.roslin._bound import bound_in_bytes
+from roslin.matchers.roslin._side_by_side import align_in_shorts
+from roslin.matchers.roslin.notes import one
+from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_for
+from roslin.matchers.roslin.scores import Worth, tables
+from roslin.search.roslin_nearest import closer_bounds, scores_of, upper_bounds
+from roslin.search.roslin_table import table_of
+from roslin.search.work import Work
+
+MODES = dict(all_tables())
+NOWHERE = np.empty(0, np.int64)
+SIZES = [[1, 1, 2], [0, 3, 0], [5, 6, 7, 1, 12], [9] * 70, [*range(30)] * 3]
+
+
+def brute_scores(query: Encoded, melodies: Encoded, worth: Tables) -> Any:
+    scores = np.empty(len(melodies.tempos), np.int32)
+    align_all(query, melodies, worth, np.arange(len(scores)), scores)
+    return scores
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_scores_are_those_of_the_definition(mode: str) -> None:
+    random = np.random.default_rng(1)
+    melodies = variants(random, made_melodies(random, [6, 5, 1, 0, 7, 8, 6, 3, 2, 9]), 0, 0.5)
+    table = table_of(melodies, MODES[mode])
+    for number in range(len(table)):
+        query = one(melodies, number)
+        expected = [plain_score(query, one(melodies, other), MODES[mode]) for other in range(len(table))]
+        assert scores_of(query, table, MODES[mode], np.arange(len(table)), Work()).tolist() == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_scores_and_bounds_of_many(mode: str) -> None:
+    worth = MODES[mode]
+    for seed, sizes in enumerate(SIZES * 6):
+        random = np.random.default_rng(seed)
+        pitches, values = int(random.choice([1, 3, 12])), int(random.choice([1, 5, 17]))
+        melodies = variants(random, made_melodies(random, sizes, pitches, values), len(sizes) - 1, 0.3)
+        table, numbers = table_of(melodies, worth), np.arange(len(sizes))
+        query = one(melodies, len(sizes) - 1) if seed % 2 else made_melodies(random, [int(random.integers(1, 25))])
+        expected = brute_scores(query, melodies, worth)
+        assert np.array_equal(scores_of(query, table, worth, numbers, Work()), expected)
+        upper = upper_bounds(query, table, worth, Work())
+        assert (upper >= expected).all()
+        assert (closer_bounds(query, table, worth, numbers, upper, Work()) >= expected).all()
+
+
+@pytest.mark.parametrize("scale", [1, 3, 7, 20, 45, 200])
+def test_bounds_hold_for_every_scale(scale: int) -> None:
+    """Coarse bytes, and bytes so fine that most scores do not fit."""
+    worth = tables(LABELLED, longest=400)
+    scale = min(scale, scale_for(20, 1, worth) or 0)
+    known = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        sizes = random.integers(0, 25, size=90).tolist()
+        melodies = variants(random, made_melodies(random, [20, *sizes]), 0, 0.4)
+        table, query = table_of(melodies, worth), one(melodies, 0)
+        expected = brute_scores(query, melodies, worth)
+        bounds = np.empty(2 * 64, np.int32)
+        bound_in_bytes(plan_of(query, worth, scale, combined=True), table.blocks, 0, 2, NOWHERE, bounds)
+        assert (bounds[:91] >= expected[table.order]).all()
+        apart = np.empty(91, np.int32)
+        bound_in_bytes(plan_of(query, worth, scale), table.blocks, 0, 0, np.arange(91), apart)
+        assert (apart >= expected[table.order]).all()
+        known += int((bounds[:91] < UNKNOWN).sum())
+    assert known > 0
+
+
+def test_bounds_in_16_bits_are_closer() -> None:
+    random, worth = np.random.default_rng(5), tables(Worth(), longest=400)
+    melodies = variants(random, made_melodies(random, [12] * 128), 0, 0.5)
+    table, query = table_of(melodies, worth), one(melodies, 0)
+    expected = brute_scores(query, melodies, worth)[table.order]
+    short, long = np.empty(128, np.int32), np.empty(128, np.int32)
+    bound_in_bytes(plan_of(query, worth, 20, combined=True), table.blocks, 0, 2, NOWHERE, short)
+    align_in_shorts(plan_of(query, worth, combined=True), table.blocks, 0, 2, NOWHERE, long)
+    assert (long >= expected).all()
+    assert (long <= short).all()
+
+
+def test_one_tempo_without_gaps_is_bounded_to_one_byte_a_pair() -> None:
+    """How far a bound is from a score: no more than the rounding of every pair and of the ends."""
+    random = np.random.default_rng(6)
+    worth = tables(Worth(), longest=400)._replace(
+        tempo_prices=np.zeros(1, np.int32), openings=np.full(3, 4000, np.int32), extension=4000
+    )
+    melodies = variants(random, made_melodies(random, [10] * 64), 0, 0.8)
+    table, query = table_of(melodies, worth), one(melodies, 0)
+    bounds = np.empty(64, np.int32)
+    bound_in_bytes(plan_of(query, worth, 16), table.blocks, 0, 1, NOWHERE, bounds)
+    known = bounds < UNKNOWN
+    assert known.sum() > 20
+    assert (bounds - brute_scores(query, melodies, worth)[table.order])[known].max() <= (2 * 10 + 5) * 256 / 16
+
+
+def test_long_melodies() -> None:
+    """A few hundred notes each: more than bytes hold, and with fine units more than 16 bits."""
+    random = np.random.default_rng(7)
+    melodies = variants(random, made_melodies(random, [300, 400, 350, 5, 380]), 1, 0.9)
+    for worth in (tables(LABELLED), tables(LABELLED)._replace(equal=tables(LABELLED).equal * 5)):
+        table = table_of(melodies, worth)
+        for number in (0, 1, 3):
+            query = one(melodies, number)
+            expected = brute_scores(query, melodies, worth)
+            assert np.array_equal(scores_of(query, table, worth, np.arange(5), Work()), expected)
+            assert (upper_bounds(query, table, worth, Work()) >= expected).all()
+    found = np.empty(5, np.int32)
+    align_in_shorts(plan_of(one(melodies, 1), worth), table.blocks, 0, 0, np.arange(5), found)
+    assert (found == UNKNOWN).any()
+    assert expected.max() > 0
+
+
+def test_nothing_to_compare() -> None:
+    worth, random = tables(Worth()), np.random.default_rng(8)
+    melodies = made_melodies(random, [3, 0])
+    table, nobody = table_of(melodies, worth), one(melodies, 1)
+    assert scores_of(nobody, table, worth, np.arange(2), Work()).tolist() == [FARTHEST] * 2
+    assert upper_bounds(nobody, table, worth, Work()).tolist() == [FARTHEST] * 2
+    assert scores_of(one(melodies, 0), table, worth, np.arange(1, 2), Work()).tolist() == [FARTHEST]
+    empty = table_of(made_melodies(random, []), worth)
+    assert upper_bounds(one(melodies, 0), empty, worth, Work()).tolist() == []
+
+
+def test_highest_pair() -> None:
+    """4.24 + 0.86 + 0.46 nats, in units of 1/32, each half of a kind rounded by itself."""
+    assert highest_pair(tables(Worth())) == 136 + 28 + 2 * 7
+
+
+def test_tables_of_the_modes_are_accepted() -> None:
+    for worth in MODES.values():
+        check(worth)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"near": np.full(11, 400, np.int32)}, "equal pitches must be worth"),
+        ({"openings": np.array([-1, 5, 5], np.int32)}, "costs must be 0 to 4000 units"),
+        ({"tempo_prices": np.zeros(5, np.int32)}, "there must be one to four tempos; got 5"),
+        ({"equal": np.full(11, 3000, np.int32)}, "nothing may be worth more than 2000 units"),
+        ({"lanes": np.full(16, FARTHEST, np.int32)}, "lanes must be 0 or"),
+        ({"pitch": np.arange(192, dtype=np.int32) % 7}, "must depend on its distance alone"),
+    ],
+)
+def test_other_tables_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        check(tables(Worth())._replace(**changed))

@@ -1,0 +1,52 @@
+"""Metre and phrase: numbers by hand, and a second route for inner metric weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from roslin.matchers.edit._alignment_kernels import inner_metric_weights
+from roslin.matchers.roslin._labels import GRID_TICKS, label_notes, metric_weights, phrase_ends
+
+
+def weights_of(times: list[int]) -> list[float]:
+    found = np.empty(len(times))
+    metric_weights(np.array(times), found)
+    return found.tolist()
+
+
+def test_chains_by_hand() -> None:
+    """0 2 4 6 in three steps of 2; 0 3 6 in two of 3; 2 3 4 in two of 1."""
+    assert weights_of([0, 2, 3, 4, 6]) == [9 + 4, 9 + 4, 4 + 4, 9 + 4, 9 + 4]
+    assert weights_of([0, 1, 3]) == [0, 0, 0]
+    assert weights_of([5]) == [0]
+
+
+def test_a_second_route() -> None:
+    """The matcher `alignment` has inner metric weights of its own."""
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        times = np.cumsum(rng.integers(1, 4, 9))
+        times -= times[0]
+        mine = np.array(weights_of(times.tolist()))
+        theirs = inner_metric_weights(times * GRID_TICKS, np.array([0, len(times)]))
+        if mine.max() > 0:
+            assert mine / mine.max() == pytest.approx(theirs / theirs.max(), abs=1e-9)
+
+
+def test_phrase_ends() -> None:
+    times = np.array([4, 4, 4, 8, 4, 4, 4, 4, 4, 8, 8, 4])
+    ends = np.empty(len(times), dtype=bool)
+    phrase_ends(times, times, ends)
+    assert np.flatnonzero(ends).tolist() == [3, 10, 11]
+    sounding = np.where(np.arange(12) == 6, 2, times)
+    phrase_ends(np.full(12, 4), sounding, ends)
+    assert np.flatnonzero(ends).tolist() == [11]  # a rest, but the next notes are as long
+
+
+def test_labels() -> None:
+    onsets = np.array([0, 2, 3, 4, 6]) * GRID_TICKS
+    times = np.array([2, 1, 1, 2, 2]) * GRID_TICKS
+    labels = np.zeros(6, np.int8)
+    label_notes(np.array([0, 5, 6]), np.append(onsets, 0), np.append(times, 1), np.append(times, 1), labels)
+    assert labels.tolist() == [3, 1, 1, 1, 2, 0]

@@ -1,0 +1,111 @@
+"""The nearest melodies are those of brute force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tests.matchers.roslin.made import all_tables, made_melodies, variants
+
+from roslin.errors import TimeLimitError
+from roslin.matchers.roslin import nearest as module
+from roslin.matchers.roslin._alignment import Encoded, align_all
+from roslin.matchers.roslin.notes import one
+from roslin.search.roslin_nearest import DistanceOf, nearest
+from roslin.search.roslin_table import Table, table_of
+from roslin.search.work import Work
+
+MODES = dict(all_tables())
+
+
+def distances(size: int, table: Table) -> DistanceOf:
+    """As the measure does it: by the lengths, and by a number of each melody."""
+
+    def distance_of(scores: npt.NDArray[np.int32], numbers: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float64]:
+        sizes = table.sizes[numbers].astype(np.float64)
+        shorter, longer = np.minimum(sizes, size), np.maximum(sizes, size)
+        scale = 32 * np.sqrt(np.maximum(shorter * np.minimum(longer, 2 * shorter), 1))
+        return np.asarray(np.maximum(6 - scores / scale + 0.5 * table.commonness[0, numbers], 0))
+
+    return distance_of
+
+
+def brute(query: Encoded, melodies: Encoded, table: Table, mode: str, k: int, allowed: Any, radius: float) -> Any:
+    numbers = np.flatnonzero(allowed)
+    scores = np.empty(len(numbers), np.int32)
+    align_all(query, melodies, MODES[mode], numbers, scores)
+    found = distances(len(query.pitches), table)(scores, numbers)
+    order = np.lexsort((numbers, found))
+    limit = min(radius, found[order][k - 1] if len(order) >= k else np.inf)
+    order = order[found[order] <= limit]
+    return numbers[order].tolist(), found[order].tolist()
+
+
+@pytest.fixture
+def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a small collection goes through every stage."""
+    monkeypatch.setattr(module, "FIRST", 8)
+    monkeypatch.setattr(module, "GROWTH", 2)
+    monkeypatch.setattr(module, "PIECE", 128)
+    monkeypatch.setattr(module, "MELODIES", 64)
+
+
+@pytest.mark.usefixtures("small_rounds")
+@pytest.mark.parametrize("mode", MODES)
+def test_nearest_is_brute_force(mode: str) -> None:
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        count = int(random.choice([1, 20, 100, 300]))
+        pitches, values = int(random.choice([1, 4, 12])), int(random.choice([1, 5, 17]))
+        sizes = random.integers(0, int(random.choice([2, 12, 40])), size=count).tolist()
+        melodies = variants(
+            random, made_melodies(random, [int(random.integers(1, 30)), *sizes], pitches, values), 0, 0.1
+        )
+        table = table_of(melodies, MODES[mode])
+        table.commonness[0] = random.choice([0, 0.25, 1], size=len(table))
+        query = one(melodies, 0) if seed % 3 else made_melodies(random, [int(random.integers(1, 30))])
+        allowed = random.random(len(table)) < random.choice([0.05, 0.5, 1.0])
+        k, radius = int(random.choice([1, 3, 10, 500])), float(random.choice([np.inf, np.inf, 4.0, 1.0, 0.0]))
+        distance_of = distances(len(query.pitches), table)
+        found = nearest(query, table, MODES[mode], k, allowed, Work(), radius, distance_of)
+        expected = brute(query, melodies, table, mode, k, allowed, radius)
+        assert (found.numbers.tolist(), found.distances.tolist()) == expected, seed
+        with Work(threads=3) as work:
+            again = nearest(query, table, MODES[mode], k, allowed, work, radius, distance_of)
+        assert again.numbers.tobytes() == found.numbers.tobytes()
+        assert again.distances.tobytes() == found.distances.tobytes()
+
+
+def test_few_are_scored() -> None:
+    """Relatives have high scores; hardly anything else has to be scored."""
+    random = np.random.default_rng(3)
+    melodies = variants(random, made_melodies(random, [14] * 5000), 7, 0.004)
+    table = table_of(melodies, MODES["plain"])
+    query, allowed = one(melodies, 7), np.ones(5000, bool)
+    found = nearest(query, table, MODES["plain"], 10, allowed, Work(), np.inf, distances(14, table))
+    assert found.numbers[0] == 7 or found.distances[0] == found.distances[found.numbers == 7]
+    assert found.scored < 1000
+    assert brute(query, melodies, table, "plain", 10, allowed, np.inf)[0] == found.numbers.tolist()
+
+
+def test_infinite_distances_are_listed_where_nothing_else_is() -> None:
+    random = np.random.default_rng(4)
+    melodies = made_melodies(random, [5] * 400)
+    table = table_of(melodies, MODES["plain"])
+
+    def distance_of(scores: Any, numbers: Any) -> Any:
+        return np.where(np.arange(400)[numbers] % 2, np.inf, -scores / 32)
+
+    found = nearest(one(melodies, 0), table, MODES["plain"], 390, np.ones(400, bool), Work(), np.inf, distance_of)
+    assert len(found.numbers) == 400
+    assert np.isinf(found.distances).sum() == 200
+
+
+def test_a_search_stops_in_time() -> None:
+    random = np.random.default_rng(5)
+    table = table_of(made_melodies(random, [9] * 400), MODES["plain"])
+    query = made_melodies(random, [9])
+    with pytest.raises(TimeLimitError, match="the search was stopped after"):
+        nearest(query, table, MODES["plain"], 5, np.ones(400, bool), Work(seconds=1e-9), np.inf, distances(9, table))

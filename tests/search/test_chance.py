@@ -1,0 +1,114 @@
+"""Chance matches: known tails first, then what must hold for any sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection, Melody, load
+from roslin.matchers import Roslin
+from roslin.represent.packed import pack
+from roslin.run import Ranking, Run, read_run
+from roslin.run.meaning import BY_CHANCE, CLOSE, expected_words, meaning_of
+from roslin.search.chance import DEFAULT_TAIL, Null, Tail, calibrated, decoy, sample_of
+from roslin.starter import tunes_path
+
+TUNES = load(tunes_path())
+
+
+def test_an_exponential_tail_is_found() -> None:
+    """Distances 10 - x with x exponential of mean 0.5: one in e at 9.5, one in e^8 at 6."""
+    ranks = (np.arange(2000) + 0.5) / 2000
+    null = Null.of(10 + 0.5 * np.log(ranks), None)
+    assert null.scale == pytest.approx(0.5, rel=0.02)
+    assert np.log(null.share_as_near(np.array([6.0]))) == pytest.approx(-8, abs=0.3)
+    assert null.expected(np.array([9.5]), 1000)[0] == pytest.approx(1000 / np.e, rel=0.01)
+
+
+def test_a_few_relatives_do_not_change_it() -> None:
+    ranks = (np.arange(2000) + 0.5) / 2000
+    sample = 10 + 0.5 * np.log(ranks)
+    with_relatives = np.append(sample[15:], np.linspace(0, 1, 15))
+    near = np.array([4.0])
+    assert Null.of(with_relatives, None).expected(near, 1)[0] == pytest.approx(
+        Null.of(sample, None).expected(near, 1)[0], rel=0.3
+    )
+
+
+def test_a_known_tail_is_measured_in_the_query_s_own_spread() -> None:
+    sample = np.linspace(0.6, 1.0, 101)  # median .8, 84 % quantile .936
+    null = Null.of(sample, Tail(begin=2.0, share=0.05, scale=0.5))
+    assert null.threshold == pytest.approx(0.8 - 2 * 0.136)
+    assert null.share_as_near(np.array([null.threshold - 0.068]))[0] == pytest.approx(0.05 / np.e)
+    assert null.share_as_near(np.array([0.9]))[0] == pytest.approx(76 / 101)
+
+
+@pytest.mark.parametrize("sample", [[], [0.5], [0.5] * 400, [np.inf] * 400, [0.1, *[np.inf] * 399], [0.2] * 3])
+def test_degenerate_samples(sample: list[float]) -> None:
+    null = Null.of(np.array(sample), None)
+    found = null.expected(np.array([0.0, 0.3, 0.9]), 100)
+    assert np.isfinite(found).all()
+    assert (np.diff(found) >= 0).all()
+    assert (found >= 0).all()
+    assert (found <= 100).all()
+
+
+def test_nearer_is_never_less_surprising() -> None:
+    rng = np.random.default_rng(4)
+    distances = np.linspace(0, 1.2, 60)
+    for tail in (None, DEFAULT_TAIL):
+        for size in (30, 300):
+            null = Null.of(rng.normal(0.85, 0.05, size), tail)
+            assert (np.diff(null.share_as_near(distances)) >= 0).all()
+
+
+def test_samples_and_decoys() -> None:
+    assert len(sample_of(100_000)) == 500
+    assert sample_of(7).tolist() == list(range(7))
+    tune = TUNES[0]
+    assert decoy(tune, 6).notes["pitch_midi"].tolist() == tune.notes["pitch_midi"][:6][::-1].tolist()
+    assert decoy(tune, 6).notes["onset_ticks"].tolist() == tune.notes["onset_ticks"][:6].tolist()
+
+
+def test_a_collection_has_its_own_tail() -> None:
+    tail = calibrated(pack(TUNES), Roslin(compare="both"))
+    assert 1 < tail.begin < 4
+    assert 0.2 < tail.scale < 1.5
+    assert calibrated(pack([Melody.from_notes([0, 1], [1, 1], [60, 62])]), Roslin()) == DEFAULT_TAIL
+
+
+def test_words() -> None:
+    assert [meaning_of(e) for e in (0.001, CLOSE, BY_CHANCE, 1.01)] == [
+        "same tune", "probably", "perhaps", "no more alike than chance",
+    ]  # fmt: skip
+    assert expected_words(0.00012) == "0.00012"
+
+
+def test_a_run_keeps_what_chance_gives(tmp_path: Path) -> None:
+    run = Run([Ranking("q", ("a", "b", "c"), (0.1, 0.5, 0.9), expected=(0.0001, 0.5, 40.0))], name="x", kind="distance")
+    assert [hit.meaning for hit in run] == ["same tune", "perhaps", "no more alike than chance"]
+    assert run.matches.ids == ["a", "b"]
+    assert run.is_close
+    assert run[:1].matches.ids == ["a"]
+    run.write(tmp_path / "run.json")
+    assert read_run(tmp_path / "run.json") == run
+    assert run.to_csv().splitlines()[1] == "q,1,a,0.1,0.0001,same tune"
+    assert "expected" in run.to_table().columns
+    plain = Run({"q": {"a": 0.1}}, kind="distance")
+    assert plain.matches == plain
+    assert plain.is_close
+    assert plain[0].meaning == ""
+
+
+@pytest.mark.parametrize("name", ["roslin", "dp", "emd", "us", "fuse(dp, us)", "roslin(compare='contour')"])
+def test_every_matcher_says_how_sure_it_is(name: str, tmp_path: Path) -> None:
+    with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
+        run = collection.search(TUNES[0], name, k=len(TUNES))
+        expected = [hit.expected for hit in run]
+        assert None not in expected
+        assert expected == sorted(expected, key=float)
+        assert run[0].expected is not None
+        assert run[0].expected < 1
+        assert collection.search(TUNES[0], name, k=5, chance=False)[0].expected is None
