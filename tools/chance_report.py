@@ -25,12 +25,14 @@ import numpy as np
 
 from roslin import Collection, Melody
 from roslin.matchers import Roslin
+from roslin.matchers.roslin.scores import fitted, tables
+from roslin.matchers.roslin.table import MelodyTable
 from roslin.report.svg import SvgElement, circle, line, path, plot_style, svg, text
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS, meaning_of
-from roslin.search.chance import Null, sample_of
+from roslin.search.chance import Null, Tail, sample_of, tail_of
 from roslin.search.roslin_nearest import aligned_distances
-from roslin.search.roslin_table import Table, open_table
+from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 from roslin_data import Material, cut, material
 
@@ -57,10 +59,11 @@ def main() -> int:
             melodies = [melody.with_metadata(id=f"m{at}") for at, melody in enumerate(each.melodies)]
             Collection.build(melodies, path_).close()
         with Collection(path_) as collection:
-            table = open_table(collection)
-            print(f"{name}: {len(collection)} melodies, tail {table.tail('both')}", flush=True)
+            table = open_table(collection, tables(fitted("both"), 1))
+            tail = tail_of(collection, "both")
+            print(f"{name}: {len(collection)} melodies, {tail}", flush=True)
             for kind, length, queries in _strangers(name, of):
-                found = np.array([_counts(query, table) for query in queries]).mean(axis=0)
+                found = np.array([_counts(query, table, tail) for query in queries]).mean(axis=0)
                 seen[name, kind, length] = found
                 shown = "  ".join(f"{limit:g}: {value:.3f}" for limit, value in zip(LIMITS, found, strict=True))
                 print(f"  {kind}, {length} notes, {len(queries)} queries: {shown}", flush=True)
@@ -95,11 +98,11 @@ def _reversed(melody: Melody) -> Melody:
     return Melody(notes)
 
 
-def _counts(query: Melody, table: Table) -> list[int]:
+def _counts(query: Melody, table: MelodyTable, tail: Tail | None) -> list[int]:
     """How many melodies have at most the chance matches of each limit."""
     work = Work()
     every = aligned_distances(query, BOTH, table, np.arange(len(table)), work)
-    null = Null.of(every[sample_of(len(table))], table.tail("both"))
+    null = Null.of(every[sample_of(len(table))], tail)
     expected = null.expected(every, len(table))
     return [int((expected <= limit).sum()) for limit in LIMITS]
 
@@ -137,7 +140,7 @@ def _plot(seen: dict[tuple[str, str, int], np.ndarray]) -> str:
     names = list(dict.fromkeys(name for name, _, _ in seen))
 
     def place(value: float) -> float:
-        return (np.log10(max(value, 0.002)) + 2.7) / 4.2 * size
+        return float(np.log10(max(value, 0.002)) + 2.7) / 4.2 * size
 
     for column, name in enumerate(names):
         x0 = left + column * (size + gap)

@@ -21,6 +21,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -101,10 +102,10 @@ def relatives(of: Sequence[Material]) -> Iterator[Row]:
     """Rows of the first table: mean average precision, and the share of queries with a relative first."""
     for each in of:
         for form in FORMS.get(each.name, ALL_FORMS):
-            yield f"{each.name}, {form}", lambda chosen, each=each, form=form: _precision(chosen, each, form, True)
+            yield f"{each.name}, {form}", partial(_precision, of=each, form=form, without_copies=True)
             if each.name.startswith("rism"):
                 row = f"{each.name}, {form}, as it stands"
-                yield row, lambda chosen, each=each, form=form: _precision(chosen, each, form, False)
+                yield row, partial(_precision, of=each, form=form, without_copies=False)
 
 
 def _precision(chosen: Matcher, of: Material, form: str, without_copies: bool) -> tuple[float, float, int]:

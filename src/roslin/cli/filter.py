@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.filtering import Narrowing, filter_options, needed, pair
+from roslin.cli.filtering import Narrowing, filter_options, metadata_of, needed
 from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.reading import StrictOption, reading_options
@@ -50,20 +50,20 @@ def filter_command(
     --contains "fifth up, third down, unison, sixth up" --contains "third up, unison, unison, sixth up"
     """
     from roslin.api import Collection
-    from roslin.collection.filters import metadata
 
     with Collection(collection) as opened:
         query = None
         if (pae, file, id, number) != (None, None, None, None):
             query = chosen_query(opened, pae, file, id, number, options, strict=strict)
-        selection = opened.filter(*narrowing.filters(query))
-        selection = selection.also(*(metadata(*pair(text, "--also", "FIELD=TEXT")) for text in also or ()))
+        selection = narrowing.filtered(opened, query).also(*(metadata_of(text, "--also") for text in also or ()))
         for matcher in also_search or ():
             itself = () if id is None or file is not None else (id,)
             with progress_bar("Searching", total=1.0) as progress:
-                found = opened.search(needed(query, "--also-search"), matcher, first, exclude=itself, progress=progress)
+                found = opened.search(
+                    needed(query, "--also-search"), matcher, first, exclude=itself, progress=progress, chance=False
+                )
             selection = selection.also(found)
-        selection = narrowing.thinned(selection)
+        selection = narrowing.without_duplicates(selection)
         print_table(selection.candidates if list_ else selection.to_table(), format)
         if save is not None:
             save.write_text("".join(f"{id}\n" for id in selection.ids), encoding="utf-8")

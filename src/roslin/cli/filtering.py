@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from roslin.api import Selection
+    from collections.abc import Callable
+
+    from roslin.api import Collection, Selection
     from roslin.collection.filters import Filter
     from roslin.melody import Melody
+    from roslin.represent.edits import EditCosts
 
-__all__ = ["Narrowing", "filter_options", "needed", "pair"]
+    MakeNear = Callable[[str | Melody, float, EditCosts | None], Filter]
+
+__all__ = ["Narrowing", "filter_options", "metadata_of", "needed"]
 
 _RANGE = "LOW..HIGH, LOW.. or ..HIGH"
 _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
@@ -23,30 +27,32 @@ _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
 class Narrowing:
     """The filters that were asked for, in their order, and whether near-duplicates go then.
 
-    `near` are the contour and the rhythm that a melody must be near to; some of them are those of the query.
+    `near` are filters that compare contour or rhythm, with what was typed for each: they may need the query.
     """
 
-    cheap: list[Filter]
-    near: list[tuple[Callable[..., Filter], str]]
-    costs: str | None
-    known: list[Filter]
+    filters: tuple[Filter, ...]
+    near: tuple[tuple[MakeNear, str], ...]
+    costs: EditCosts | None
+    words: tuple[Filter, ...]
     unique: bool
     unique_exactly: bool
 
     @property
     def is_asked(self) -> bool:
         """Whether there is anything to narrow down."""
-        return bool(self.cheap or self.near or self.known or self.unique or self.unique_exactly)
+        return bool(self.filters or self.near or self.words) or self.unique or self.unique_exactly
 
-    def filters(self, query: Melody | None) -> list[Filter]:
-        """All of them, cheap ones first."""
-        from roslin.represent.edits import parse_costs
+    def of(self, collection: Collection, query: Melody | None) -> Selection:
+        """What is left of a collection."""
+        return self.without_duplicates(self.filtered(collection, query))
 
-        costs = None if self.costs is None else parse_costs(self.costs)
-        return [*self.cheap, *(make(*_near(given, query), costs) for make, given in self.near), *self.known]
+    def filtered(self, collection: Collection, query: Melody | None) -> Selection:
+        """What the filters leave."""
+        near = [make(*_near(text, query), self.costs) for make, text in self.near]
+        return collection.filter(*self.filters, *near, *self.words)
 
-    def thinned(self, selection: Selection) -> Selection:
-        """The selection without near-duplicates, if that was asked for."""
+    def without_duplicates(self, selection: Selection) -> Selection:
+        """What is left then, if near-duplicates are to go."""
         if self.unique or self.unique_exactly:
             return selection.without_near_duplicates(exact_rhythm=self.unique_exactly)
         return selection
@@ -98,7 +104,10 @@ def filter_options(
     """Filters from what was typed, cheap ones first."""
     from roslin.collection import filters as known
     from roslin.collection.filters import parse_range
+    from roslin.represent.edits import parse_costs
 
+    if costs is not None and contour is None and rhythm is None:
+        raise typer.BadParameter("--costs is for --contour and --rhythm; there is neither")
     if times is not None and not motive:
         raise typer.BadParameter("--times says in how many places a --motive must be; there is none")
     if unique and unique_exactly:
@@ -118,30 +127,38 @@ def filter_options(
     if contains_semitones:
         chain.append(known.contains(*contains_semitones, kind="chromatic"))
     for text in share or ():
-        interval, bounds = pair(text, "--share", "INTERVAL=RANGE")
+        interval, bounds = _pair(text, "--share", "INTERVAL=RANGE")
         chain.append(known.share_of_interval(interval, *parse_range(bounds)))
     chain += [known.repeats_motive(text, times or 2) for text in motive or ()]
-    if costs is not None and contour is None and rhythm is None:
-        raise typer.BadParameter("--costs is for --contour and --rhythm; there is neither")
-    makers = ((known.contour_distance, contour), (known.rhythm_distance, rhythm))
-    near = [(make, given) for make, given in makers if given is not None]
-    words = [known.metadata(*pair(text, "--where", "FIELD=TEXT")) for text in where or ()]
-    return Narrowing(chain, near, costs, words, unique, unique_exactly)
+    near = tuple(
+        (make_near, given)
+        for make_near, given in ((known.contour_distance, contour), (known.rhythm_distance, rhythm))
+        if given is not None
+    )
+    words = tuple(metadata_of(text, "--where") for text in where or ())
+    changes = None if costs is None else parse_costs(costs)
+    return Narrowing(tuple(chain), near, changes, words, unique, unique_exactly)
 
 
-def pair(text: str, option: str, form: str) -> tuple[str, str]:
-    """What stands on both sides of the last = of an option."""
+def metadata_of(text: str, option: str) -> Filter:
+    """The filter that FIELD=TEXT asks for."""
+    from roslin.collection.filters import metadata
+
+    return metadata(*_pair(text, option, "FIELD=TEXT"))
+
+
+def needed(query: Melody | None, option: str) -> Melody:
+    """The query, which this option needs."""
+    if query is None:
+        raise typer.BadParameter(f"{option} needs a query: one of --pae, --file and --id")
+    return query
+
+
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     left, sign, right = text.rpartition("=")
     if not (left and sign and right):
         raise typer.BadParameter(f"{option} must be {form}; got {text!r}")
     return left, right
-
-
-def needed(query: Melody | None, option: str) -> Melody:
-    """The query, which an option cannot do without."""
-    if query is None:
-        raise typer.BadParameter(f"{option} needs a query: one of --pae, --file and --id")
-    return query
 
 
 def _near(text: str, query: Melody | None) -> tuple[str | Melody, float]:

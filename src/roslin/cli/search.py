@@ -77,7 +77,7 @@ def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Se
     """What the filters leave, said in a sentence; None without filters."""
     if not narrowing.is_asked:
         return None
-    selection = narrowing.thinned(collection.filter(*narrowing.filters(query)))
+    selection = narrowing.of(collection, query)
     remark(f"Searched {selection.summary}")
     return selection
 

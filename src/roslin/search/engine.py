@@ -22,7 +22,7 @@ from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
-from roslin.search.chance import Null, sample_of
+from roslin.search.chance import Null, sample_of, tail_of
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
 from roslin.search.ranking import nearest_first
@@ -30,7 +30,7 @@ from roslin.search.work import Progress, Work
 from roslin.transport.align import Query
 
 if TYPE_CHECKING:
-    from roslin.search.roslin_table import Table
+    from roslin.matchers.roslin.table import MelodyTable
 
 __all__ = ["DEFAULT_MATCHER", "depended_on", "search"]
 
@@ -237,15 +237,16 @@ def _aligned_null(wanted: _Wanted, chosen: Roslin) -> Null:
         return Null.of(chosen.distances(wanted.query, wanted.collection.packed().take(numbers)), None)
     from roslin.search.roslin_nearest import aligned_distances
 
-    table = _table(wanted)
-    return Null.of(aligned_distances(wanted.query, chosen, table, numbers, wanted.work), table.tail(compared))
+    sample = aligned_distances(wanted.query, chosen, _table(wanted), numbers, wanted.work)
+    return Null.of(sample, tail_of(wanted.collection, compared))
 
 
-def _table(wanted: _Wanted) -> Table:
+def _table(wanted: _Wanted) -> MelodyTable:
+    from roslin.matchers.roslin.scores import fitted, tables
     from roslin.search.roslin_table import open_table
 
-    def opened(_: Packed) -> Table:
-        return open_table(wanted.collection, wanted.work.progress)
+    def opened(_: Packed) -> MelodyTable:
+        return open_table(wanted.collection, tables(fitted("both"), 1), wanted.work.progress)
 
     return wanted.collection.packed().keep("table of notes", opened)
 

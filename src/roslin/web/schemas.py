@@ -45,8 +45,8 @@ MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
 RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
-EDITED = ("contour_cost", "rhythm_cost")
 _DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
+EDITED = ("contour_cost", "rhythm_cost")
 _FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals", *EDITED)
 
 
