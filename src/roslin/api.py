@@ -324,7 +324,7 @@ class Selection:
             else:
                 raise ArgumentError(f"a way to add melodies must be a filter or a run; got {type(way).__name__}")
         more = replace(self, report=report, near_duplicates=())
-        return more.without_near_duplicates() if self.is_unique else more
+        return more.without_near_duplicates(self.exact_rhythm) if self.is_unique else more
 
     @property
     def candidates(self) -> Table:

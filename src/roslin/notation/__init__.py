@@ -21,7 +21,7 @@ from roslin.melody import Melody
 from roslin.notation.options import Options
 from roslin.notation.record import VOICES, Record
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
-from roslin.notation.typed import is_bare_abc
+from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry
 
 __all__ = ["FORMATS", "Format", "Options", "Record", "Source", "is_path", "load", "records", "register_format"]
@@ -189,8 +189,12 @@ def is_path(text: str) -> bool:
 
 
 def _detect(head: bytes, name: str) -> Format:
-    if not name and is_bare_abc(head.decode("utf-8", "replace")):
-        return FORMATS["abc"]
+    if not name:
+        text = head.decode("utf-8", "replace")
+        if is_plaine_and_easie(text):
+            return FORMATS["pae"]
+        if is_bare_abc(text):
+            return FORMATS["abc"]
     for format in FORMATS.values():
         if format.matches(head):
             return format
