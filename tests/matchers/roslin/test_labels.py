@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from roslin.matchers.roslin._labels import GRID_TICKS, label_notes, metric_weights, phrase_ends
 
 
