@@ -124,7 +124,7 @@ def test_explain(page: Page) -> None:
     page.set_viewport_size({"width": 1100, "height": 1400})
     page.goto(f"/?q={quote(ROSLIN)}")
     keep(page, "web-search.png")
-    page.locator(".cards .card").nth(1).get_by_role("link", name="Why?").click()
+    page.locator(".cards .card", has_text="roslin-castle-2").get_by_role("link", name="Why?").click()
     expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
     expect(page.locator("svg.flow")).to_be_visible()
     expect(page.locator("svg.flow line[stroke-linecap]")).not_to_have_count(0)
@@ -134,7 +134,7 @@ def test_explain(page: Page) -> None:
 
 
 def test_back_from_an_explanation_to_the_whole_search(page: Page) -> None:
-    page.goto(f"/?q={quote(ROSLIN)}&matcher=alignment&place=start&note_count=8..&page=2")
+    page.goto(f"/?q={quote(ROSLIN)}&matcher=alignment&place=start&all=True&note_count=8..&page=2")
     before, address = cards(page), page.url
     page.locator(".cards .card").nth(2).get_by_role("link", name="Why?").click()
     expect(page.get_by_role("heading", name="Notes side by side")).to_be_visible()
@@ -142,7 +142,7 @@ def test_back_from_an_explanation_to_the_whole_search(page: Page) -> None:
     assert cards(page) == before
     assert parse_qsl(urlsplit(page.url).query) == parse_qsl(urlsplit(address).query)
     expect(page.get_by_label("Number of notes")).to_have_value("8..")
-    expect(page.get_by_label("at the start")).to_be_checked()
+    expect(page.get_by_label("Where in a melody")).to_have_value("start")
 
 
 def test_how_far_a_slow_search_is(page: Page) -> None:
@@ -176,7 +176,7 @@ def test_how_far_a_slow_search_is(page: Page) -> None:
 
 
 def test_hear_it_from_the_match(page: Page) -> None:
-    page.goto("/?q='4EF2G/4EF2G&matcher=emd&title=Jacques")
+    page.goto("/?q='4EF2G/4EF2G&matcher=emd&title=Jacques&all=True")
     button = page.locator(".cards .card").first.get_by_role("button", name="from the match")
     page.evaluate(
         """() => { window.lit = []; new MutationObserver(changes => changes.forEach(({ target }) => {
@@ -200,6 +200,8 @@ def test_back_button_shared_address_and_more_like_this(page: Page) -> None:
     first = cards(page)
     assert first[0] == "Greensleeves"
     shared = page.url
+    page.get_by_role("link", name="Show all").click()
+    expect(page.locator(".meaning").last).to_have_text("no more alike than chance")
     page.get_by_role("link", name="Next").click()
     expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
     page.get_by_role("link", name="Previous").click()
@@ -211,6 +213,9 @@ def test_back_button_shared_address_and_more_like_this(page: Page) -> None:
     page.go_back()
     expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
     page.go_back()
+    expect(page.locator("#results-heading")).to_have_text("Results 1 to 10")
+    page.go_back()
+    expect(page.get_by_text("Here the list ends")).to_be_visible()
     assert cards(page) == first
     expect(page.locator("#q")).to_have_value("%G-2@6/8 '8A/''4C8D8.E6xF8E/4D'8B8.G6A8B/''4C'8A8.A6xG8A/")
     page.go_back()
@@ -226,21 +231,22 @@ def test_filters_matchers_and_places_are_in_the_address(page: Page) -> None:
     page.get_by_label("Number of notes").fill("..12")
     page.get_by_label("Compare by").select_option("dp")
     expect(page.locator("#matcher-sentence")).to_contain_text("Counts the notes to insert")
-    page.get_by_label("at the start").check()
+    page.get_by_label("Where in a melody").select_option("start")
+    page.get_by_label("What counts").select_option("melody")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_text("Number of notes at most 12.")).to_be_visible()
     assert "note_count=..12&" in page.url + "&"
-    assert "matcher=dp&place=start" in page.url
+    assert "matcher=dp&compare=melody&place=start" in page.url
     page.reload()
     expect(page.get_by_label("Number of notes")).to_have_value("..12")
-    expect(page.get_by_label("at the start")).to_be_checked()
+    expect(page.get_by_label("Where in a melody")).to_have_value("start")
     with page.expect_download() as taken:
         page.get_by_role("link", name="CSV").click()
-    assert taken.value.path().read_text().startswith("rank,distance,id,title")
+    assert taken.value.path().read_text().startswith("rank,distance,expected,meaning,id,title")
 
 
 def test_a_query_shows_what_the_card_under_the_pointer_has(page: Page) -> None:
-    page.goto(f"/?q={quote(ROSLIN)}")
+    page.goto(f"/?q={quote(ROSLIN)}&all=True")
     rows = page.locator(".cards .card").evaluate_all("all => all.map(one => JSON.parse(one.dataset.matched))")
     fewer = next(number for number, matched in enumerate(rows) if 0 < len(matched) < len(rows[0]))
     page.locator(".cards .card").nth(fewer).hover()
@@ -326,6 +332,20 @@ def test_nothing_moves_while_results_come(page: Page) -> None:
     assert page.evaluate("window.moved") < 0.01
 
 
+def test_nothing_close_is_said_first(page: Page) -> None:
+    page.goto("/")
+    page.locator("#q").fill("'4C,xG''F,,A'D,,bB''C,xF")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#results-heading")).to_have_text("Nothing close was found")
+    expect(page.locator("#results-heading")).to_be_focused()
+    expect(page.get_by_text("so the rhythm was ignored")).to_be_visible()
+    page.get_by_label("Compare by").select_option("gam")
+    page.get_by_label("What counts").select_option("contour")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".refusal")).to_contain_text("Gam cannot compare contours")
+    expect(page.locator(".refusal")).to_contain_text("these can: roslin")
+
+
 def test_a_server_that_does_not_answer(page: Page) -> None:
     page.goto("/")
     page.route("**/results*", lambda route: route.abort())
@@ -355,6 +375,8 @@ EXPLAINED = f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4"
     [
         ("/", ""),
         (f"/?q={FRERE}", "web-dark.png"),
+        (f"/?q={FRERE}&all=True", ""),
+        ("/?id=roslin-castle", ""),
         (f"/?q={FRERE}&words=e&k=2&matcher=roslin", ""),
         ("/?id=roslin-castle&matcher=p3&k=2", ""),
         ("/?q=?", ""),

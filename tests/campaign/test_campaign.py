@@ -128,6 +128,12 @@ def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) 
     assert {"roslin", "python", "numpy", "numba", "program_sha256"} <= said.keys()
 
 
+def test_chance_is_not_counted(starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("roslin.search.engine.Null.of")
+    campaign = run_campaign(starter, {"la-folia": [["la-folia-2"]]}, ["dp", "roslin"], tmp_path, k=5)
+    assert all(len(system.run) == 5 and not system.run.has_meaning for system in campaign.systems)
+
+
 def test_a_query_that_the_truth_names_stays_in_its_list(starter: Collection, tmp_path: Path) -> None:
     truth = {"la-folia": [["la-folia"], ["la-folia-2"]]}
     campaign = run_campaign(starter, truth, ["dp"], tmp_path, k=5)

@@ -36,3 +36,22 @@ def test_search_of_beginnings_breaks_ties_by_id(tmp_path: Path) -> None:
             patch.setattr("roslin.search.beginnings.MOST_AT_ONCE", 10)
             with pytest.raises(ArgumentError, match="twv compares the beginnings of at most 10 melodies; got 243"):
                 search_beginnings(query, collection, "twv", 5)
+
+
+def test_chance_is_counted_among_beginnings(tmp_path: Path) -> None:
+    """A tune begins with the query and is long: only its beginning is near, and as near as nothing by chance."""
+    random = np.random.default_rng(4)
+    tunes = [tune(random.integers(55, 80, 40).tolist()).with_metadata(id=f"t{number}") for number in range(600)]
+    with Collection.build(tunes, tmp_path / "long.roslin") as collection:
+        query = Melody(tunes[7].notes[:12])
+        run = collection.search_beginnings(query, "dp", 600)
+        assert (run[0].id, run[0].meaning) == ("t7", "same tune")
+        expected = [hit.expected or 0.0 for hit in run]
+        assert expected == sorted(expected)
+        assert run[-1].expected == pytest.approx(600)
+        assert 5 < len([each for each in expected if each <= 30]) < 90
+        some = collection.search_beginnings(query, "dp", 5, within=np.arange(100))
+        assert some[0].expected == pytest.approx((run[0].expected or 0.0) / 6, rel=0.8)
+        near = collection.search_beginnings(query, "dp", 600, radius=run[9].distance, threads=2)
+        assert near.ids == run.ids[: len(near)]
+        assert near[-1].distance == run[9].distance

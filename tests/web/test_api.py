@@ -23,6 +23,7 @@ from roslin.web.schemas import SearchParams, where_to
 from roslin.web.settings import Settings, is_loopback
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
+NONSENSE = "'4C,xG''F,,A'D,,bB''C,xF"
 
 
 def refused(client: TestClient, path: str, status: int, **parameters: Any) -> dict[str, Any]:
@@ -35,12 +36,14 @@ def refused(client: TestClient, path: str, status: int, **parameters: Any) -> di
 
 @pytest.mark.parametrize("matcher", ["dp", "dp(place='inside')", "emd", "twv"])
 def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: Path, matcher: str) -> None:
-    answer = client.get("/api/search", params={"q": FRERE, "matcher": matcher, "k": 7}).json()
+    answer = client.get("/api/search", params={"q": FRERE, "matcher": matcher, "k": 7, "all": True}).json()
     with Collection(starter) as collection:
-        run = collection.search(load(FRERE)[0], matcher, k=7)
-    assert [(hit["rank"], hit["id"], hit["distance"]) for hit in answer["results"]] == [
-        (hit.rank, hit.id, hit.distance) for hit in run
-    ]
+        run = collection.search(load(FRERE)[0], matcher, k=50)
+    assert [
+        (hit["rank"], hit["id"], hit["distance"], hit["expected"], hit["meaning"]) for hit in answer["results"]
+    ] == [(hit.rank, hit.id, hit.distance, pytest.approx(hit.expected), hit.meaning) for hit in run[:7]]
+    assert answer["is_close"] == run.is_close
+    assert not answer["ends_at_chance"]
     assert answer["searched"] == 243
     assert answer["has_more"]
     first = answer["results"][0]
@@ -50,16 +53,55 @@ def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: P
 
 
 def test_pages_are_parts_of_one_list(client: TestClient) -> None:
-    whole = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "k": 60}).json()["results"]
-    asked: dict[str, Any] = {"q": FRERE, "matcher": "dp", "k": 20}
-    parts = [client.get("/api/search", params={**asked, "page": page}).json() for page in (1, 2, 3)]
+    asked: dict[str, Any] = {"q": FRERE, "all": True}
+    whole = client.get("/api/search", params={**asked, "k": 60}).json()["results"]
+    parts = [client.get("/api/search", params={**asked, "k": 20, "page": page}).json() for page in (1, 2, 3)]
     assert [hit for part in parts for hit in part["results"]] == whole
 
 
 def test_the_last_page_says_so(client: TestClient) -> None:
-    last = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "k": 100, "page": 3}).json()
+    last = client.get("/api/search", params={"q": FRERE, "k": 100, "page": 3, "all": True}).json()
     assert len(last["results"]) == 43
     assert not last["has_more"]
+
+
+def test_a_list_ends_where_chance_begins(client: TestClient) -> None:
+    """It is the beginning of the whole list, in pages too, up to one expected chance match."""
+    asked: dict[str, Any] = {"id": "roslin-castle", "k": 2}
+    first = client.get("/api/search", params=asked).json()
+    assert first["is_close"]
+    assert first["has_more"]
+    assert first["ends_at_chance"]
+    pages = [client.get("/api/search", params={**asked, "page": page}).json() for page in range(1, 7)]
+    listed = [hit for page in pages for hit in page["results"]]
+    everything = client.get("/api/search", params={**asked, "k": 100, "all": True}).json()["results"]
+    assert listed == [hit for hit in everything if hit["expected"] <= 1]
+    assert 2 < len(listed) < 12
+    assert not pages[-1]["has_more"]
+    assert {hit["meaning"] for hit in everything[len(listed) :]} == {"no more alike than chance"}
+    assert everything[0]["meaning"] in ("same tune", "probably")
+
+
+def test_nothing_close_and_remarks_are_said(client: TestClient) -> None:
+    answer = client.get("/api/search", params={"q": NONSENSE}).json()
+    assert not answer["is_close"]
+    assert answer["remarks"] == ["All notes of the query are equally long, so the rhythm was ignored."]
+    assert client.get("/api/search", params={"q": FRERE, "matcher": "dp"}).json()["remarks"] == []
+
+
+def test_modes(client: TestClient) -> None:
+    asked: dict[str, Any] = {"q": FRERE, "compare": "melody", "place": "whole", "key": "written"}
+    answer = client.get("/api/search", params=asked).json()
+    assert answer["matcher"] == "roslin(compare='melody', place='whole', key='written')"
+    assert (answer["compare"], answer["place"], answer["key"]) == ("melody", "whole", "written")
+    assert client.get("/api/search", params={"q": FRERE, "matcher": "dp", "place": "anywhere"}).json()["matcher"] == (
+        "dp(place='inside')"
+    )
+    error = refused(client, "/api/search", 422, q=FRERE, matcher="dp", compare="contour")
+    assert error["message"] == "dp cannot compare contours (compare 'contour'); these can: roslin"
+    assert refused(client, "/api/search", 422, q=FRERE, place="middle")["code"] == "parameter"
+    known = {each["name"]: each["modes"] for each in client.get("/api/matchers").json()}
+    assert known["dp"] == {"compare": ["melody"], "place": ["anywhere", "whole"], "key": ["any"]}
 
 
 def test_more_like_one_leaves_itself_out(client: TestClient) -> None:
@@ -96,7 +138,7 @@ def test_contour_and_rhythm_near_those_of_the_query(client: TestClient) -> None:
 
 
 def test_filters_are_told_in_sentences(client: TestClient) -> None:
-    asked = {"q": FRERE, "matcher": "dp", "note_count": "..20", "words": "mozart"}
+    asked: dict[str, Any] = {"q": FRERE, "note_count": "..20", "words": "mozart", "all": True}
     answer = client.get("/api/search", params=asked).json()
     sentences = [step["sentence"] for step in answer["filters"]]
     assert sentences == ["Number of notes at most 20.", '"mozart" in title, composer, text or source.']
@@ -106,7 +148,7 @@ def test_filters_are_told_in_sentences(client: TestClient) -> None:
 
 def test_at_the_start_is_not_anywhere(client: TestClient, starter: Path) -> None:
     """Bars 3 and 4 stand in the middle: anywhere they are found, at the start something else is compared."""
-    asked: dict[str, Any] = {"q": "'4EF2G/4EF2G", "matcher": "emd", "title": "Jacques"}
+    asked: dict[str, Any] = {"q": "'4EF2G/4EF2G", "matcher": "emd", "title": "Jacques", "all": True}
     anywhere = client.get("/api/search", params=asked).json()["results"]
     start = client.get("/api/search", params={**asked, "place": "start"}).json()["results"]
     with Collection(starter) as collection:
@@ -239,7 +281,7 @@ def test_the_document_describes_an_explanation_as_it_is(client: TestClient) -> N
 @pytest.mark.parametrize("matcher", [name for name in offered() if name != "twv"])
 def test_an_explanation_is_that_of_the_list(client: TestClient, matcher: str, narrowed: dict[str, str]) -> None:
     """The same search explains a result with the distance of the list, and its steps add up to it."""
-    asked: dict[str, Any] = {"q": FRERE, "matcher": matcher, "k": 12, **narrowed}
+    asked: dict[str, Any] = {"q": FRERE, "matcher": matcher, "k": 12, "all": True, **narrowed}
     results = client.get("/api/search", params=asked).json()["results"]
     for result in (results[0], results[-1]):
         answer = client.get("/api/explain", params={**asked, "candidate": result["id"]}).json()
@@ -249,22 +291,24 @@ def test_an_explanation_is_that_of_the_list(client: TestClient, matcher: str, na
 
 
 def test_what_counts_most_in_a_sum_is_told_too(client: TestClient) -> None:
-    asked = {"q": FRERE, "candidate": "frere-jacques-2", "matcher": "roslin"}
+    asked = {"q": FRERE, "candidate": "frere-jacques-2", "matcher": "fm"}
     answer = client.get("/api/explain", params=asked).json()
     assert {step["kind"] for step in answer["steps"]} <= {"measure", "limit"}
     (within,) = [step["within"] for step in answer["steps"] if step["within"]]
-    assert within["matcher"].startswith("alignment(")
-    assert within["steps"][0]["kind"] == "same"
+    assert within["matcher"] == "ngrukkon"
+    assert within["steps"][0]["kind"] == "shared"
     assert answer["pairs"] == within["pairs"]
 
 
 def test_exports(client: TestClient) -> None:
-    asked: dict[str, Any] = {"q": FRERE, "k": 5}
+    asked: dict[str, Any] = {"q": FRERE, "k": 5, "all": True}
     listed = client.get("/api/search", params=asked).json()["results"]
     table = client.get("/api/search", params={**asked, "format": "csv"})
     assert table.headers["content-disposition"] == 'attachment; filename="results.csv"'
     rows = list(csv.DictReader(io.StringIO(table.text)))
-    assert [(row["id"], float(row["distance"])) for row in rows] == [(hit["id"], hit["distance"]) for hit in listed]
+    assert [(row["id"], float(row["distance"]), float(row["expected"]), row["meaning"]) for row in rows] == [
+        (hit["id"], hit["distance"], hit["expected"], hit["meaning"]) for hit in listed
+    ]
     run = client.get("/api/search", params={**asked, "format": "trec"}).text
     assert [line.split()[2] for line in run.splitlines()] == [hit["id"] for hit in listed]
     second = client.get("/api/search", params={**asked, "format": "trec", "page": 2}).text
@@ -276,7 +320,9 @@ def test_exports(client: TestClient) -> None:
 
 def test_an_exported_run_can_be_evaluated(client: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "results.run"
-    path.write_text(client.get("/api/search", params={"q": FRERE, "format": "trec"}).text, encoding="utf-8")
+    path.write_text(
+        client.get("/api/search", params={"q": FRERE, "format": "trec", "all": True}).text, encoding="utf-8"
+    )
     assert len(read_run(path).ids) == 10
 
 

@@ -282,7 +282,10 @@ class _Asking:
         began = time.perf_counter()
         try:
             # One more than is kept, which tells whether the end of the list falls into a tie.
-            run = search(query, self.collection, each, self.k + 1, exclude=itself, threads=self.threads, progress=told)
+            run = search(
+                query, self.collection, each, self.k + 1, exclude=itself, threads=self.threads, progress=told,
+                chance=False,
+            )  # fmt: skip
         except MelodyError as error:
             return Ranking(id, (), (), time.perf_counter() - began, str(error))
         seconds = time.perf_counter() - began

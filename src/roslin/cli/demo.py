@@ -38,7 +38,7 @@ def demo(
         remark(f'Searching {len(collection)} tunes for "Roslin Castle", transposed, slower and ornamented:')
         remark(f"  {query.music}")
         remark("")
-        run = collection.search(query, "dp(place='inside')", k=10)
+        run = collection.search(query, k=10)
         print_run(collection, run, format)
         write_page(collection, query, run, folder / "results.html")
         remark("")

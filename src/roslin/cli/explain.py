@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
 from roslin.cli.output import FormatOption, OutputFormat, print_table, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import StrictOption, with_reading_options
@@ -27,7 +28,10 @@ def explain_command(
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "twv",
+    matcher: Annotated[str | None, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = None,
+    compare: CompareOption = None,
+    place: PlaceOption = None,
+    key: KeyOption = None,
     strict: StrictOption = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw which note went where.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
@@ -41,12 +45,20 @@ def explain_command(
     Example: roslin explain mine.roslin auld-lang-syne --pae "'4C/4.F8E4FA" --svg flow.svg
     """
     from roslin.api import Collection
+    from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
+    from roslin.matchers.modes import Mode
+    from roslin.search.beginnings import beginnings, onsets_compared
 
-    chosen = matcher_of(matcher)
+    chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
-        explanation = opened.explain(query, candidate, chosen)
+        if is_cut:
+            known, found = int(opened.numbers([candidate])[0]), opened[candidate]
+            among = beginnings(opened.packed(), onsets_compared(query))
+            explanation = chosen.explain(query, among, known).about(query, found)
+        else:
+            explanation = opened.explain(query, candidate, chosen)
     if svg is not None:
         from roslin.report.flow import flow_svg
 

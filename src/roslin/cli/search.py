@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from roslin.cli.filtering import Narrowing, filter_options
+from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
 from roslin.cli.options import with_options
-from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import (
     StrictOption,
@@ -18,6 +20,7 @@ from roslin.cli.reading import (
     reading_options,
     refuse_options,
 )
+from roslin.display.table import Table
 
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
@@ -35,14 +38,20 @@ def search_command(
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    matcher: Annotated[str, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = "twv",
+    matcher: Annotated[str | None, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = None,
+    compare: CompareOption = None,
+    place: PlaceOption = None,
+    key: KeyOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also what is no more alike than chance.")] = False,
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
     strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
-    run_file: Annotated[Path | None, typer.Option("--run", help="Also write the results as a TREC run.")] = None,
+    run_file: Annotated[
+        Path | None, typer.Option("--run", help="Also write the results as a TREC run (or .csv, .json).")
+    ] = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
@@ -54,23 +63,32 @@ def search_command(
     Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
+    from roslin.matchers import DEFAULT_MATCHER
+    from roslin.matchers import matcher as matcher_of
+    from roslin.matchers.modes import Mode
 
+    chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
         within = _selected(opened, narrowing, query)
         with progress_bar("Searching", total=1.0) as progress:
-            run = opened.search(
-                query, matcher, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
+            find = opened.search_beginnings if is_cut else opened.search
+            run = find(
+                query, chosen, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
                 progress=progress,
             )  # fmt: skip
         if html is not None:
-            write_page(opened, query, run, html)
+            write_page(opened, query, run, html, everything=everything)
             remark(f"page written to {html}")
         if run_file is not None:
-            run_file.write_text(run.to_trec(), encoding="utf-8")
+            shown = run if everything else run.matches
+            if run_file.suffix in (".csv", ".json", ".parquet"):
+                shown.write(run_file)
+            else:
+                run_file.write_text(shown.to_trec(), encoding="utf-8")
         # Last: whoever reads may stop reading, and the files are to be there all the same.
-        print_run(opened, run, format)
+        print_run(opened, run, format, everything=everything)
 
 
 def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
@@ -103,30 +121,55 @@ def chosen_query(
     return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
 
 
-def print_run(collection: Collection, run: Run, format: OutputFormat) -> None:
-    """Print a ranked list with what the collection says about each melody."""
-    melodies = collection.melodies(collection.numbers(run.ids))
+def print_run(collection: Collection, run: Run, format: OutputFormat, *, everything: bool = False) -> None:
+    """Print a ranked list with what the collection says about each melody, up to where chance begins."""
+    from roslin.run.meaning import expected_words
+
+    shown = run if everything else run.matches
+    melodies = collection.melodies(collection.numbers(shown.ids))
     rows = [
         {
             "rank": hit.rank,
             "distance": hit.distance,
+            "chance": "" if hit.expected is None else expected_words(hit.expected),
+            "expected": hit.expected,
+            "meaning": hit.meaning,
             "id": hit.id,
             "title": melody.title,
             "composer": melody.composer,
             "key": melody.key,
             "metre": melody.metre,
         }
-        for hit, melody in zip(run, melodies, strict=True)
+        for hit, melody in zip(shown, melodies, strict=True)
     ]
-    print_rows(rows, ("rank", "distance", "id", "title", "composer", "key", "metre"), format)
+    for said in _said(run, shown):
+        remark(said)
+    counted = ("chance",) if format is OutputFormat.table else ("expected",)
+    table = Table(("rank", "distance", *counted, "meaning", "id", "title", "composer", "key", "metre"), tuple(rows))
+    if rows or format is not OutputFormat.table:
+        print_table(table, format)
 
 
-def write_page(collection: Collection, query: Melody, run: Run, target: Path) -> None:
-    """Write a ranked list as one page that needs nothing else."""
+def _said(run: Run, shown: Run) -> Iterator[str]:
+    """What a person must know about a list before reading it."""
+    yield from run.remarks
+    if not run.is_close:
+        is_some = len(run.matches) > 0
+        follows = "These may be chance:" if is_some else "These are no more alike than chance:"
+        yield f"Nothing close was found.{f' {follows}' if len(shown) else ''}"
+    if len(shown) < len(run):
+        which = "the rest" if len(shown) else "what is nearest"
+        hint = "" if run.is_close or len(shown) else "; or compare otherwise, with --compare, --place or --matcher"
+        yield f"All others are no more alike than chance; --all shows {which}{hint}."
+
+
+def write_page(collection: Collection, query: Melody, run: Run, target: Path, *, everything: bool = False) -> None:
+    """Write a ranked list as one page that needs nothing else, up to where chance begins."""
     from importlib.metadata import version
 
     from roslin.report.results import results_page
 
-    melodies = list(collection.melodies(collection.numbers(run.ids)))
+    shown = run if everything else run.matches
+    melodies = list(collection.melodies(collection.numbers(shown.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
     target.write_text(results_page(query, run, melodies, note), encoding="utf-8")

@@ -8,7 +8,7 @@ a name, a summary, a reference and `_distances`, or a plain function (`function`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -30,6 +30,7 @@ __all__ = [
     "MATCHERS",
     "Distances",
     "Matcher",
+    "Modes",
     "Tell",
     "check_query",
     "matcher",
@@ -42,6 +43,8 @@ __all__ = [
 Given = TypeVar("Given")
 Distances = npt.NDArray[np.float64]
 Tell = Callable[[float], None]
+# By mode and value (`roslin.matchers.modes`), the parameters that make it so.
+Modes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 # A plain function as a matcher: the query, melodies; one distance for each.
 Compare = Callable[[Melody, list[Melody]], Any]
 
@@ -57,6 +60,7 @@ class Matcher(Named, ABC):
 
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
     things: ClassVar[str] = "notes"  # what an alignment puts side by side
+    modes: ClassVar[Modes] = {}  # what it can do of what people ask for (modes.py)
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
     pairs_explained: ClassVar[int] = 250_000  # of notes; beyond that, more memory than an explanation is worth
 

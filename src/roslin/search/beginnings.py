@@ -1,7 +1,8 @@
 """Search that looks only at how melodies begin: each is cut to its first onsets before it is compared.
 
 Cut melodies have no index, so every one that is asked for is compared. A matcher whose distances depend on all
-candidates at once cannot be stopped on the way; for it the number of candidates is limited.
+candidates at once cannot be stopped on the way; for it the number of candidates is limited. What chance gives is
+counted among melodies that are cut in the same way.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
+from roslin.search.chance import Null, sample_of
 from roslin.search.longest import check_length
 from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
@@ -30,6 +32,7 @@ MOST_AT_ONCE = 50_000
 _LONGER = 1.25  # how many times as many onsets as the query a beginning has: ornaments need room
 
 Numbers = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float64]
 
 
 def search_beginnings(
@@ -40,6 +43,8 @@ def search_beginnings(
     *,
     within: Numbers | None = None,
     exclude: Container[str] = (),
+    radius: float | None = None,
+    threads: int = 1,
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -58,12 +63,30 @@ def search_beginnings(
     parts = [numbers]
     if chosen.is_independent:
         parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, chosen.notes_at_once(query))]
+
+    def compare(part: Numbers) -> Distances:
+        return chosen.distances(query, beginnings(packed.take(part), onsets))
+
     found = [np.empty(0)]
-    with Work(seconds=seconds, progress=progress) as work:
-        for done, part in enumerate(parts):
-            work.report(done / len(parts), "comparing beginnings")
-            found.append(chosen.distances(query, beginnings(packed.take(part), onsets)))
-    return nearest_first(query, chosen, collection, (numbers, np.concatenate(found)), k, exclude=exclude)
+    with Work(threads, seconds, progress) as work:
+        work.report(0.0, "comparing beginnings")
+        for done, distances in enumerate(work.map(compare, parts), start=1):
+            found.append(distances)
+            work.report(done / max(len(parts), 1), "comparing beginnings")
+    known = np.concatenate(found)
+    is_sample = len(numbers) == len(collection) or not chosen.is_independent
+    null = Null.of(known if is_sample else compare(sample_of(len(collection))), None) if len(numbers) else None
+    return nearest_first(
+        query,
+        chosen,
+        collection,
+        (numbers, known),
+        k,
+        exclude=exclude,
+        radius=np.inf if radius is None else radius,
+        null=null,
+        searched=len(numbers),
+    )
 
 
 def onsets_compared(query: Melody) -> int:

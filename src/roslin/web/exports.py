@@ -11,7 +11,8 @@ from roslin.web.service import Found, Result
 
 __all__ = ["EXPORTS", "Export"]
 
-_COLUMNS = ("rank", "distance", "id", "title", "composer", "voice", "key", "metre", "text", "source", "link")
+_MEASURED = ("rank", "distance", "expected", "meaning")
+_ABOUT = ("id", "title", "composer", "voice", "key", "metre", "text", "source")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TEX = re.compile(r"[\\{}$&#%_^~]")
 
@@ -19,10 +20,12 @@ _TEX = re.compile(r"[\\{}$&#%_^~]")
 def _as_csv(found: Found, _title: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow([*_MEASURED, *_ABOUT, "link"])
     for result in found.results:
-        about = [getattr(result.melody, name) for name in _COLUMNS[2:-1]]
-        writer.writerow([result.rank, repr(result.distance), *map(_cell, about), result.link or ""])
+        hit, about = result.hit, [getattr(result.melody, name) for name in _ABOUT]
+        expected = "" if hit.expected is None else repr(hit.expected)
+        measured = [hit.rank, repr(hit.distance), expected, hit.meaning]
+        writer.writerow([*measured, *map(_cell, about), result.link or ""])
     return out.getvalue()
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from roslin.display.templates import render
 from roslin.matchers import DEFAULT_MATCHER
+from roslin.matchers.modes import MODE_WORDS
+from roslin.report.results import by_chance
 from roslin.web.library import Library
 from roslin.web.routes.static import address
 from roslin.web.schemas import where_to
@@ -22,6 +24,8 @@ def rendered(library: Library, template: str, **values: Any) -> str:
         static=address,
         where_to=where_to,
         sentence=_sentence,
+        by_chance=by_chance,
+        mode_words=MODE_WORDS,
         roslin_version=version("roslin"),
         usual_matcher=DEFAULT_MATCHER,
         **values,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from roslin.matchers import DEFAULT_MATCHER
+from roslin.matchers.base import Modes
+from roslin.matchers.modes import Mode
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import note_name
 from roslin.web.written import written
@@ -68,7 +70,14 @@ class SearchParams(QueryParams):
     matcher: str = Field(
         default=DEFAULT_MATCHER, max_length=_MAX_WORDS, description="How to compare: see /api/matchers."
     )
-    place: Literal["anywhere", "start"] = Field(default="anywhere", description="Where in a melody the query may be.")
+    compare: Literal["", "both", "melody", "rhythm", "contour"] = Field(
+        default="", description="What counts; empty is what the matcher does anyway, here and below."
+    )
+    place: Literal["", "anywhere", "start", "whole"] = Field(
+        default="", description="Where in a melody the query may be."
+    )
+    key: Literal["", "any", "written"] = Field(default="", description="Whether a transposed melody is the same.")
+    all: bool = Field(default=False, description="Also what is no more alike than chance.")
     words: str = Field(default="", max_length=_MAX_WORDS, description="Words in title, composer, text or source.")
     title: str = Field(default="", max_length=_MAX_WORDS)
     composer: str = Field(default="", max_length=_MAX_WORDS)
@@ -82,6 +91,11 @@ class SearchParams(QueryParams):
     edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
     k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
     page: int = Field(default=1, ge=1, le=100)
+
+    @property
+    def mode(self) -> Mode:
+        """What is compared, where and in which key."""
+        return Mode(self.compare or None, self.place or None, self.key or None)
 
     @property
     def is_empty(self) -> bool:
@@ -259,6 +273,12 @@ class MatcherAnswer(BaseModel):
     summary: str
     reference: str
     kind: str = Field(description="How it is explained: transport, alignment, grams, places, sum or likeness.")
+    modes: dict[str, list[str]] = Field(description="What it can do of `compare`, `place` and `key`.")
+
+    @field_validator("modes", mode="before")
+    @classmethod
+    def _names(cls, modes: Modes) -> dict[str, list[str]]:
+        return {mode: list(values) for mode, values in modes.items()}
 
 
 class FilterAnswer(BaseModel):
@@ -325,6 +345,8 @@ class ResultAnswer(AboutAnswer):
     rank: int
     distance: float
     costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
+    expected: float | None = Field(description="How many melodies would be as near by chance.")
+    meaning: str = Field(description="The same in a word: same tune, probably, perhaps, no more alike than chance.")
     match: MatchAnswer
 
 
@@ -333,10 +355,15 @@ class SearchAnswer(BaseModel):
 
     query_notes: int
     deviations: list[str] = _DEVIATIONS
-    matcher: str
+    matcher: str = Field(description="With the parameters that the modes gave it.")
+    compare: str
     place: str
+    key: str
     searched: int = Field(description="How many melodies were left by the filters.")
     filters: list[FilterAnswer]
+    is_close: bool = Field(description="Whether anything was found that chance hardly explains.")
+    remarks: list[str] = Field(description="What must be known about how the query was compared.")
+    ends_at_chance: bool = Field(description="Whether what is no more alike than chance was left out.")
     page: int
     has_more: bool
     seconds: float = Field(description="What the search itself took; less when the answer was kept.")

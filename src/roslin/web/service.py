@@ -50,17 +50,29 @@ _STEP = 50  # lists are searched in depths of this size, so that neighbouring pa
 class Result:
     """One melody of a ranked list."""
 
-    rank: int
-    distance: float
+    hit: Hit
     melody: Melody
     link: str | None
     match: MatchAnswer
     costs: dict[str, float]
 
+    @property
+    def rank(self) -> int:
+        """From 1."""
+        return self.hit.rank
+
+    @property
+    def distance(self) -> float:
+        """How far it is from the query."""
+        return self.hit.distance
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes."""
+    """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes.
+
+    `run` is all that was found; the list `ends_at_chance` where that goes on with what is no more alike than chance.
+    """
 
     query: Melody
     matcher: Matcher
@@ -70,6 +82,7 @@ class Found:
     results: tuple[Result, ...]
     page: int
     has_more: bool
+    ends_at_chance: bool
     seconds: float
     matching: float
 
@@ -84,9 +97,14 @@ class Found:
             query_notes=len(self.query),
             deviations=self.query.deviations,
             matcher=repr(self.matcher),
+            compare=asked.compare,
             place=asked.place,
+            key=asked.key,
             searched=self.searched,
             filters=list(self.steps),
+            is_close=self.run.is_close,
+            remarks=list(self.run.remarks),
+            ends_at_chance=self.ends_at_chance,
             page=self.page,
             has_more=self.has_more,
             seconds=self.seconds,
@@ -96,6 +114,8 @@ class Found:
                     rank=result.rank,
                     distance=result.distance,
                     costs=result.costs,
+                    expected=result.hit.expected,
+                    meaning=result.hit.meaning,
                     match=result.match,
                 )
                 for result in self.results
@@ -108,7 +128,7 @@ def find(library: Library, asked: SearchParams, wait: Wait) -> Found:
     settings, collection = library.settings, library.collection
     if asked.page * asked.k > settings.most_results:
         raise ArgumentError(f"only the first {settings.most_results} results are listed; got page {asked.page}")
-    chosen = chosen_matcher(asked.matcher, settings)
+    chosen, _ = asked.mode.of(chosen_matcher(asked.matcher, settings))
     began = time.perf_counter()
     found = library.kept(
         (collection.about["token"], "page", repr(asked), repr(chosen)),
@@ -122,10 +142,10 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
     """Explain one melody, in one of the slots for searches: it computes as they do."""
     collection, settings = library.collection, library.settings
     query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
-    chosen = chosen_matcher(asked.matcher, settings)
+    chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
     with library.slot() as seconds:
         among, number = _among(collection, query, asked, chosen)
-        if asked.place == "start":
+        if is_cut:
             among = beginnings(among, onsets_compared(query))
         length, longest = _length(among, number), chosen.longest(query)
         if settings.is_open and length > longest:
@@ -141,14 +161,15 @@ def _find(library: Library, collection: Collection, asked: SearchParams, chosen:
     settings, last = library.settings, asked.page * asked.k
     query = query_of(asked, collection, settings)
     depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
-    whole = asked.model_copy(update={"page": 1, "k": 1})
+    whole = asked.model_copy(update={"page": 1, "k": 1, "all": True})
     began = time.perf_counter()
     run, compared, steps = library.kept(
         (collection.about["token"], "list", repr(whole), repr(chosen), depth),
         lambda: _search(library, collection, asked, query, chosen, depth, wait),
     )
     searched = time.perf_counter()
-    hits = run.hits[last - asked.k : last]
+    shown = run if asked.all else run.matches
+    hits = shown.hits[last - asked.k : last]
     return Found(
         query,
         chosen,
@@ -157,7 +178,8 @@ def _find(library: Library, collection: Collection, asked: SearchParams, chosen:
         steps,
         tuple(_results(library, collection, hits, query, asked, chosen)),
         asked.page,
-        has_more=len(run) > last and last + asked.k <= settings.most_results,
+        has_more=len(shown) > last and last + asked.k <= settings.most_results,
+        ends_at_chance=len(shown) < len(run),
         seconds=searched - began,
         matching=time.perf_counter() - searched,
     )
@@ -189,7 +211,7 @@ def _search(
         steps = tuple(FilterAnswer.model_validate(step) for step in taken)
         if library.settings.is_open:
             numbers, steps = _short_enough(collection, numbers, steps, query, chosen)
-        if asked.place == "start":
+        if _is_cut(asked, chosen):
             run = search_beginnings(
                 query, collection, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
             )
@@ -224,7 +246,7 @@ def _results(
 ) -> Iterator[Result]:
     """Hits with the notes that match. Where these depend on other melodies, all of the collection stand for them."""
     numbers, packed = collection.numbers([hit.id for hit in hits]), collection.packed()
-    if asked.place == "start":
+    if _is_cut(asked, chosen):
         packed, places = beginnings(packed.take(numbers), onsets_compared(query)), list(range(len(numbers)))
     else:
         packed, among = depended_on(query, collection, chosen.leading, numbers)
@@ -234,7 +256,7 @@ def _results(
     for k, (hit, melody, place) in enumerate(zip(hits, collection.melodies(numbers), places, strict=True)):
         match = _match(chosen, query, packed, place, hit.distance)
         its_costs = {name: values[k] for name, values in paid.items()}
-        yield Result(hit.rank, hit.distance, melody, library.settings.link_to(melody), match, its_costs)
+        yield Result(hit, melody, library.settings.link_to(melody), match, its_costs)
 
 
 def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
@@ -261,6 +283,11 @@ def _among(collection: Collection, query: Melody, asked: ExplainParams, chosen: 
         return collection.packed().take(among), int(np.searchsorted(among, numbers[0]))
     packed, places = depended_on(query, collection, chosen, numbers, within)
     return packed, int(places[0])
+
+
+def _is_cut(asked: SearchParams, chosen: Matcher) -> bool:
+    """Whether beginnings are asked for, of a matcher that has no way of its own to compare them."""
+    return asked.mode.of(chosen)[1]
 
 
 def _length(among: Packed, number: int) -> int:

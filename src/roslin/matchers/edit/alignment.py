@@ -44,12 +44,12 @@ one gap as long as the query.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.edit._arguments import NoteColumns, NoteScores
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
@@ -79,6 +79,13 @@ class NoteAlignment(Matcher):
     reference = "van Kranenburg 2010; Karsdorp, van Kranenburg & Manjavacas 2019"
 
     kind = "alignment"
+    modes: ClassVar[Modes] = {
+        # Without weights and lengths rhythm would still count: it decides which transposition is taken.
+        "compare": {"both": {"metric": True}},
+        # A passage of a long melody scores as the best passage of both, but is divided by the length of the whole.
+        "place": {"whole": {"aligner": "global"}},
+        "key": {"any": {}},
+    }
 
     band: int = whole(23, least=0, most=_OCTAVE - 1)
     metric: bool = flag(True)

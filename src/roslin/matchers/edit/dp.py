@@ -18,10 +18,11 @@ Both lie between 0 and 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
@@ -42,6 +43,11 @@ class DP(Matcher):
     reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
 
     kind = "alignment"
+    modes: ClassVar[Modes] = {
+        "compare": {"melody": {}},
+        "place": {"anywhere": {"place": "inside"}, "whole": {"place": "whole"}},
+        "key": {"any": {}},
+    }
 
     place: str = choice("whole", "inside", "whole")
 

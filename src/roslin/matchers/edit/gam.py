@@ -35,12 +35,13 @@ tempo either. It is not symmetric.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.matchers.base import Distances, Matcher, register, rounded
+from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
 from roslin.matchers.edit._arguments import LabelledStrings, StructureCosts
 from roslin.matchers.explanation import Explanation, Rows, scaled
 from roslin.matchers.paths import Way, both_lines, edits
@@ -57,6 +58,7 @@ Numbers = npt.NDArray[np.int64]
 
 _MOST_JOINED = 8
 _LARGEST_INTERVAL = 127  # semitones
+_NEVER = 1e9  # as the limit of a cue: none reaches it
 
 
 @register
@@ -70,6 +72,11 @@ class GAM(Matcher):
 
     kind = "alignment"
     things = "structures"
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}, "melody": {"rest": _NEVER, "longer": _NEVER, "accent": _NEVER}},
+        "place": {"whole": {}},
+        "key": {"any": {}},
+    }
 
     deletion: float = real(0.064, least=0)
     insertion: float = real(0.131, least=0)

@@ -19,10 +19,11 @@ By hand: 60 62 64 65 and 67 69 70 72 share 60 62 . 65 moved up by 7, three notes
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
@@ -43,6 +44,11 @@ class LCTS(Matcher):
     reference = "Lemstrom & Ukkonen, C-BRAHMS"
 
     kind = "alignment"
+    modes: ClassVar[Modes] = {
+        "compare": {"melody": {}},
+        "place": {"anywhere": {"place": "inside"}, "whole": {"place": "whole"}},
+        "key": {"any": {}},
+    }
 
     place: str = choice("whole", "inside", "whole")
 

@@ -33,12 +33,13 @@ keys or try all transpositions. The division, the histograms and the limit of `f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, Way, both_lines, edits, successive
@@ -66,6 +67,7 @@ class MongeauSankoff(Matcher):
     reference = "Mongeau & Sankoff 1990; Gomez, Abad-Mota & Ruckhaus 2007"
 
     kind = "alignment"
+    modes: ClassVar[Modes] = {"compare": {"both": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     k: float = real(0.348, above=0)
     fragments: int = whole(2)

@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher
+from roslin.matchers.base import Distances, Matcher, Modes
 from roslin.matchers.explanation import Explanation, Rows, Step
 from roslin.melody import Melody, NoteTable
 from roslin.represent.packed import Packed
@@ -61,6 +61,11 @@ class Geometric(Matcher):
 
     kind = "places"
     timed: ClassVar[bool]  # whether notes are segments of time, or points
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}},
+        "place": {"anywhere": {"divide": "query"}, "whole": {"divide": "both"}},
+        "key": {"any": {}},
+    }
 
     divide: str = choice("both", "both", "query")
     tempos: tuple[float, ...] = reals((1.0,), least=1 / _SLOWEST, most=_SLOWEST)

@@ -43,12 +43,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, register, rounded
+from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Step, bounded, scaled
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
@@ -134,6 +134,11 @@ class Orio(Matcher):
     reference = "Orio, MIREX 2005 entry O; Neve & Orio 2004"
 
     kind = "grams"
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}, "melody": {"rhythm": 0.0, "both": 0.0}, "rhythm": {"pitch": 0.0, "both": 0.0}},
+        "place": {"whole": {}},
+        "key": {"any": {}},
+    }
 
     n: tuple[int, ...] = wholes((4,), most=_LONGEST)
     pitch: float = real(1.0, least=0)

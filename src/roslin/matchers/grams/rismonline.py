@@ -31,11 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
@@ -76,6 +77,12 @@ class RISMOnline(Matcher):
     reference = "RISM Online, incipit search (muscatplus_server, muscatplus_indexer)"
 
     kind = "grams"
+    modes: ClassVar[Modes] = {
+        # Its contour tells steps from leaps: that is more than up and down.
+        "compare": {"melody": {}},
+        "place": {"anywhere": {"match": "phrase"}, "whole": {"match": "bigrams"}},
+        "key": {"any": {}, "written": {"field": "pitches"}},
+    }
 
     field: str = choice("intervals", *sorted(_FIELDS))
     match: str = choice("phrase", "bigrams", "phrase")

@@ -31,12 +31,13 @@ and kept with them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
@@ -63,6 +64,11 @@ class US(Matcher):
     reference = "Uitdenbogerd & Suyoto, MIREX 2005 entry US (Fanimae, ngr5)"
 
     kind = "grams"
+    modes: ClassVar[Modes] = {
+        "compare": {"melody": {}},
+        "place": {"anywhere": {"divide": "query"}, "whole": {"divide": "both"}},
+        "key": {"any": {}},
+    }
 
     n: int = whole(5, most=_LONGEST)
     divide: str = choice("query", "both", "query")

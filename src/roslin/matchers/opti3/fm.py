@@ -18,10 +18,11 @@ are those of the parts. What is our choice is said there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from roslin.matchers.base import Distances, register
+from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.opti3.parts import LONGEST_GRAM, HarmCore, LineMatcher, NgrUkkon, RhytFuzz
 from roslin.melody import Melody
@@ -45,6 +46,7 @@ class FM(LineMatcher):
     reference = "Mullensiefen & Frieler, opti3 (as in melsim); the MIREX 2005 entry used optiP, which is not public"
 
     kind = "sum"
+    modes: ClassVar[Modes] = {"compare": {"both": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     measure: str = choice("opti3", *_MEASURES)
     n: int = whole(3, most=LONGEST_GRAM)

@@ -37,11 +37,12 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Rows, Step, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
 from roslin.melody import TICKS_PER_QUARTER, Melody
@@ -64,6 +65,7 @@ class LineMatcher(Matcher):
     """A measure of two sets of lines."""
 
     reference = "Mullensiefen & Frieler 2004 (SIMILE), as in melsim"
+    modes: ClassVar[Modes] = {"compare": {"melody": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     @abstractmethod
     def compare(self, asked: Lines, lines: Lines) -> Distances:
@@ -218,6 +220,7 @@ class RhytFuzz(_Edits):
     name = "rhytfuzz"
     summary = "Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch."
     things = "times between notes"
+    modes: ClassVar[Modes] = {"compare": {"rhythm": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     beat: float | None = real(1.0, above=0, optional=True)
 
@@ -247,6 +250,7 @@ class HarmCore(_Edits):
     name = "harmcore"
     summary = "Compares the keys that the notes of each bar suggest; ignores everything else."
     things = "keys of the bars"
+    modes: ClassVar[Modes] = {"place": {"whole": {}}, "key": {"any": {}}}
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - harmcore."""

@@ -19,12 +19,12 @@ whether they may be transposed (`key`). Input: one line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, register
+from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
@@ -55,6 +55,11 @@ class Roslin(Matcher):
     reference = "Roslin; a trained alignment"
 
     kind = "alignment"
+    modes: ClassVar[Modes] = {
+        "compare": {each: {"compare": each} for each in COMPARED},
+        "place": {each: {"place": each} for each in PLACES},
+        "key": {each: {"key": each} for each in KEYS},
+    }
     pairs_at_once = 10_000_000
 
     compare: str = choice("auto", "auto", *COMPARED)

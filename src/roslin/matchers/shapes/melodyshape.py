@@ -31,9 +31,10 @@ from roslin.matchers.explanation import Rows, Step, bounded, scaled
 from roslin.matchers.paths import Begins, Ends, Flags, edits, side_by_side
 from roslin.values.parameters import choice
 
-__all__ = ["GramAlignment"]
+__all__ = ["GRAM_PLACES", "GramAlignment"]
 
 _ENDS: dict[str, Ends] = {"global": "corner", "hybrid": "inside", "local": "anywhere"}
+GRAM_PLACES = {"anywhere": {"aligner": "local"}, "start": {"aligner": "hybrid"}, "whole": {"aligner": "global"}}
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

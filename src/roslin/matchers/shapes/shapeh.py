@@ -39,14 +39,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, register
+from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
-from roslin.matchers.shapes.melodyshape import GramAlignment
+from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
@@ -98,6 +99,7 @@ class ShapeH(GramAlignment):
     reference = "Urbano, MelodyShape (ShapeH), MIREX 2010-2015"
 
     things = "groups of three notes"
+    modes: ClassVar[Modes] = {"compare": {"melody": {}}, "place": GRAM_PLACES, "key": {"any": {}}}
 
     mismatch: str = choice("symmetric", *MISMATCHES)
 

@@ -15,13 +15,14 @@ tempo.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.base import Distances, register
+from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
-from roslin.matchers.shapes.melodyshape import GramAlignment
+from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
 from roslin.matchers.shapes.shapeh import MISMATCHES, ShapeH
 from roslin.matchers.shapes.time import Time
 from roslin.melody import Melody
@@ -41,6 +42,11 @@ class ShapeTime(GramAlignment):
     reference = "Urbano, MelodyShape (ShapeTime), MIREX 2012-2015"
 
     things = "groups of notes"
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}, "melody": {"rhythm": 0.0}},
+        "place": GRAM_PLACES,
+        "key": {"any": {}},
+    }
 
     k: int = whole(10)
     mismatch: str = choice("symmetric", *MISMATCHES)

@@ -32,13 +32,14 @@ tick (our choice).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from roslin.matchers.base import Distances, register
+from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
-from roslin.matchers.shapes.melodyshape import GramAlignment
+from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
 from roslin.melody import Melody
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
@@ -60,6 +61,11 @@ class Time(GramAlignment):
     reference = "Urbano, MelodyShape (Time), MIREX 2011-2015"
 
     things = "groups of four notes"
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}, "melody": {"rhythm": 0.0}},
+        "place": GRAM_PLACES,
+        "key": {"any": {}},
+    }
 
     rhythm: float = real(0.5, least=0)
 

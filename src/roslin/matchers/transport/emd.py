@@ -11,10 +11,11 @@ A candidate without notes is at `NOWHERE`, further than any melody.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from roslin.matchers.base import Distances, register, rounded
+from roslin.matchers.base import Distances, Modes, register, rounded
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
@@ -35,6 +36,8 @@ class EMD(Transport):
     name = "emd"
     summary = "Moves the notes of the whole query to the most similar place; the Earth Mover's Distance."
     reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4, without segments"
+
+    modes: ClassVar[Modes] = {"compare": {"both": {}}, "place": {"anywhere": {}}, "key": {"any": {}}}
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         moving = Query.of(self.query_points([query]), self)

@@ -40,13 +40,13 @@ An explanation is made among the candidates of the list, so that its penalty is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.matchers.base import Distances, Tell, register, rounded
+from roslin.matchers.base import Distances, Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.transport._arguments import (
     CutQueries,
@@ -109,6 +109,11 @@ class TWV(Transport):
     reference = "Typke, Wiering & Veltkamp 2007, section 2, as published"
 
     pairs_at_once = 1_000_000  # segments are short, and seldom near
+    modes: ClassVar[Modes] = {
+        "compare": {"both": {}},
+        "place": {"anywhere": {"both": False}, "whole": {"both": True}},
+        "key": {"any": {}},
+    }
 
     tempos: tuple[float, ...] = reals(TEMPOS, above=0)
     missing: float | None = real(None, least=0, optional=True)

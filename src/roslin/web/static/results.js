@@ -28,7 +28,7 @@ async function lastLine(response, tell) {
 export function startResults(entry) {
   const form = byId("search"), results = byId("results"), matcher = byId("matcher");
   const progress = byId("progress"), share = byId("share");
-  const usual = { notation: "auto", place: "anywhere", matcher: form.dataset.matcher };
+  const usual = { notation: "auto", matcher: form.dataset.matcher };
   let waiting = null;
 
   // What is left as it is at the start stays out of the address.
@@ -100,8 +100,7 @@ export function startResults(entry) {
     const values = new URLSearchParams(search);
     for (const field of form.elements) {
       if (!field.name || field.name === "length") continue;
-      if (field.type === "radio") field.checked = field.value === (values.get(field.name) || "anywhere");
-      else if (field.name === "matcher") field.value = values.get("matcher") || form.dataset.matcher;
+      if (field.name === "matcher") field.value = values.get("matcher") || form.dataset.matcher;
       else if (field.name === "notation") field.value = values.get("notation") || "auto";
       else if (field.name !== "q") field.value = values.get(field.name) || "";
     }
