@@ -11,9 +11,11 @@ import pytest
 
 from roslin import ArgumentError, Collection, CollectionError, Melody, NotationError, UnknownNameError, explain, load
 from roslin.collection.check import check
-from roslin.collection.filters import contains, pitch_range
-from roslin.errors import FormatError, PlaceError
-from roslin.matchers import DEFAULT_MATCHER
+from roslin.collection.filters import contains, contour_distance, metadata, note_count, pitch_range, rhythm_distance
+from roslin.errors import FormatError, PlaceError, ReadingWarning
+from roslin.represent.edits import EditCosts, edit_distance
+from roslin.represent.strings import contour_string, rhythm_string
+from roslin.run import Run
 from roslin.starter import demo_query, tunes_path
 
 
@@ -127,11 +129,12 @@ def test_a_query_is_a_melody_a_text_or_a_file(
 @pytest.mark.parametrize(
     ("query", "error", "message"),
     [
-        ("'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
+        ("%G-2 '4CD\n%G-2 '4EF", NotationError, r"several melodies; expected one melody"),
+        (b"'4CD\n'4EF\n'4GA", ArgumentError, r"the text holds 3 melodies; a query is one: choose it, as in load\("),
         (tunes_path(), ArgumentError, r"tunes\.jsonl holds 243 melodies; a query is one"),
         ("missing.krn", FormatError, r"missing\.krn: no such file"),
-        ("", NotationError, r"no notes"),
-        ("so lala", NotationError, r"unreadable sign"),
+        ("", NotationError, r"no query"),
+        ("so lala", NotationError, r"not music"),
         ("roslin-castle", ArgumentError, r"is the id of a melody; .* ask for collection\['roslin-castle'\]"),
         (None, ArgumentError, r"a query must be a melody, notation as text, or a file; got NoneType"),
         ([demo_query()], ArgumentError, r"got list; of a list choose one, as in load\(\.\.\.\)\[0\]"),
@@ -145,15 +148,45 @@ def test_what_is_no_query(starter: Collection, query: Any, error: type[Exception
         starter.explain(query, 0)
 
 
+def test_a_query_that_is_read_otherwise_is_warned_about(starter: Collection) -> None:
+    expected = starter.search("''4CDEC", "dp", k=3).ids
+    faulty, said = '"4CDEZC', "the query: read '\"' as two octave marks at column 1; left out 'Z'"
+    with pytest.warns(ReadingWarning, match=said):
+        assert starter.search(faulty, "dp", k=3).ids == expected
+    with pytest.warns(ReadingWarning, match=said):
+        answer = starter.explain(faulty, 0, "dp")
+    with pytest.warns(ReadingWarning, match="read 2 lines as one melody"):
+        assert starter.search("''4CD\nEC", "dp", k=3).ids == expected
+    assert answer.query.deviations == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
+
+
+def test_rhythmic_variants_stay_where_rhythm_is_exact(tmp_path: Path) -> None:
+    plain, dotted, doubled, part = "'4CDE2F", "'4CDE2.F", "'2CDE1F", "'4DE2F"
+    melodies = [load(text)[0] for text in (plain, dotted, doubled, part)]
+    with Collection.build(melodies, tmp_path / "variants.roslin") as collection:
+        everything = collection.filter()
+        loose, exact = everything.without_near_duplicates(), everything.without_near_duplicates(exact_rhythm=True)
+        assert [len(everything), len(loose), len(exact)] == [4, 1, 2]
+        assert exact.ids == ["melody-1", "melody-2"]
+        assert exact.to_table().rows[-1]["step"] == "Identical with another in exact rhythm, or part of it."
+        assert exact.summary == (
+            "2 of 4 melodies. Without what is identical with another in exact rhythm, or part of it."
+        )
+
+
 def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
     tune = starter["roslin-castle"]
-    expected = explain(demo_query(), tune, DEFAULT_MATCHER)
-    assert starter.explain(demo_query(), "roslin-castle") == expected  # by the matcher of search
-    assert starter.explain(demo_query(), starter.ids().index("roslin-castle")) == expected
-    assert starter.explain(demo_query(), tune) == expected
-    assert starter.explain(demo_query(), tune, "emd") == explain(demo_query(), tune, "emd") != expected
+    expected = explain(demo_query(), tune, "emd")
+    assert starter.explain(demo_query(), "roslin-castle", "emd") == expected
+    assert starter.explain(demo_query(), starter.ids().index("roslin-castle"), "emd") == expected
+    assert starter.explain(demo_query(), tune, "emd") == expected
+    assert starter.explain(demo_query(), tune) == explain(demo_query(), tune) != expected  # by the matcher of search
     text = demo_query().to_pae()
-    assert starter.explain(text, tune) == explain(load(text)[0], tune, DEFAULT_MATCHER)
+    assert starter.explain(text, tune, "emd") == explain(load(text)[0], tune, "emd")
+    among = starter.explain(demo_query(), "roslin-castle", "twv")
+    (listed,) = (hit for hit in starter.search(demo_query(), "twv", 300) if hit.id == "roslin-castle")
+    assert among.distance == pytest.approx(listed.distance, abs=1e-9)
+    assert among.candidate == tune
     with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
         starter.explain(demo_query(), "nobody")
     with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):
@@ -261,3 +294,51 @@ def test_beginnings_of_a_selection(starter: Collection) -> None:
     run = starter.search_beginnings("'4CDECCDEC", "dp", 3, within=few)
     assert set(run.ids) < set(few.ids)
     assert run.has_meaning
+
+
+def test_other_ways_add_to_what_the_filters_left(starter: Collection) -> None:
+    query = starter["roslin-castle"]
+    short = starter.filter(note_count(high=8))
+    found = starter.search(query, "dp", k=4)
+    wider = short.also(metadata("title", "Roslin"), found)
+    assert set(wider.ids) == {*short.ids, *found.ids, *(id for id in starter.ids() if id.startswith("roslin-castle"))}
+    assert wider.numbers.tolist() == sorted(wider.numbers.tolist())
+    assert len(wider) == len(wider.ids) == len(set(wider.ids))
+    assert [way.sentence for way in wider.report.additions] == ['Title contains "Roslin".', "Found by dp."]
+    titled, by_search = wider.report.additions
+    assert (titled.added, titled.left) == (7, len(short) + 7)
+    assert (len(by_search.numbers), by_search.left) == (4, len(wider))
+    assert str(wider.report).splitlines()[-1].startswith("Found by dp. Found 4, added ")
+    why = {row["id"]: row["why"] for row in wider.candidates.rows}
+    assert why["roslin-castle"] == 'Title contains "Roslin". Found by dp.'
+    assert {why[id] for id in short.ids} == {"Passed the filters."}
+    assert wider.to_table().columns == ("removed", "percent", "added", "left", "step")
+    assert short.to_table().columns == ("removed", "percent", "left", "step")
+    assert short.also().report.numbers.tolist() == short.numbers.tolist()
+    with pytest.raises(ArgumentError, match="a way to add melodies must be a filter or a run; got str"):
+        short.also("title=Roslin")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="unknown melody 'nobody'"):
+        short.also(Run({"q": ["nobody"]}))
+
+
+def test_what_is_added_is_thinned_out_too(starter: Collection) -> None:
+    """Copies of the added melodies go, whichever comes first: adding or thinning out."""
+    ways = (metadata("title", "Roslin"), starter.search(starter["roslin-castle"], "dp", k=6))
+    first = starter.filter(note_count(high=8)).also(*ways).without_near_duplicates()
+    then = starter.filter(note_count(high=8)).without_near_duplicates().also(*ways)
+    assert first.ids == then.ids
+    assert "roslin-castle-2" not in first  # a transposition
+
+
+def test_candidates_have_their_costs_also_those_that_did_not_pass(starter: Collection) -> None:
+    query, costs = starter["roslin-castle"], EditCosts(0.5, 1, 1.5, (("UD", 2),))
+    near = starter.filter(contour_distance(query, 6, costs), rhythm_distance(query, 9), contour_distance("UDU", 99))
+    table = near.also(metadata("title", "Roslin")).candidates
+    assert table.columns == ("id", "title", "composer", "contour cost", "rhythm cost", "contour cost 2", "why")
+    assert any(row["contour cost"] > 6 for row in table.rows)
+    for row in table.rows:
+        contour, rhythm = contour_string(starter[row["id"]]), rhythm_string(starter[row["id"]])
+        assert row["contour cost"] == edit_distance(contour_string(query), contour, costs)
+        assert row["rhythm cost"] == edit_distance(rhythm_string(query), rhythm)
+        assert row["contour cost 2"] == edit_distance("UDU", contour)
+    assert starter.filter(note_count(high=0)).candidates.rows == ()

@@ -42,7 +42,7 @@ from roslin.matchers.roslin._alignment import Encoded, align_all, self_scores, t
 from roslin.matchers.roslin._path import PAIR, SKIP_MELODY, best_path
 from roslin.matchers.roslin.notes import contours, encoded, one
 from roslin.matchers.roslin.rounding import check
-from roslin.matchers.roslin.scores import COMPARED, UNITS, Worth, tables
+from roslin.matchers.roslin.scores import COMPARED, UNITS, FittedWorth, tables
 from roslin.melody import Melody
 from roslin_data import Material, cut, material
 
@@ -59,7 +59,7 @@ NOTES, LEAST = 12, 18  # of a beginning or fragment; of a melody to take one fro
 FIT, CHOOSE = (100, 400), (80, 600)  # queries of a form, strangers among the candidates
 LONGEST = 1024
 
-START = Worth(
+START = FittedWorth(
     equal=(4.24, 2.43, 2.33, 2.02, 1.75, 1.42, 1.31, 1.31, 1.31, 1.31, 1.30),
     pitch=(0.27, -0.47, -0.72, -0.73, -1.34, -1.60),
     near=(2.00, 0.47, 0.0, 0.0, -0.50, -0.52, -0.58, -0.58, -0.58, -0.58, -0.67),
@@ -97,22 +97,22 @@ STARTS = {
 }
 
 # Where each number stands in the vector that is fitted.
-SIZES = {field.name: np.size(getattr(START, field.name)) for field in fields(Worth)}
+SIZES = {field.name: np.size(getattr(START, field.name)) for field in fields(FittedWorth)}
 FIRST = dict(zip(SIZES, np.concatenate([[0], np.cumsum(list(SIZES.values()))[:-1]]).tolist(), strict=True))
 COUNT = sum(SIZES.values())
 PLACES = np.array([FIRST[name] for name in SIZES])
 PAIRS = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # of two kinds of metre or phrase
 
 
-def vector(worth: Worth) -> Floats:
+def vector(worth: FittedWorth) -> Floats:
     """All numbers, one after the other."""
     return np.concatenate([np.atleast_1d(np.array(value, dtype=float)) for value in asdict(worth).values()])
 
 
-def worth_of(numbers: Floats) -> Worth:
+def worth_of(numbers: Floats) -> FittedWorth:
     """The numbers by their names again."""
     parts = {name: numbers[FIRST[name] : FIRST[name] + size].tolist() for name, size in SIZES.items()}
-    return Worth(**{**parts, "extension": parts["extension"][0]})
+    return FittedWorth(**{**parts, "extension": parts["extension"][0]})
 
 
 # -- what is compared ---------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ FREE = {
 }
 
 
-def spread_out(worth: Worth, compared: str) -> Worth:
+def spread_out(worth: FittedWorth, compared: str) -> FittedWorth:
     """Numbers fitted where all notes are alike in something, said for all that they stand for."""
     if compared in ("both", "rhythm"):
         return worth
@@ -410,7 +410,7 @@ def precision(of: Exercise, known: object) -> float:
     return float(np.mean(values))
 
 
-def fitted(of: Sequence[Material], compared: str, folder: Path) -> tuple[Worth, float]:
+def fitted(of: Sequence[Material], compared: str, folder: Path) -> tuple[FittedWorth, float]:
     """The numbers of the best round, and their mean average precision on the share that chooses."""
     to_fit, to_choose = (exercises(of, share, size, compared) for share, size in (("fit", FIT), ("choose", CHOOSE)))
     start = vector(STARTS[compared])

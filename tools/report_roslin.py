@@ -7,9 +7,9 @@ Two tables, on the share `report` of the material that `tools/fit_roslin.py` mad
 - relatives: mean average precision and how often a relative comes first, for the same work in different sources of
   RISM (strict and hard; as the lists stand, and without copies that nobody judged) and the same title in tune books and
   Essen songs (whole tunes, their first 12 notes, 12 notes from within). Candidates: all relatives and STRANGERS others.
-- typed: the first 12 notes of 200 incipits of RISM as people type them: exactly, all in quarters, in doubled values, 1.5
-  times as long, with one and two wrong notes, a note missing, ornamented, in minor; how often the incipit (or one with
-  the same intervals) is first, and among the first ten, of TYPED_AMONG.
+- typed: the first 12 notes of 200 incipits of RISM as people type them: exactly, all in quarters, in doubled values,
+  1.5 times as long, with one and two wrong notes, a note missing, ornamented, in minor; how often the incipit, or one
+  with the same intervals, is first, and among the first ten, of TYPED_AMONG.
 
 Equal distances count as if the wanted one came last among them. A line for each system and row goes to FOLDER/lines.tsv
 as soon as it is known; a system that is there is not asked again.
@@ -21,6 +21,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -101,10 +102,10 @@ def relatives(of: Sequence[Material]) -> Iterator[Row]:
     """Rows of the first table: mean average precision, and the share of queries with a relative first."""
     for each in of:
         for form in FORMS.get(each.name, ALL_FORMS):
-            yield f"{each.name}, {form}", lambda chosen, each=each, form=form: _precision(chosen, each, form, True)
+            yield f"{each.name}, {form}", partial(_precision, of=each, form=form, without_copies=True)
             if each.name.startswith("rism"):
                 row = f"{each.name}, {form}, as it stands"
-                yield row, lambda chosen, each=each, form=form: _precision(chosen, each, form, False)
+                yield row, partial(_precision, of=each, form=form, without_copies=False)
 
 
 def _precision(chosen: Matcher, of: Material, form: str, without_copies: bool) -> tuple[float, float, int]:
@@ -229,7 +230,7 @@ _LOWERED = (4, 9, 11)  # semitones above the tonic: third, sixth and seventh
 
 
 def _in_minor(melody: Melody, _: np.random.Generator) -> Melody | None:
-    """A melody in major with its third, sixth and seventh lowered; None for one that has none of them, or no such key."""
+    """A melody in major with its third, sixth and seventh lowered; None if it has none of them, or another key."""
     key = melody.key or ""
     if not key or key[0] not in _TONICS:
         return None

@@ -40,7 +40,7 @@ OTHERS = (
     "p3(tempos=(0.5, 1.0, 2.0))",
     "shapeh(aligner='global', divide='longer')",
     "time(aligner='global', divide='longer')",
-    "twv(score='mean')",
+    "twv_covered(score='mean')",
     "us(divide='both')",
 )
 

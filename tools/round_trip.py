@@ -38,7 +38,7 @@ def main() -> int:
 
 def _reads_back(melody: Melody) -> bool:
     try:
-        again = pae.read(pae.write(melody))
+        again = pae.read(pae.write(melody), strict=True)
     except NotationError as error:
         sys.stdout.write(f"{error}\n")
         return False

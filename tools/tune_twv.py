@@ -3,7 +3,7 @@
 The queries of the strict development list are shuffled once. The first half is for choosing parameters, the second for
 reporting: nothing may be chosen by it. Every row is the mean over the first N queries of a half.
 
-    python tools/tune_twv.py --half tune --queries 40 "twv" "twv(radius=0.7)" ...
+    python tools/tune_twv.py --half tune --queries 40 twv_covered "twv_covered(radius=0.7)" ...
 
 MAP is the mean average precision over the whole ranked list, R@10 the share of the relevant ones among the first ten.
 A document that ties with others gets the mean of their ranks' best and worst: no order of ids helps anyone.

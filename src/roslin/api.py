@@ -6,6 +6,7 @@ The rooms behind it do not know each other's doors; this is where they meet.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,18 +17,22 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack, overloa
 import numpy as np
 import numpy.typing as npt
 
+from roslin.collection.chain import costs_of
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
 from roslin.collection.report import BuildReport
 from roslin.collection.store import Store, chosen_places
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, CollectionError, NotationError, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, NotationError, ReadingWarning, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
-from roslin.notation import Source, records
+from roslin.notation import Source, is_path, records
+from roslin.notation.query import read_query
+from roslin.notation.record import Voices
+from roslin.represent.line import melodic_line
 from roslin.run import Run
-from roslin.search import search
+from roslin.search import depended_on, search
 from roslin.search.beginnings import search_beginnings
 from roslin.search.work import Progress
 
@@ -40,6 +45,8 @@ Query = Melody | Source
 """A melody, notation as text or bytes, or a file: a path, or the name of a file that is there."""
 
 _ROWS_SHOWN = 5
+_NEAR_DUPLICATES = "Identical with another, or part of it."
+_SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
 class SearchOptions(TypedDict, total=False):
@@ -78,19 +85,26 @@ class Collection(Store):
         path: str | Path,
         *,
         strict: bool = False,
+        voices: Voices = "apart",
         progress: write.Progress | None = None,
     ) -> Collection:
         """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
 
+        With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
         One that is there already is replaced when the new one is complete.
         """
         from roslin.collection import write
 
-        write.build(sources, path, strict=strict, progress=progress)
+        write.build(sources, path, strict=strict, voices=voices, progress=progress)
         return cls(path)
 
     def add(
-        self, sources: write.Sources, *, strict: bool = False, progress: write.Progress | None = None
+        self,
+        sources: write.Sources,
+        *,
+        strict: bool = False,
+        voices: Voices = "apart",
+        progress: write.Progress | None = None,
     ) -> BuildReport:
         """Add files, folders and melodies; what came of them. Not while another thread searches.
 
@@ -106,7 +120,7 @@ class Collection(Store):
         """
         from roslin.collection import write
 
-        report = write.add(sources, self.path, strict=strict, progress=progress)
+        report = write.add(sources, self.path, strict=strict, voices=voices, progress=progress)
         self._reopen()
         return report
 
@@ -144,7 +158,8 @@ class Collection(Store):
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
-        The query is a melody, notation as text, or a file with one melody. `within` leaves out what is not in a
+        The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
+        written, a `ReadingWarning` says so. `within` leaves out what is not in a
         selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
         `progress` is told the share that is done. With `chance` every hit says how many melodies would be as near by
         chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` is the list up to where chance begins.
@@ -196,7 +211,8 @@ class Collection(Store):
     ) -> Explanation:
         """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
 
-        A matcher whose distances depend on the other candidates compares the query with the whole collection.
+        A matcher whose distances depend on the other candidates sees the melody among the whole collection, as a search
+        does.
         """
         chosen = matcher_of(matcher)
         if isinstance(candidate, Melody):
@@ -204,7 +220,9 @@ class Collection(Store):
         if not isinstance(self[candidate], Melody):
             raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
         number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
-        return chosen.explain(self._query(query), self, int(number))
+        asked = self._query(query)
+        among, places = depended_on(asked, self, chosen, np.array([number]))
+        return chosen.explain(asked, among, int(places[0])).about(asked, self[int(number)])
 
     def _query(self, query: Query) -> Melody:
         try:
@@ -243,11 +261,17 @@ def _one_melody(query: Query) -> Melody:
     if not isinstance(query, (str, bytes, os.PathLike)):
         hint = "; of a list choose one, as in load(...)[0]" if isinstance(query, (list, tuple)) else ""
         raise ArgumentError(f"a query must be a melody, notation as text, or a file; got {type(query).__name__}{hint}")
-    found = list(records(query))
-    if len(found) != 1:
-        what = "the text" if isinstance(query, bytes) or "\n" in str(query) else str(query)
-        raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
-    return found[0].melody_or_raise()
+    if isinstance(query, str) and not is_path(query):
+        melody = read_query(query)
+    else:
+        found = list(records(query))
+        if len(found) != 1:
+            what = "the text" if isinstance(query, bytes) else str(query)
+            raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
+        melody = found[0].melody_or_raise()
+    if melody.problems:
+        warnings.warn(f"the query: {'; '.join(melody.deviations)}", ReadingWarning, stacklevel=4)
+    return melody
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,6 +300,7 @@ class Selection:
     state: str
     near_duplicates: tuple[NearDuplicate, ...] = ()
     is_unique: bool = False  # near-duplicates have been looked for
+    exact_rhythm: bool = False  # only what has the same rhythm counts as one
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -302,11 +327,56 @@ class Selection:
         """Their ids, in the order of the collection."""
         return self.collection.ids(self.numbers)
 
-    def without_near_duplicates(self) -> Selection:
-        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1)."""
+    def without_near_duplicates(self, exact_rhythm: bool = False) -> Selection:
+        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1).
+
+        Rhythm counts as longer, shorter or the same; with `exact_rhythm` in its proportions, so that rhythmic variants
+        stay.
+        """
         self.numbers_in(self.collection)
-        _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers)
-        return replace(self, near_duplicates=tuple(removed), is_unique=True)
+        durations = self._durations if exact_rhythm else None
+        _, removed = remove_near_duplicates(self.collection.connection, self.report.numbers, durations)
+        return replace(self, near_duplicates=tuple(removed), is_unique=True, exact_rhythm=exact_rhythm)
+
+    def _durations(self, number: int) -> list[int]:
+        """How long the notes of a melody's line last, in ticks."""
+        lasting: list[int] = melodic_line(self.collection[number])["duration_ticks"].tolist()
+        return lasting
+
+    def also(self, *ways: Filter | Run) -> Selection:
+        """With melodies that other ways find, whether the filters left them or not (paper 002, section 3.1).
+
+        A way is a filter, such as `metadata("title", "Roslin")`, or the list of a search in this collection.
+        `candidates` says by which way each melody came in.
+        """
+        self.numbers_in(self.collection)
+        report = self.report
+        for way in ways:
+            if isinstance(way, Run):
+                ids = [id for ranking in way.rankings.values() for id in ranking.ids]
+                report = report.also(f"Found by {way.name}.", self.collection.numbers(ids))
+            elif isinstance(way, Filter):
+                report = report.also(way.sentence, apply_filters(self.collection.connection, [way]).passed)
+            else:
+                raise ArgumentError(f"a way to add melodies must be a filter or a run; got {type(way).__name__}")
+        more = replace(self, report=report, near_duplicates=())
+        return more.without_near_duplicates(self.exact_rhythm) if self.is_unique else more
+
+    @property
+    def candidates(self) -> Table:
+        """The melodies with what they cost in each filter by editing distance, and by which way each came in."""
+        numbers, connection = self.numbers, self.collection.connection
+        rows: list[dict[str, Any]] = [
+            {"id": melody.id, "title": melody.title, "composer": melody.composer, "why": why}
+            for melody, why in zip(self, self.report.why(numbers), strict=True)
+        ]
+        names = list[str]()
+        for cost in (step.filter.cost for step in self.report.steps if step.filter.cost is not None):
+            again = sum(name.startswith(cost.name) for name in names)
+            names.append(f"{cost.name} {again + 1}" if again else cost.name)
+            for row, value in zip(rows, costs_of(connection, cost, numbers), strict=True):
+                row[names[-1]] = value
+        return Table(("id", "title", "composer", *names, "why"), tuple(rows), self._title)
 
     def search(
         self,
@@ -361,12 +431,25 @@ class Selection:
                 for step in self.report.steps
             ),
         ]
+        rows += [
+            {"added": way.added, "left": way.left, "step": f"Added: {way.sentence}"} for way in self.report.additions
+        ]
         if self.is_unique:
             removed = len(self.near_duplicates)
             percent = round(100 * removed / max(1, len(self.report.numbers)), 1)
-            sentence = "Identical with another, or part of it."
+            sentence = _SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES
             rows.append({"removed": removed, "percent": percent, "left": len(self), "step": sentence})
-        return Table(("removed", "percent", "left", "step"), tuple(rows), self._title)
+        added = ("added",) if self.report.additions else ()
+        columns = ("removed", "percent", *added, "left", "step")
+        return Table(columns, tuple({name: row.get(name) for name in columns} for row in rows), self._title)
+
+    @property
+    def summary(self) -> str:
+        """How many are left, and by which filters, in sentences."""
+        steps = [step.sentence for step in self.report.steps]
+        if self.is_unique:
+            steps.append(f"Without what is {(_SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES).lower()}")
+        return " ".join((f"{self._title}.", *steps))
 
     @property
     def _title(self) -> str:

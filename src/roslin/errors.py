@@ -15,6 +15,8 @@
     +-- UnknownNameError        a name that is not registered; the message lists those that are
     +-- MissingExtraError       a library that is not installed; the message has the command that installs it
 
+`ReadingWarning` is no refusal: it says what of a query was read otherwise than it is written.
+
 A `Problem` is the same information as a value: readers collect problems when they are asked to recover what they
 can, and raise the first one as a `NotationError` when they are not.
 """
@@ -36,6 +38,7 @@ __all__ = [
     "PlaceError",
     "PluginError",
     "Problem",
+    "ReadingWarning",
     "RoslinError",
     "SandboxError",
     "TimeLimitError",
@@ -45,7 +48,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input. Lines and columns count from 1; 0 means that there is none."""
+    """One thing that is wrong with an input. Lines and columns count from 1; 0 means that there is none.
+
+    `taken` says what stood there (`found`) was read as, where reading went on; "nothing" where it was left out.
+    """
 
     reason: str
     expected: str = ""
@@ -54,6 +60,7 @@ class Problem:
     line: int = 0
     file: str = ""
     record: str = ""
+    taken: str = ""
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Problem:
         """The same problem, with what is not yet known of its place filled in."""
@@ -87,6 +94,10 @@ class NotationError(RoslinError):
 
 class FormatError(RoslinError):
     """A notation that is unknown, or a file that is refused before it is read."""
+
+
+class ReadingWarning(UserWarning):
+    """A query that was read otherwise than it is written; `Melody.problems` has the same in parts."""
 
 
 class MelodyError(RoslinError):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roslin import Campaign, Collection, Truth, load, run_campaign
+from roslin.campaign.tables import standings
 
 FIRST = Truth({"melody-1": [["melody-2"], ["melody-3"]], "melody-2": [["melody-1"]]}, name="experts")
 
@@ -44,3 +45,16 @@ def test_the_first_measure_under_other_truths(three: Collection, tmp_path: Path)
     assert frame["truth"].unique(maintain_order=True).to_list() == ["experts", "students", "truth 3"]
     assert len(frame) == 2 * 2 * 2 + 2 + 2
     assert result.to_table().to_frame().shape == (2, 5)
+
+
+def test_the_standings_say_what_is_published_and_what_is_ours(three: Collection, tmp_path: Path) -> None:
+    systems = ["twv", "twv_covered", "twv(agree=True, score='mean')", "fuse(dp, us, scale='minmax')"]
+    with three:
+        rows = standings(run_campaign(three, [FIRST], systems, tmp_path / "out", measures=["RR"])).rows
+    published = "Typke, Wiering & Veltkamp 2007, section 2, as published"
+    assert {row["system"]: row["reference"] for row in rows} == {
+        "twv": published,
+        "twv_covered": "Roslin, after Typke, Wiering & Veltkamp 2007",
+        "twv(score='mean', agree=True)": f"{published}; changed: score, agree",
+        "fuse(dp, us, scale='minmax')": "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009; changed: scale",
+    }

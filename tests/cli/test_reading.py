@@ -64,7 +64,7 @@ def test_a_query_in_any_format(name: str, collection: Path, tmp_path: Path) -> N
 def test_the_first_of_several_is_taken_and_named(collection: Path, tunes: Path) -> None:
     done = roslin("search", collection, "--file", tunes, "--all", "--matcher", "dp")
     assert done.exit_code == 0
-    assert f"{tunes} holds several melodies; number 1 is taken (id '1', title 'Up')" in done.stderr
+    assert f"{tunes} holds several melodies; number 1 is taken (id 'tunes-1', title 'Up')" in done.stderr
     assert f"choose another with --number or --id; see: roslin load {tunes}" in done.stderr
     first = roslin("search", collection, "--file", tunes, "--number", 1, "--all", "--matcher", "dp")
     assert first.stdout == done.stdout
@@ -72,6 +72,18 @@ def test_the_first_of_several_is_taken_and_named(collection: Path, tunes: Path) 
     shown = roslin("show", tunes)
     assert "number 1 is taken" in shown.stderr
     assert "Up" in shown.stdout
+
+
+def test_voices_apart_and_together(collection: Path, tmp_path: Path) -> None:
+    path = tmp_path / "two.mid"
+    path.write_bytes(midi(midi_track(4), midi_track(3, channel=1), kind=1))
+    for options, counts in ((), [4, 3]), (("--voices", "apart"), [4, 3]), (("--voices", "together"), [7]):
+        assert [row["notes"] for row in loaded(path, *options)] == counts
+    done = roslin("search", collection, "--file", path, "--voices", "together", "--matcher", "dp")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "--voices is for reading a file" in refused("search", collection, "--pae", "'4C", "--voices", "together")
+    built = tmp_path / "together.roslin"
+    assert "1 melody taken" in roslin("collection", "build", path, built, "--voices", "together").stdout
 
 
 def test_another_is_chosen_by_number_or_id(collection: Path, tunes: Path) -> None:

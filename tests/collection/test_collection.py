@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.collection.conftest import three_melodies
+from tests.notation.samples import musicxml, musicxml_note
 
 from roslin import Collection, load
 from roslin.collection import write
@@ -283,7 +284,7 @@ def test_a_newer_format_is_refused(collection_path: Path) -> None:
         database.execute("UPDATE about SET value = '99' WHERE name = 'format_version'")
     database.close()
     with pytest.raises(
-        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 1: install a newer"
+        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 2: install a newer"
     ):
         Collection(collection_path)
 
@@ -364,6 +365,37 @@ def test_check_finds_missing_rows(collection_path: Path) -> None:
         database.execute("DELETE FROM strings WHERE number = 1")
     database.close()
     assert check(collection_path) == ["The table strings has 2 rows; expected 3, numbered from 0"]
+
+
+def test_check_finds_words_that_were_folded_otherwise(collection_path: Path) -> None:
+    with sqlite3.connect(collection_path / DATABASE) as database:
+        database.execute("UPDATE folded SET title = 'other' WHERE number = 0")
+    database.close()
+    (fault,) = check(collection_path)
+    assert fault.startswith("The folded words stored for ")
+
+
+def test_tunes_of_two_books_keep_the_names_of_their_files(tmp_path: Path) -> None:
+    for book in ("ryan", "oneill"):
+        (tmp_path / f"{book}.abc").write_text(f"X:1\nT:{book} one\nK:C\nCDE\n\nX:2\nT:{book} two\nK:C\nEDC\n")
+    write.build(tmp_path, tmp_path / "books.roslin")
+    with Collection(tmp_path / "books.roslin") as collection:
+        assert collection.ids() == ["oneill-1", "oneill-2", "ryan-1", "ryan-2"]
+        assert [melody.source for melody in collection[::2]] == ["oneill.abc", "ryan.abc"]
+        assert collection["ryan-2"].title == "ryan two"
+
+
+def test_a_collection_of_scores_with_their_voices_together(tmp_path: Path) -> None:
+    (tmp_path / "two.musicxml").write_bytes(musicxml([musicxml_note("C") * 4], ("Flute", "Oboe")))
+    (tmp_path / "tune.abc").write_text("X:1\nK:C\nCDE\n")
+    for voices, counts in (("apart", [3, 4, 4]), ("together", [3, 8])):
+        path = tmp_path / f"{voices}.roslin"
+        write.build([tmp_path / "tune.abc", tmp_path / "two.musicxml"], path, voices=voices)  # type: ignore[arg-type]
+        with Collection(path) as collection:
+            assert [len(melody) for melody in collection] == counts
+    with Collection.build([], tmp_path / "added.roslin") as collection:
+        collection.add(tmp_path / "two.musicxml", voices="together")
+        assert collection[0].notes["voice"].tolist() == [0, 1] * 4
 
 
 def test_check_finds_a_damaged_page(tmp_path: Path) -> None:

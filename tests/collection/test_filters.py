@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from roslin.collection import filters as f
 from roslin.collection.filters import FILTERS, Filter, apply_filters, remove_near_duplicates
+from roslin.collection.folding import folded_metadata
 from roslin.errors import CollectionError, FilterError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts, edit_distance
@@ -49,6 +51,7 @@ def fill(connection: sqlite3.Connection, melodies: Iterable[Melody]) -> list[Des
             f"INSERT INTO melodies (number, id, {', '.join(names)}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
             (number, f"m{number}", *values),
         )
+        connection.execute("INSERT INTO folded VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *folded_metadata(melody)))
         connection.execute("INSERT INTO features VALUES (?, ?, ?, ?, ?)", (number, *about[:4]))
         connection.execute("INSERT INTO strings VALUES (?, ?, ?, ?, ?)", (number, *about[4:8]))
         rows = [(number, motive, times) for motive, times in about.motives.items()]
@@ -298,6 +301,36 @@ def test_metadata_is_data(database: sqlite3.Connection, attack: str) -> None:
     assert kept(database, f.metadata("title", attack)) == [1]
     assert kept(database, f.metadata("title", f"x{attack}y", exactly=True)) == [1]
     assert database.execute("SELECT count(*) FROM melodies").fetchone() == (3,)
+
+
+GRETRY = "Grétry, André-Ernest-Modeste"
+
+
+@pytest.mark.parametrize("sought", ["gretry", "GRÉTRY", "Grétry", "Gre\N{COMBINING ACUTE ACCENT}try", "andre-ernest"])
+def test_accents_case_and_forms_make_no_difference(database: sqlite3.Connection, sought: str) -> None:
+    names = [GRETRY, unicodedata.normalize("NFD", GRETRY), GRETRY.upper(), "Gretry, Andre-Ernest", "Gluck", None]
+    fill(database, [tune([60, 62], composer=name, title="x") for name in names])
+    assert kept(database, f.metadata("composer", sought)) == [0, 1, 2, 3]
+    assert kept(database, *f.words(sought)) == [0, 1, 2, 3]
+    assert kept(database, f.metadata("composer", GRETRY.lower(), exactly=True)) == [0, 1, 2]
+
+
+def test_a_key_is_a_key_however_it_is_written(database: sqlite3.Connection) -> None:
+    names = ["g", "G minor", "g-Moll", "Sol mineur", "G", "G major", "Bb", "B|b", "bB", "B-Dur", "2e mode", None]
+    fill(database, [tune([60, 62], key=name) for name in names])
+    for sought in ("g", "G minor", "g minor", "G MINOR", "g-Moll", "Gm"):
+        assert kept(database, f.metadata("key", sought)) == [0, 1, 2, 3]
+    for sought in ("G", "G major", "g major", "G-Dur"):
+        assert kept(database, f.metadata("key", sought)) == [4, 5]
+    assert kept(database, f.metadata("key", "B flat major", exactly=True)) == [6, 7, 8, 9]
+    assert kept(database, f.metadata("key", "minor")) == [0, 1, 2, 3]
+    assert kept(database, f.metadata("key", "mode")) == [10]
+    assert str(f.metadata("key", "Bb")) == "Key is B flat major."
+
+
+def test_what_folds_to_nothing_is_no_filter() -> None:
+    with pytest.raises(FilterError, match="title: must be text with letters or signs; got"):
+        f.metadata("title", "\N{COMBINING ACUTE ACCENT}")
 
 
 @pytest.mark.parametrize("attack", ['"Ec=F" OR "', "Ec=F*", "chromatic : Gc", "NEAR(a b)", "fifth up' OR 1=1"])

@@ -11,7 +11,7 @@ import pytest
 from tests.notation.samples import PITCHES, SAMPLES, Sample
 
 from roslin import Melody, load
-from roslin.errors import FormatError, NotationError, RoslinError
+from roslin.errors import FormatError, NotationError, RoslinError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import FORMATS, Options, Record, records
 from roslin.starter import tunes_path
@@ -115,7 +115,7 @@ def test_broken_input_is_located(name: str, data: bytes) -> None:
     for record in found:
         check_place(record)
     with pytest.raises(NotationError):
-        load(data, name)
+        load(data, name, strict=True)
 
 
 @ANY_FORMAT
@@ -133,7 +133,11 @@ def test_a_file_is_known_by_its_content(name: str, tmp_path: Path) -> None:
     assert load(data) == expected
     for file in ("tune", "tune.dat", "tune.mid", "tune.xml", "tune.abc"):
         (tmp_path / file).write_bytes(data)
-        assert load(tmp_path / file) == expected
+        melodies = load(tmp_path / file)
+        if FORMATS[name].counts:
+            assert [melody.id for melody in melodies] == [f"tune-{melody.id}" for melody in expected]
+            melodies = [melody.with_metadata(id=one.id) for melody, one in zip(melodies, expected, strict=True)]
+        assert melodies == expected
 
 
 @ANY_FORMAT
@@ -163,6 +167,7 @@ def test_random_bytes_are_refused(name: str) -> None:
 ASKED: dict[str, Options] = {
     "part": {"part": 1},
     "voice": {"voice": 0},
+    "voices": {"voices": "together"},
     "written_pitch": {"written_pitch": True},
     "track": {"track": 1},
     "channel": {"channel": 1},
@@ -177,11 +182,17 @@ def test_options_are_known_or_refused(name: str) -> None:
     assert set(ASKED) == set(Options.__annotations__)
     assert set(FORMATS[name].options) <= set(ASKED)
     for option, asked in ASKED.items():
-        if option in FORMATS[name].options:
+        if option in FORMATS[name].options or option == "voices":  # where there is one melody, it is one already
             check_scale(load(data, name, **asked)[0], 8)
         else:
             with pytest.raises(FormatError, match=f"{name} has no option '{option}'; formats that do: [a-z]"):
                 load(data, name, **asked)
+
+
+def test_voices_are_apart_or_together() -> None:
+    assert load("'4CDE", voices="apart") == load("'4CDE", voices="together") == load("'4CDE")
+    with pytest.raises(UnknownNameError, match="unknown value of voices 'mixed'; known: apart, together"):
+        load("'4C", voices="mixed")  # type: ignore[arg-type]
 
 
 def test_an_option_that_nobody_knows() -> None:

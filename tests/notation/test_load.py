@@ -57,7 +57,7 @@ def test_one_bad_incipit_does_not_hide_the_next() -> None:
         "@start:a\n@data:'4C\n@end:a\n@start:b\nnonsense\n@data:'4C\n@end:b\n"
         "@start:c\n@clef:G-2\n@end:c\n@start:d\n@data:'4D"
     )
-    found = list(records(blocks))
+    found = list(records(blocks, strict=True))
     assert [record.melody is not None for record in found] == [True, False, False, True]
     assert str(found[1].problems[0]).startswith("5, b, column 1: not a field; expected @name:value on every line")
     assert found[2].problems[0].record == "c"
@@ -100,13 +100,17 @@ def test_version_2_can_be_named() -> None:
 )
 def test_what_cannot_be_loaded(text: str, message: str) -> None:
     with pytest.raises(NotationError, match=message):
-        load(text)
+        load(text, strict=True)
 
 
 def test_strict_and_not() -> None:
     with pytest.raises(NotationError, match=r"double quote"):
-        load('"4C')
-    assert load('"4C', strict=False)[0].notes["pitch_midi"].tolist() == [72]
+        load('"4C', strict=True)
+    (melody,) = load('"4C')
+    assert melody.notes["pitch_midi"].tolist() == [72]
+    assert melody.deviations == ["read '\"' as two octave marks at column 1"]
+    assert melody == melody.with_metadata(problems=())
+    assert load("''4C")[0].problems == ()
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

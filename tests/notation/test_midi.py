@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.notation.samples import midi, midi_track
 
 from roslin import load
 from roslin.errors import MelodyError, NotationError
@@ -721,3 +722,17 @@ def test_threads_read_the_same() -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(3):
             assert list(pool.map(only, files)) == alone
+
+
+def test_tracks_and_channels_together_are_one_melody() -> None:
+    tracks = midi(midi_track(2), midi_track(3, channel=1), midi_track(1, channel=9), kind=1)
+    (record,) = read_midi(tracks, voices="together")
+    melody = record.melody_or_raise()
+    assert len(melody) == 5  # percussion is left out
+    assert melody.notes["onset_ticks"].tolist() == [0, 0, TICKS_PER_QUARTER, TICKS_PER_QUARTER, 2 * TICKS_PER_QUARTER]
+    assert sorted(melody.notes["voice"].tolist()) == [0, 0, 1, 1, 1]
+    assert [len(one.melody or ()) for one in read_midi(tracks)] == [2, 3]
+    (single,) = read_midi(tracks, voices="together", track=2)
+    assert single.melody == read_midi(tracks, track=2)[0].melody
+    pieces = midi(midi_track(2), midi_track(3), kind=2)
+    assert [len(one.melody or ()) for one in read_midi(pieces, voices="together")] == [2, 3]

@@ -373,6 +373,33 @@ def test_mei_movements_and_separate_parts() -> None:
     assert pitches(one(parts, "mei")) == [60]
 
 
+def test_staves_together_are_one_melody_for_each_movement() -> None:
+    layers = "".join(f'<layer n="{n}">{mei_note(name, 2)}</layer>' for n, name in ((1, "c3"), (2, "e3")))
+    body = mei_bar(C + D).replace("</measure>", f'<staff n="2">{layers}</staff></measure>')
+    two = mei_score(body, 'key.sig="1s"')
+    two = two.replace("</staffDef>", '</staffDef><staffDef n="2"><label>Harp</label></staffDef>')
+    melody = one(two, "mei", voices="together")
+    assert notes(melody) == [(0, 1, 60), (0, 2, 48), (0, 2, 52), (1, 1, 62)]
+    assert melody.notes["voice"].tolist() == [0, 1, 2, 0]
+    assert (melody.voice, melody.title, melody.key_signature) == (None, "A tune", "xF")
+    assert melody.extra["staff"] == "1, 2"
+    assert melody.barlines_ticks.tolist() == [2 * QUARTER]
+    assert pitches(one(two, "mei", voices="together", part="Harp")) == [48, 52]
+    assert pitches(one(two, "mei", voices="together", voice=0)) == [60, 48, 62]
+    movement = two[two.index("<mdiv>") : two.index("</body>")]
+    both = read_score(two.replace(movement, movement * 2).encode(), "mei", voices="together")
+    assert [len(record.melody or ()) for record in both] == [4, 4]
+
+
+def test_parts_of_other_notations_together() -> None:
+    flute, clarinet = [attributes() + xml_note("C5", 3)], [attributes() + xml_note("E4", 2) + xml_note("D4")]
+    melody = one(xml_score(flute, clarinet), "musicxml", voices="together")
+    assert notes(melody) == [(0, 3, 72), (0, 2, 64), (2, 1, 62)]
+    assert melody.notes["voice"].tolist() == [0, 1, 1]
+    spines = "**kern\t**kern\n4C\t4e\n4D\t4f\n*-\t*-\n"
+    assert pitches(one(spines, "kern", voices="together")) == [64, 48, 65, 50]
+
+
 def test_mei_without_bars() -> None:
     body = f'<staff n="1"><layer n="1">{C}{D}</layer></staff>'
     melody = one(mei_score(body), "mei")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roslin.errors import FilterError
-from roslin.represent.edits import EditCosts, edit_distance, edit_distance_from
+from roslin.represent.edits import EditCosts, edit_distance, edit_distance_from, parse_costs
 
 CONTOURS = st.text("UDR", max_size=12)
 PRICES = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0])
@@ -101,3 +101,18 @@ def test_pairs_name_two_letters(letters: str) -> None:
 def test_strings_must_be_letters() -> None:
     with pytest.raises(FilterError, match="editing distances need strings of ASCII letters; got 'é'"):
         edit_distance("U", "é")
+
+
+def test_costs_as_they_are_typed() -> None:
+    assert parse_costs("") == EditCosts()
+    assert parse_costs("insertion=0.5,deletion=2 replacement=3") == EditCosts(0.5, 2, 3)
+    assert parse_costs("UD=2 DU=1.5, L==3 =S=4").pairs == (("UD", 2.0), ("DU", 1.5), ("L=", 3.0), ("=S", 4.0))
+    for text, message in (
+        ("insertion", "costs must be NAME=NUMBER, such as insertion=0.5 or UD=2; got 'insertion'"),
+        ("UL=1", "costs must be those of insertion, deletion, replacement, two of U, D, R or two of L, S, =; got 'UL'"),
+        ("=1", "two of L, S, =; got ''"),
+        ("UU=1", "pairs must name two different letters, such as 'UD'; got 'UU'"),
+        ("insertion=-1", "the cost of insertion must be a finite number, at least 0; got -1.0"),
+    ):
+        with pytest.raises(FilterError, match=message):
+            parse_costs(text)

@@ -70,6 +70,37 @@ def test_fifths_of_every_spelling() -> None:
     assert point_sets([one], pitch="fifths").pitch.tolist() == list(range(-15, 20))
 
 
+def accents(melody: Melody) -> list[float]:
+    """What the scheme adds to the length, in parts of it."""
+    return [
+        heavy / length - 1 for heavy, length in zip(*(weights(melody, k) for k in ("accent", "duration")), strict=True)
+    ]
+
+
+def test_melodic_accent_of_thomassen_s_figure_5() -> None:
+    assert accents(quarters([60, 60, 60, 62, 64, 62, 62])) == pytest.approx([1, 0, 0, 0.33, 0.5561, 0.17, 0])
+    long = Melody.from_notes([0, 2, 3], [2, 1, 4], [60, 64, 62])
+    assert weights(long, "accent") == pytest.approx([2 * 2, 1.83, 4 * 1.17])
+
+
+def test_melodic_accent_as_music21_has_it() -> None:
+    music21 = pytest.importorskip("music21")
+    random = np.random.default_rng(8)
+    for notes in (1, 2, 3, 5, 40):
+        pitches = random.integers(60, 66, notes).tolist()
+        stream = music21.stream.Stream([music21.note.Note(pitch) for pitch in pitches])
+        music21.analysis.metrical.thomassenMelodicAccent(stream.flatten().notes)
+        expected = [note.editorial.melodicAccent for note in stream.flatten().notes]
+        assert accents(quarters(pitches)) == pytest.approx(expected)
+
+
+def test_of_a_chord_the_highest_note_has_the_accent() -> None:
+    chords = Melody.from_notes([0, 0, 1, 1, 2], [1] * 5, [60, 40, 64, 50, 62])
+    by_pitch = dict(zip(point_sets([chords]).pitch.tolist(), accents(chords), strict=True))
+    assert by_pitch == {60: 1, 40: 0, 64: pytest.approx(0.83), 50: 0, 62: pytest.approx(0.17)}
+    assert weights(quarters([]), "accent") == []
+
+
 def test_length_uniform_and_square_root() -> None:
     melody = Melody.from_notes([0, 4, 4.25], [4, 0.25, 1], [60, 62, 64])
     assert weights(melody, "duration") == [4, 0.25, 1]
@@ -134,5 +165,5 @@ def test_a_melody_is_weighed_without_its_neighbours() -> None:
 def test_unknown_schemes() -> None:
     with pytest.raises(UnknownNameError, match="unknown pitch 'hertz'; known: base40, fifths, semitone"):
         point_sets([], pitch="hertz")
-    with pytest.raises(UnknownNameError, match="unknown weight 'mass'; known: duration, perceptual, sqrt"):
+    with pytest.raises(UnknownNameError, match="unknown weight 'mass'; known: accent, duration, perceptual, sqrt"):
         point_sets([], weight="mass")

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from roslin.transport._arguments import GROUNDS, Points
-from roslin.transport._bound_kernels import centre, centre_shifts, pair_bound, second_bound
+from roslin.transport._bound_kernels import (
+    centre,
+    centre_shifts,
+    crossing_bound,
+    levels_of,
+    pair_bound,
+    second_bound,
+)
 from roslin.transport.emd import emd_flow
 
 
@@ -37,7 +44,9 @@ def test_no_flow_costs_less(seed: int, ground: str) -> None:
             pieces = np.empty((2, 2 * max(n, m)))
             bound = pair_bound(query, document, i, j, is_light, np.inf, GROUNDS[ground])
             back = second_bound(query, document, i, j, is_light, lighter, GROUNDS[ground], pieces)
-            assert max(bound, back) <= cost + 1e-9
+            rows, columns = levels_of(query_y, query_w)[:2], levels_of(document_y, document_w)[:2]
+            crossing = crossing_bound(*columns, *rows, -y) if is_light else crossing_bound(*rows, *columns, y)
+            assert max(bound, back, crossing) <= cost + 1e-9
             if is_light:
                 middle, heavier, heavier_w = centre(document_x, document_w, m, lighter, False), query_x, query_w
             else:
@@ -51,3 +60,46 @@ def test_both_sides_count() -> None:
     query, far = (Points(np.array([0.0, last]), np.zeros(2), np.ones(2), np.arange(2)) for last in (1.0, 9.0))
     assert pair_bound(query, far, 0, 0, False, np.inf, 0) == pytest.approx(1.0)
     assert second_bound(query, far, 0, 0, False, 2.0, 0, np.empty((2, 4))) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_cheapest_columns_are_those_of_looking_at_all(seed: int) -> None:
+    """Columns far before or after the rows are left out: what comes out is the same."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 5)), int(rng.integers(8, 30))
+    rows, columns = (
+        Points(
+            np.sort(rng.random(size) * 3 * size),
+            rng.integers(0, 9, size).astype(np.float64),
+            rng.random(size),
+            np.arange(size),
+        )
+        for size in (n, m)
+    )
+    amount = min(rows.weight.sum(), columns.weight.sum())
+    i, j = int(rng.integers(n)), int(rng.integers(m))
+    x, y = columns.x[j] - rows.x[i], columns.y[j] - rows.y[i]
+    pieces = []
+    for k in range(m):
+        apart = np.hypot(rows.x + x - columns.x[k], rows.y + y - columns.y[k])
+        first = int(np.argmin(apart))
+        room = min(rows.weight[first], columns.weight[k]) if n > 1 else columns.weight[k]
+        pieces += [(apart[first], room), (np.sort(apart)[min(1, n - 1)], columns.weight[k] - room)]
+    expected, left = 0.0, amount
+    for cost, weight in sorted(pieces):
+        expected += cost * min(weight, left)
+        left -= min(weight, left)
+    found = second_bound(rows, columns, i, j, False, amount, GROUNDS["euclidean"], np.empty((2, 2 * m)))
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_weight_that_crosses_pitches() -> None:
+    """Two units at 60 and one at 64, onto one at 60, one at 61 and one at 62: one goes up by 1, one down by 2."""
+    rows, columns = (np.array([60.0, 64.0]), np.array([2.0, 1.0])), (np.array([60.0, 61.0, 62.0]), np.ones(3))
+    assert crossing_bound(*rows, *columns, 0.0) == pytest.approx(3.0)
+    assert crossing_bound(*rows, *columns, 100.0) == pytest.approx(3 * 100.0 + 184.0 - 183.0)
+
+
+def test_levels() -> None:
+    pitches, weights, numbers = levels_of(np.array([62.0, 60.0, 62.0]), np.array([1.0, 2.0, 0.5]))
+    assert (pitches.tolist(), weights.tolist(), numbers.tolist()) == ([60.0, 62.0], [2.0, 1.5], [1, 0, 1])

@@ -15,7 +15,18 @@ import pytest
 from roslin import Collection
 from roslin.starter import tunes_path
 from roslin.transport import _plain_lanes, _vector_lanes
-from roslin.transport._lanes import LANES, add_excess, add_missing, add_products, is_right, lower, no_lanes, within
+from roslin.transport._lanes import (
+    LANES,
+    add_excess,
+    add_missing,
+    add_products,
+    first_bit,
+    is_right,
+    last_bit,
+    lower,
+    no_lanes,
+    within,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +50,11 @@ def _differences(numbers: Array, place: int, value: int, is_above: bool, most: i
 @nb.njit()
 def _lowered(table: Array, place: int, others: Array, start: int) -> None:
     lower(table, place, others, start)
+
+
+@nb.njit()
+def _ends(word: Any) -> Any:
+    return first_bit(word), last_bit(word)
 
 
 def _bits(flags: Array) -> int:
@@ -160,3 +176,10 @@ def test_plain_loops_take_over_with_a_warning(tmp_path: Path) -> None:
         assert ("no intrinsics in this Numba); plain loops take their place" in done.stderr) == is_broken
     assert lists["whole"] == lists["broken"]
     assert len(lists["whole"].splitlines()) == 8
+
+
+@pytest.mark.parametrize("word", [1, 1 << 63, 0b101000, (1 << 64) - 1, (1 << 40) + (1 << 7)])
+def test_first_and_last_bit(word: int) -> None:
+    expected = ((word & -word).bit_length() - 1, word.bit_length() - 1)
+    assert _ends(np.uint64(word)) == expected
+    assert (_plain_lanes.first_bit(np.uint64(word)), _plain_lanes.last_bit(np.uint64(word))) == expected

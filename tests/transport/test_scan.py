@@ -26,6 +26,7 @@ from roslin.transport._scan_kernels import (
     Remaining,
     Room,
     Scan,
+    at_tempo,
     centres_in_reach,
     make_room,
     notes_in_reach,
@@ -127,16 +128,22 @@ def after(case: Case, stages: int) -> State:
     """What is left after so many stages; the first looks at pitches only."""
     scan, block, bounds = case.scan, case.block, np.empty(1)
     by_pitch = pitches_in_reach(block.words, scan.heights)
-    left, room = nothing_known(block, scan, bounds), make_room(block, scan)
+    left, room = nothing_known(block, scan, bounds), room_for(block, scan)
     if stages >= 2:
-        weight_in_reach(block, scan, 0, by_pitch, bounds, left, room)
+        weight_in_reach(block, scan, by_pitch, bounds, left, room)
     if stages >= 3:
-        centres_in_reach(block, scan, 0, bounds, left, room)
+        centres_in_reach(block, scan, bounds, left, room)
+    here = at_tempo(left, 0)
     if stages >= 4:
-        assert notes_in_reach(block, scan, 0, bounds, left, room, 0) == 1
+        assert notes_in_reach(block, scan, 0, bounds, here, room, 0) == 1
     if stages >= 5:
-        pairs_in_reach(block, scan, 0, bounds, left, room, 0, 1)
-    return State(by_pitch[0], left, room, bounds)
+        pairs_in_reach(block, scan, 0, bounds, here, room, 0, 1)
+    return State(by_pitch[0], here, room, bounds)
+
+
+def room_for(block: Block, scan: Scan) -> Room:
+    """Room for the documents of a block alone."""
+    return make_room(scan, int(np.diff(block.offsets).max()), int(block.times[block.offsets[1:] - 1].max()))
 
 
 @every_setting
@@ -199,7 +206,7 @@ def test_pairs(setting: Setting) -> None:
         assert bound <= each.distance + SLACK
         close += bound > 0.5 * each.distance > 0
         whole = np.empty(1)
-        scan_block(each.block, each.scan, whole)
+        scan_block(each.block, each.scan, room_for(each.block, each.scan), whole)
         assert whole[0] == bound
     assert close
 
@@ -210,6 +217,31 @@ def test_a_limit_below_the_distance_gives_up() -> None:
     for each in cases(Setting()):
         if each.distance > 0.2:
             bounds = np.empty(1)
-            scan_block(each.block, each.scan._replace(limit=each.distance / 10), bounds)
+            low = each.scan._replace(limit=each.distance / 10)
+            scan_block(each.block, low, room_for(each.block, low), bounds)
             lost, total = lost + np.isinf(bounds[0]), total + 1
     assert lost > 0.5 * total
+
+
+def test_many_tempos_are_one_scan_with_the_least_bound() -> None:
+    """Above the limit at every tempo: infinite. Else no more than at the best of them, scanned by itself."""
+    found, index = melodies()
+    tempos = (0.5, 0.75, 1.0, 2.0)
+    allowed, limit, finite = np.ones(len(found), bool), 0.6, 0
+    for q in range(0, len(found), 9):
+        bounds = []
+        for chosen in [tempos, *((tempo,) for tempo in tempos)]:
+            setting = Setting(tempos=chosen)
+            query = Query.of(point_sets([found[q]]), setting, slice(0, 8))
+            scan = scan_of(query, setting, limit, index.grids.astype(np.int64))
+            block = Block(
+                index.words, index.lows, index.spans, index.grids, index.offsets, index.times, index.pitches,
+                index.weights, allowed,
+            )  # fmt: skip
+            bounds.append(np.empty(len(found)))
+            scan_block(block, scan, room_for(block, scan), bounds[-1])
+        together, apart = bounds[0], np.min(bounds[1:], axis=0)
+        assert np.array_equal(np.isfinite(together), np.isfinite(apart))
+        assert np.allclose(together, apart, atol=1e-6)
+        finite += int(np.isfinite(apart).sum())
+    assert finite

@@ -110,6 +110,33 @@ def test_more_like_one_leaves_itself_out(client: TestClient) -> None:
     assert "frere-jacques" not in [hit["id"] for hit in found]
 
 
+def test_contour_and_rhythm_near_those_of_the_query(client: TestClient) -> None:
+    asked: dict[str, Any] = {
+        "id": "roslin-castle",
+        "matcher": "dp",
+        "k": 50,
+        "contour_cost": "9",
+        "edit_costs": "UD=3, DU=3",
+    }
+    answer = client.get("/api/search", params=asked).json()
+    assert answer["filters"][0]["sentence"].startswith("Gross contour at an editing distance of at most 9 from ")
+    assert answer["filters"][0]["sentence"].endswith("(insertion 1, deletion 1, replacement 1, U by D 3, D by U 3).")
+    assert 0 < len(answer["results"]) == answer["searched"] - 1  # without the query itself
+    assert all(set(result["costs"]) == {"contour cost"} for result in answer["results"])
+    assert all(result["costs"]["contour cost"] <= 9 for result in answer["results"])
+    both = client.get("/api/search", params={**asked, "rhythm_cost": "5"}).json()
+    assert both["searched"] < answer["searched"]
+    assert "rhythm cost" in client.get("/", params={**asked, "rhythm_cost": "5"}).text
+    for name, value, message in (
+        ("contour_cost", "x", "contour_cost must be a number, at least 0; got 'x'"),
+        ("rhythm_cost", "-1", "rhythm_distance: the distance must be a finite number, at least 0; got -1"),
+        ("edit_costs", "XY=1", "costs must be those of insertion, deletion, replacement"),
+    ):
+        refused = client.get("/api/search", params={**asked, name: value})
+        assert refused.status_code == 422
+        assert message in refused.text
+
+
 def test_filters_are_told_in_sentences(client: TestClient) -> None:
     asked: dict[str, Any] = {"q": FRERE, "note_count": "..20", "words": "mozart", "all": True}
     answer = client.get("/api/search", params=asked).json()
@@ -137,7 +164,8 @@ def test_at_the_start_is_not_anywhere(client: TestClient, starter: Path) -> None
 @pytest.mark.parametrize(
     ("parameters", "status", "code", "words"),
     [
-        ({"q": "'4CDE?F"}, 422, "notation", "column 6: mark of doubt"),
+        ({"q": "'4CDE?F", "strict": "true"}, 422, "notation", "column 6: mark of doubt"),
+        ({"q": "so lala"}, 422, "notation", "not music"),
         ({"q": ""}, 422, "notation", "no query"),
         ({"q": "4-"}, 422, "notation", "no notes"),
         ({"q": "X:1\nK:C\nCDE\n\nX:2\nK:C\nFGA"}, 422, "notation", "several melodies"),
@@ -160,15 +188,30 @@ def test_refusals(client: TestClient, parameters: dict[str, str], status: int, c
 
 
 def test_a_refusal_of_notation_has_its_place(client: TestClient) -> None:
-    assert refused(client, "/api/read", 422, q="'4CDE?F")["problem"] == {
+    assert refused(client, "/api/read", 422, q="'4CDE?F", strict=True)["problem"] == {
         "reason": "mark of doubt",
         "expected": "a note, a rest, a bar line or a sign of the Plaine & Easie Code",
         "found": "'?'",
         "line": 0,
         "column": 6,
     }
-    assert refused(client, "/api/read", 422, q="CDE Q", notation="abc")["problem"]["line"] == 1
-    assert refused(client, "/api/read", 422, q="X:1\nK:C\nCDE Q")["problem"]["line"] == 3
+    assert refused(client, "/api/read", 422, q="CDE Q", notation="abc", strict=True)["problem"]["line"] == 1
+    assert refused(client, "/api/read", 422, q="X:1\nK:C\nCDE Q", strict=True)["problem"]["line"] == 3
+
+
+def test_what_is_read_otherwise_is_told(client: TestClient) -> None:
+    told = ["left out '?' at column 6"]
+    asked = {"q": "'4CDE?F", "matcher": "dp"}
+    assert client.get("/api/read", params=asked).json()["deviations"] == told
+    assert client.get("/api/search", params=asked).json()["deviations"] == told
+    explained = client.get("/api/explain", params={**asked, "candidate": "frere-jacques"}).json()
+    assert explained["deviations"] == told
+    for path in ("/", "/results", "/explain"):
+        page = client.get(path, params={**asked, "candidate": "frere-jacques"}).text
+        assert "left out &#39;?&#39; at column 6" in page
+    (choice,) = client.post("/api/read", files={"file": ("query.pae", b"'4CDE?F")}).json()["choices"]
+    assert choice["deviations"] == told
+    assert client.get("/api/read", params={"q": FRERE}).json()["deviations"] == []
 
 
 def test_text_is_never_a_path(client: TestClient, starter: Path) -> None:
@@ -228,7 +271,8 @@ def test_the_document_describes_an_explanation_as_it_is(client: TestClient) -> N
     shapes = client.get("/api/openapi.json").json()["components"]["schemas"]
     answer = client.get("/api/explain", params={"q": FRERE, "candidate": "frere-jacques", "matcher": "fm"}).json()
     step = next(step for step in answer["steps"] if step["within"])
-    assert set(answer) == set(step["within"]) == set(shapes["ExplanationAnswer"]["properties"])
+    assert set(step["within"]) == set(shapes["ExplanationAnswer"]["properties"])
+    assert set(answer) == set(shapes["ExplainAnswer"]["properties"]) == set(step["within"]) | {"deviations"}
     assert set(step) == set(shapes["StepAnswer"]["properties"])
     assert set(shapes["MatchAnswer"]["properties"]) < set(answer)
 

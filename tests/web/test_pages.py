@@ -99,7 +99,7 @@ def test_results_as_lines(client: TestClient, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_refusal_as_a_line(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "mark of doubt" in lines(client, q="'4CDE?F")[-1]["page"]
+    assert "mark of doubt" in lines(client, q="'4CDE?F", strict="true")[-1]["page"]
 
     def fail(*_: object) -> None:
         raise KeyError("a secret")
@@ -130,7 +130,7 @@ def test_every_example_finds_its_tune(client: TestClient, example: object) -> No
 
 
 def test_a_refused_query_stays_in_the_form(client: TestClient) -> None:
-    answer = client.get("/", params={"q": "'4CDE?F", "matcher": "dp"})
+    answer = client.get("/", params={"q": "'4CDE?F", "matcher": "dp", "strict": "true"})
     assert answer.status_code == 422
     assert "&#39;4CDE?F</textarea>" in answer.text
     assert "mark of doubt" in answer.text

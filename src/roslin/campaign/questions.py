@@ -78,7 +78,9 @@ def chosen_queries(
 def _offered(source: str | Path | Iterable[Melody]) -> tuple[dict[str, Melody], str]:
     where = str(source) if isinstance(source, (str, Path)) else "the queries"
     melodies = (
-        (record.melody_or_raise() for record in records(Path(source))) if isinstance(source, (str, Path)) else source
+        (record.melody_or_raise() for record in records(Path(source), strict=True))
+        if isinstance(source, (str, Path))
+        else source
     )
     offered: dict[str, Melody] = {}
     for number, melody in enumerate(melodies, start=1):

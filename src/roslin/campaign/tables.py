@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from roslin.campaign.campaign import Campaign
@@ -11,6 +12,8 @@ from roslin.display.table import Table
 from roslin.evaluate import Comparison, bootstrap_intervals
 from roslin.evaluate.disagreement import Disagreement
 from roslin.evaluate.tables import groupings, remarks, tie_ranges
+from roslin.matchers import Matcher
+from roslin.values.named import members_of
 
 __all__ = ["all_remarks", "disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
 
@@ -26,15 +29,26 @@ def standings(campaign: Campaign) -> Table:
         row |= dict(zip(others, means[1:], strict=True))
         row["ms"] = 1000.0 * statistics.median(ranking.seconds or 0.0 for ranking in system.run.rankings.values())
         row["tied"] = sum(ranking.tied for ranking in system.run.rankings.values())
+        row["reference"] = _reference(system.matcher)
         rows.append(row)
     sign = -1.0 if evaluation.measures[0].larger_is_better else 1.0
     rows.sort(key=lambda row: (sign * row[first] if row[first] == row[first] else float("inf"), row["system"]))
     note = (
         f"low, high: 95 % confidence interval of {first} over {evaluation.counted.shape[2]} queries; "
-        "ms: median time of a query; tied: documents that share their distance with another of their list"
+        "ms: median time of a query; tied: documents that share their distance with another of their list; "
+        "reference: where the system was published, and which parameters are not those that it is offered with"
     )
-    columns = ("system", first, "low", "high", *others, "ms", "tied")
+    columns = ("system", first, "low", "high", *others, "ms", "tied", "reference")
     return Table(columns, tuple(rows), "Standings", note, key="standings")
+
+
+def _reference(chosen: Matcher) -> str:
+    """Where a matcher was published, or that it is ours; and what was changed in it."""
+    made_of = members_of(type(chosen))
+    changed = [
+        field.name for field in fields(chosen) if field.name != made_of and getattr(chosen, field.name) != field.default
+    ]
+    return chosen.reference + (f"; changed: {', '.join(changed)}" if changed else "")
 
 
 def pairs(comparisons: Sequence[Comparison]) -> Table:

@@ -9,6 +9,7 @@ import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 from roslin.cli.plugins import PluginOption
+from roslin.cli.reading import VoicesChoice, VoicesOption
 
 if TYPE_CHECKING:
     from roslin.collection.report import BuildReport
@@ -30,6 +31,7 @@ def build_command(
         list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")
     ],
     strict: StrictOption = False,
+    voices: VoicesOption = None,
     _plugins: PluginOption = None,
 ) -> None:
     """Make a collection from files and folders.
@@ -43,7 +45,9 @@ def build_command(
 
     sources, target = _sources_and_target(paths)
     with progress_bar("Reading") as progress:
-        report = write.build(sources, target, strict=strict, progress=progress)
+        report = write.build(
+            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress
+        )
     _tell(report)
 
 
@@ -51,6 +55,7 @@ def build_command(
 def add_command(
     paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
     strict: StrictOption = False,
+    voices: VoicesOption = None,
     _plugins: PluginOption = None,
 ) -> None:
     """Add melodies to a collection.
@@ -61,7 +66,9 @@ def add_command(
 
     sources, target = _sources_and_target(paths)
     with progress_bar("Reading") as progress:
-        report = write.add(sources, target, strict=strict, progress=progress)
+        report = write.add(
+            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress
+        )
     _tell(report)
 
 

@@ -11,7 +11,7 @@ import typer
 from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
 from roslin.cli.output import FormatOption, OutputFormat, print_table, remark
 from roslin.cli.plugins import PluginOption
-from roslin.cli.reading import with_reading_options
+from roslin.cli.reading import StrictOption, with_reading_options
 from roslin.cli.search import chosen_query
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["explain_command"]
 def explain_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
     candidate: Annotated[str, typer.Argument(help="The id of a melody of the collection.")],
-    pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -32,7 +32,7 @@ def explain_command(
     compare: CompareOption = None,
     place: PlaceOption = None,
     key: KeyOption = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
+    strict: StrictOption = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw which note went where.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
     format: FormatOption = OutputFormat.table,
@@ -53,10 +53,13 @@ def explain_command(
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:
-        query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
-        known, found = int(opened.numbers([candidate])[0]), opened[candidate]
-        among = beginnings(opened.packed(), onsets_compared(query)) if is_cut else opened
-        explanation = chosen.explain(query, among, known).about(query, found)
+        query = chosen_query(opened, pae, file, id, number, options, strict=strict)
+        if is_cut:
+            known, found = int(opened.numbers([candidate])[0]), opened[candidate]
+            among = beginnings(opened.packed(), onsets_compared(query))
+            explanation = chosen.explain(query, among, known).about(query, found)
+        else:
+            explanation = opened.explain(query, candidate, chosen)
         expected = None if is_cut or format is not OutputFormat.table else opened.expected(query, candidate, chosen)
     if svg is not None:
         from roslin.report.flow import flow_svg

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,14 +15,41 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
-__all__ = ["melody_from_file", "refuse_options", "with_reading_options"]
+__all__ = [
+    "StrictOption",
+    "VoicesChoice",
+    "VoicesOption",
+    "melody_from_file",
+    "melody_from_text",
+    "reading_options",
+    "refuse_options",
+    "tell",
+    "with_reading_options",
+]
+
+StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse what is not written as its notation demands.")]
+_LINES_TOLD = 10
 
 
-def _asked(
+class VoicesChoice(StrEnum):
+    """How the voices of a score are read."""
+
+    apart = "apart"
+    together = "together"
+
+
+VoicesOption = Annotated[
+    VoicesChoice | None,
+    typer.Option("--voices", help="Scores, MIDI: a melody for each staff or track, or one of all together."),
+]
+
+
+def reading_options(
     part: Annotated[str | None, typer.Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
     voice: Annotated[
         int | None, typer.Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")
     ] = None,
+    voices: VoicesOption = None,
     written_pitch: Annotated[
         bool, typer.Option("--written-pitch", help="Scores: transposing instruments as written, not as they sound.")
     ] = False,
@@ -36,9 +64,11 @@ def _asked(
         bool, typer.Option("--expand-repeats", help="ABC: play repeats and endings out.")
     ] = False,
 ) -> Options:
+    """The options of a reader from what was typed."""
     return {
         "part": int(part) if part is not None and part.isdecimal() else part,
         "voice": voice,
+        "voices": None if voices is None else voices.value,
         "written_pitch": written_pitch,
         "track": track,
         "channel": channel,
@@ -48,7 +78,7 @@ def _asked(
 
 
 # A command that is given the options of its reader together, as `options`.
-with_reading_options = with_options(options=_asked)
+with_reading_options = with_options(options=reading_options)
 
 
 def refuse_options(options: Options) -> None:
@@ -58,6 +88,23 @@ def refuse_options(options: Options) -> None:
             raise typer.BadParameter(f"--{name.replace('_', '-')} is for reading a file; there is none to read")
 
 
+def tell(melody: Melody) -> Melody:
+    """Say what was read otherwise than it was written; the same melody."""
+    lines = melody.deviations
+    for line in lines[:_LINES_TOLD]:
+        remark(line)
+    if len(lines) > _LINES_TOLD:
+        remark(f"... and {len(lines) - _LINES_TOLD} more; --strict stops at the first")
+    return melody
+
+
+def melody_from_text(text: str, *, strict: bool) -> Melody:
+    """The one melody in a text that was typed."""
+    from roslin.notation.query import read_query
+
+    return tell(read_query(text, strict=strict))
+
+
 def melody_from_file(path: Path, id: str | None, number: int | None, options: Options, *, strict: bool) -> Melody:
     """The melody with this id or number, else the first, saying so when there are more. Others may be faulty."""
     from roslin.notation import records
@@ -65,15 +112,16 @@ def melody_from_file(path: Path, id: str | None, number: int | None, options: Op
     if id is not None and number is not None:
         raise typer.BadParameter("choose the melody with one of --id and --number")
     found = records(path, strict=strict, **options)
+    named = (id, f"{path.name.partition('.')[0]}-{id}")  # the number alone where the file only counts its melodies
     count = 0
     for count, record in enumerate(found, start=1):
         melody = record.melody
-        if count != (number or 1) if id is None else melody is None or melody.id != id:
+        if count != (number or 1) if id is None else melody is None or melody.id not in named:
             continue
-        taken = record.melody_or_raise()
+        taken = tell(record.melody_or_raise())
         if id is None and number is None and next(found, None) is not None:
-            named = ", ".join(f"{what} {name!r}" for what, name in (("id", taken.id), ("title", taken.title)) if name)
-            remark(f"{path} holds several melodies; number 1 is taken{named and f' ({named})'}")
+            about = ", ".join(f"{what} {name!r}" for what, name in (("id", taken.id), ("title", taken.title)) if name)
+            remark(f"{path} holds several melodies; number 1 is taken{about and f' ({about})'}")
             remark(f"choose another with --number or --id; see: roslin load {path}")
         if "quantisation_error" in taken.extra:
             remark(f"moved to the grid: {taken.extra['quantisation_error']}")

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.filtering import Narrowing, filter_options
 from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
+from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.plugins import PluginOption
-from roslin.cli.reading import melody_from_file, refuse_options, with_reading_options
+from roslin.cli.reading import (
+    StrictOption,
+    melody_from_file,
+    melody_from_text,
+    reading_options,
+    refuse_options,
+)
 from roslin.display.table import Table
 
 if TYPE_CHECKING:
-    from roslin.api import Collection
+    from roslin.api import Collection, Selection
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.run import Run
@@ -24,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
 
-@with_reading_options
+@with_options(options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
-    pae: Annotated[str | None, typer.Option("--pae", help="The query in Plaine & Easie Code.")] = None,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -40,7 +47,7 @@ def search_command(
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Read a faulty query as far as possible.")] = False,
+    strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[
         Path | None, typer.Option("--run", help="Also write the results as a TREC run (or .csv, .json).")
@@ -49,10 +56,11 @@ def search_command(
     _plugins: PluginOption = None,
     *,
     options: Options,
+    narrowing: Narrowing,
 ) -> None:
-    """Find the melodies most similar to a query.
+    """Find the melodies most similar to a query, among all or among those that the filters leave.
 
-    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5
+    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
     from roslin.matchers import DEFAULT_MATCHER
@@ -61,13 +69,15 @@ def search_command(
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:
-        query = chosen_query(opened, pae, file, id, number, options, strict=not lenient)
+        query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
+        within = _selected(opened, narrowing, query)
         with progress_bar("Searching", total=1.0) as progress:
             find = opened.search_beginnings if is_cut else opened.search
             run = find(
-                query, chosen, k, exclude=itself, radius=radius, threads=threads, seconds=seconds, progress=progress
-            )
+                query, chosen, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
+                progress=progress,
+            )  # fmt: skip
         if html is not None:
             write_page(opened, query, run, html, everything=everything)
             remark(f"page written to {html}")
@@ -79,6 +89,15 @@ def search_command(
                 run_file.write_text(shown.to_trec(), encoding="utf-8")
         # Last: whoever reads may stop reading, and the files are to be there all the same.
         print_run(opened, run, format, everything=everything)
+
+
+def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
+    """What the filters leave, said in a sentence; None without filters."""
+    if not narrowing.is_asked:
+        return None
+    selection = narrowing.of(collection, query)
+    remark(f"Searched {selection.summary}")
+    return selection
 
 
 def chosen_query(
@@ -99,7 +118,7 @@ def chosen_query(
     refuse_options(options)
     if number is not None:
         raise typer.BadParameter("--number is for a melody of a --file; there is none")
-    return collection[id] if id is not None else _query_from_text(pae or "", strict=strict)
+    return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
 
 
 def print_run(collection: Collection, run: Run, format: OutputFormat, *, everything: bool = False) -> None:
@@ -127,10 +146,7 @@ def print_run(collection: Collection, run: Run, format: OutputFormat, *, everyth
         remark(said)
     counted = ("chance",) if format is OutputFormat.table else ("expected",)
     table = Table(("rank", "distance", *counted, "meaning", "id", "title", "composer", "key", "metre"), tuple(rows))
-    if format is OutputFormat.json:
-        about = {"matcher": run.name, "is_close": run.is_close, "remarks": list(run.remarks)}
-        typer.echo(json.dumps({**about, "results": table.records}, ensure_ascii=False, indent=1))
-    elif rows or format is OutputFormat.tsv:
+    if rows or format is not OutputFormat.table:
         print_table(table, format)
 
 
@@ -157,9 +173,3 @@ def write_page(collection: Collection, query: Melody, run: Run, target: Path, *,
     melodies = list(collection.melodies(collection.numbers(shown.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
     target.write_text(results_page(query, run, melodies, note), encoding="utf-8")
-
-
-def _query_from_text(text: str, *, strict: bool) -> Melody:
-    from roslin.notation import pae
-
-    return pae.read(text, strict=strict)

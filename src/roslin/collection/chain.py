@@ -1,13 +1,16 @@
 """A filter as a value, and chains of filters applied to a collection (paper 002, section 3.1).
 
+To what a chain leaves, melodies can be added by name (`Addition`): those of a title, or those that a search finds. The
+authors of the paper did so, to limit the error of filters that are too strict.
+
 A filter is a condition in SQL with bound parameters, and a sentence. It keeps the melodies for which the condition is
 true; a melody that lacks the feature (too few notes) goes. Each step of a chain works on what the one before left and
 reports how many it removed.
 
 A condition speaks of the tables of schema.sql by name. It is asked of `features`, which has one row for each melody,
-joined with the filter's own table where that is `strings` or `melodies`. Conditions on `features` alone are cheap: they
-are asked again, together, at every step. What any other filter leaves is handed to the next step as a JSON list.
-Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
+joined with the filter's own table where that is `strings`, `melodies` or `folded`. Conditions on `features` alone are
+cheap: they are asked again, together, at every step. What any other filter leaves is handed to the next step as a JSON
+list. Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,11 +28,32 @@ import numpy.typing as npt
 from roslin.errors import CollectionError, FilterError
 from roslin.represent.edits import EditCosts, edit_distance_from
 
-__all__ = ["EDIT_DISTANCE", "Filter", "FilterReport", "FilterStep", "Parameter", "apply_filters", "costs_as_text"]
+__all__ = [
+    "EDIT_DISTANCE",
+    "Addition",
+    "Cost",
+    "Filter",
+    "FilterReport",
+    "FilterStep",
+    "Parameter",
+    "apply_filters",
+    "costs_as_text",
+    "costs_of",
+]
 
 EDIT_DISTANCE = "roslin_edit_distance"  # SQL function (query, candidate, costs as text)
 
 Parameter = str | int | float
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The number by which a filter decides, where it is one: what it is called, and SQL that speaks of `strings`."""
+
+    name: str
+    sql: str
+    parameters: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,6 +65,7 @@ class Filter:
     sql: str
     parameters: tuple[Parameter, ...]
     sentence: str
+    cost: Cost | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -77,15 +102,53 @@ class FilterStep:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Addition:
+    """A way by which melodies came in beside the filters: `numbers` is all that it found, `added` how many were new."""
+
+    sentence: str
+    numbers: Numbers
+    added: int
+    left: int
+
+    def __str__(self) -> str:
+        return f"{self.sentence} Found {len(self.numbers):,}, added {self.added:,}, {self.left:,} left."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FilterReport:
-    """A chain of filters applied: `numbers` are the melodies that are left, in ascending order."""
+    """A chain of filters applied, and what was added to it. `passed` are the melodies that the filters left, ascending.
+
+    `numbers` are those and the added ones.
+    """
 
     total: int
     steps: tuple[FilterStep, ...]
-    numbers: npt.NDArray[np.int64]
+    passed: Numbers
+    additions: tuple[Addition, ...] = ()
+
+    @property
+    def numbers(self) -> Numbers:
+        """All candidates, ascending."""
+        found = self.passed
+        for way in self.additions:
+            found = np.union1d(found, way.numbers)
+        return found
+
+    def also(self, sentence: str, numbers: Numbers) -> FilterReport:
+        """The same with these melodies added; the sentence says by which way they came in."""
+        before = self.numbers
+        found = np.unique(np.asarray(numbers, dtype=np.int64))
+        added = len(np.setdiff1d(found, before, assume_unique=True))
+        return replace(self, additions=(*self.additions, Addition(sentence, found, added, len(before) + added)))
+
+    def why(self, numbers: Numbers) -> list[str]:
+        """By which ways each of these came in, a sentence for each way."""
+        ways = [("Passed the filters.", self.passed), *((way.sentence, way.numbers) for way in self.additions)]
+        came = [np.where(np.isin(numbers, found), sentence, "").tolist() for sentence, found in ways]
+        return [" ".join(filter(None, sentences)) for sentences in zip(*came, strict=True)]
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.total:,} melodies.", *map(str, self.steps)])
+        return "\n".join([f"{self.total:,} melodies.", *map(str, self.steps), *map(str, self.additions)])
 
 
 def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], total: int | None = None) -> FilterReport:
@@ -101,6 +164,18 @@ def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], tot
         return _apply(connection, filters, total)
     except sqlite3.DatabaseError as error:
         raise CollectionError(f"the collection cannot be filtered: {error}") from error
+
+
+def costs_of(connection: sqlite3.Connection, cost: Cost, numbers: Numbers) -> list[float]:
+    """What a filter's number is for each of these melodies, whether they passed it or not."""
+    _register_functions(connection)
+    # Only words of our own are put together here; what people typed is bound.
+    statement = (
+        f"SELECT strings.number, {cost.sql} FROM json_each(?) AS wanted "  # noqa: S608
+        "CROSS JOIN strings ON strings.number = wanted.value"
+    )
+    found = dict(connection.execute(statement, (*cost.parameters, json.dumps(numbers.tolist()))))
+    return [float(found[number]) for number in numbers.tolist()]
 
 
 def _apply(connection: sqlite3.Connection, filters: Sequence[Filter], total: int) -> FilterReport:
@@ -131,7 +206,7 @@ def _ask(connection: sqlite3.Connection, wanted: str, survivors: str | None, fil
         # A cross join fixes the order: go through the survivors, look up each.
         source = "json_each(?) AS survivor CROSS JOIN features ON features.number = survivor.value"
         parameters.append(survivors)
-    for table in ("strings", "melodies"):
+    for table in ("strings", "melodies", "folded"):
         if any(step.table == table for step in filters):
             source += f" JOIN {table} ON {table}.number = features.number"
     conditions = " AND ".join(f"({step.sql})" for step in filters) or "1"

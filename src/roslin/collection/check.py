@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from roslin.collection.files import ARRAY_NAMES
+from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
 from roslin.collection.store import Store
 from roslin.errors import DamagedError
 from roslin.represent.features import describe
@@ -54,7 +55,7 @@ def _arrays(store: Store) -> Iterator[str]:
 
 def _counts(store: Store) -> Iterator[str]:
     try:
-        for table in ("melodies", "features", "strings"):
+        for table in ("melodies", "folded", "features", "strings"):
             count, first, last = store.connection.execute(
                 f"SELECT count(*), min(number), max(number) FROM {table}"  # noqa: S608 - our own names
             ).fetchone()
@@ -86,4 +87,8 @@ def _features(store: Store) -> Iterator[str]:
         ).fetchone()
         if stored != describe(melody)[: len(stored)]:
             yield f"The features stored for {melody.id} are not those of its notes"
+            return
+        statement = f"SELECT {', '.join(FOLDED_FIELDS)} FROM folded WHERE number = ?"  # noqa: S608 - our own names
+        if store.connection.execute(statement, (number,)).fetchone() != folded_metadata(melody):
+            yield f"The folded words stored for {melody.id} are not those of its metadata"
             return

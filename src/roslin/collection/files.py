@@ -41,6 +41,7 @@ __all__ = [
     "REJECTS",
     "array_header",
     "array_path",
+    "chance_path",
     "holds_other_files",
     "index_path",
     "new_token",
@@ -51,10 +52,11 @@ __all__ = [
     "sync",
     "table_path",
     "workspace",
+    "write_text",
     "writing",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"
 ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
@@ -62,7 +64,7 @@ _LOCK = "writer.lock"
 _NEW = ".new"
 # Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
 _PREPARED = re.compile(
-    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin|\{_NEW}-[0-9a-f]{{8}}"
+    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin|chance-[0-9a-f]{{8}}\.json|\{_NEW}-[0-9a-f]{{8}}"
 )
 _FIXED = re.compile(rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(_LOCK)}(?:-journal)?")
 
@@ -80,6 +82,22 @@ def index_path(folder: Path, token: str) -> Path:
 def table_path(folder: Path, token: str) -> Path:
     """Where the table of the measure `roslin` is kept for one state."""
     return folder / f"roslin-{token}.bin"
+
+
+def chance_path(folder: Path, token: str) -> Path:
+    """Where one state keeps how fast chance matches become rare."""
+    return folder / f"chance-{token}.json"
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a small file of a state, whole or not at all."""
+    prepared = scratch_path(path.parent)
+    try:
+        prepared.write_text(content, encoding="utf-8")
+        sync(prepared)
+        prepared.replace(path)
+    finally:
+        prepared.unlink(missing_ok=True)
 
 
 def scratch_path(folder: Path) -> Path:
@@ -170,7 +188,7 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
     keep = set[Path]()
     if token:
         keep = {array_path(folder, name, token) for name in ARRAY_NAMES}
-        keep |= {index_path(folder, token), table_path(folder, token)}
+        keep |= {index_path(folder, token), table_path(folder, token), chance_path(folder, token)}
     for path in folder.iterdir():
         if _PREPARED.fullmatch(path.name) and path not in keep:
             with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again

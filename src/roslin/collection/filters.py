@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 from roslin.collection.chain import (
     EDIT_DISTANCE,
+    Addition,
+    Cost,
     Filter,
     FilterReport,
     FilterStep,
@@ -20,6 +22,7 @@ from roslin.collection.chain import (
     costs_as_text,
 )
 from roslin.collection.duplicates import NearDuplicate, remove_near_duplicates
+from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.errors import FilterError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
@@ -31,11 +34,13 @@ from roslin.represent.intervals import (
     parse_interval,
     parse_intervals,
 )
+from roslin.represent.key_names import key_name
 from roslin.represent.strings import contour_string, rhythm_string
 
 __all__ = [
     "FIELDS",
     "FILTERS",
+    "Addition",
     "Filter",
     "FilterReport",
     "FilterStep",
@@ -56,7 +61,7 @@ __all__ = [
     "words",
 ]
 
-FIELDS = ("title", "composer", "voice", "key", "metre", "text", "source")
+FIELDS = FOLDED_FIELDS
 _SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` looks
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
@@ -151,6 +156,9 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
 def contour_distance(query: str | Melody, at_most: float, costs: EditCosts | None = None) -> Filter:
     """Editing distance between the gross contour of the query (letters U, D, R, or a melody) and each melody's.
 
+    `costs` says what an insertion, a deletion and a replacement cost (represent/edits.py); what each melody costs is in
+    `Selection.candidates`.
+
     >>> print(contour_distance("UUDR", 1))
     Gross contour at an editing distance of at most 1 from UUDR (insertion 1, deletion 1, replacement 1).
     """
@@ -184,22 +192,25 @@ def repeats_motive(sequence: str, times: int = 2) -> Filter:
 
 
 def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
-    """Words in what is known about a melody: anywhere, in upper or lower case, or exactly this value.
+    """Words in what is known about a melody: anywhere, with or without accents, in any case; or exactly this value.
 
-    >>> print(metadata("title", "Roslin"))
-    Title contains "Roslin".
+    A key is a key, however it is written.
+
+    >>> print(metadata("title", "Roslin"), metadata("key", "g-Moll"))
+    Title contains "Roslin". Key is G minor.
     """
     if field not in FIELDS:
         raise UnknownNameError("field", field, sorted(FIELDS))
     if not value or not _is_text(value):
         raise FilterError(f"{field}: must be text that is not empty; got {value!r}")
-    if exactly:
-        condition, parameter, verb = f"melodies.{field} = ?", value, "is"
-    else:
-        escaped = value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        condition, parameter, verb = f"melodies.{field} LIKE ? ESCAPE '\\'", f"%{escaped}%", "contains"
+    sought = folded_field(field, value)
+    if not sought:
+        raise FilterError(f"{field}: must be text with letters or signs; got {value!r}")
+    named = key_name(value) if field == "key" else None
+    condition = f"folded.{field} = ?" if exactly or named else f"instr(folded.{field}, ?) > 0"
+    said = f"is {named}" if named else f'{"is" if exactly else "contains"} "{value}"'
     name = _call("metadata", field, value, exactly=(exactly, False))
-    return Filter(name, "melodies", condition, (parameter,), f'{field.capitalize()} {verb} "{value}".')
+    return Filter(name, "folded", condition, (sought,), f"{field.capitalize()} {said}.")
 
 
 def words(text: str) -> list[Filter]:
@@ -216,7 +227,7 @@ def _one_word(word: str) -> Filter:
     fields = f"{', '.join(_SEARCHED_FIELDS[:-1])} or {_SEARCHED_FIELDS[-1]}"
     return Filter(
         _call("words", word),
-        "melodies",
+        "folded",
         " OR ".join(part.sql for part in parts),
         tuple(value for part in parts for value in part.parameters),
         f'"{word}" in {fields}.',
@@ -354,7 +365,8 @@ def _edit_distance(column: str, subject: str, letters: str, known: str, at_most:
     parameters = (shortest, longest, letters, costs_as_text(costs), at_most + _ROUNDING)
     sentence = f"{subject} at an editing distance of at most {at_most:g} from {letters or 'nothing'} ({costs})."
     name = _call(f"{column}_distance", letters, at_most, costs=(costs, EditCosts()))
-    return Filter(name, "strings", condition, parameters, sentence)
+    cost = Cost(f"{column} cost", f"{EDIT_DISTANCE}(?, strings.{column}, ?)", (letters, costs_as_text(costs)))
+    return Filter(name, "strings", condition, parameters, sentence, cost)
 
 
 def _affordable(at_most: float, cost: float) -> int:

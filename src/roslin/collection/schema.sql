@@ -25,6 +25,18 @@ CREATE TABLE melodies (
     digest        BLOB NOT NULL   -- of the notes: tells whether two melodies under one id are the same
 );
 
+-- What filters look for in the columns of the same names above: without accents, in lower case (folding.py).
+CREATE TABLE folded (
+    number   INTEGER PRIMARY KEY,
+    title    TEXT,
+    composer TEXT,
+    voice    TEXT,
+    key      TEXT,
+    metre    TEXT,
+    text     TEXT,
+    source   TEXT
+);
+
 -- Numbers of paper 002, section 3.1. Null where a melody has too few notes to have them.
 CREATE TABLE features (
     number         INTEGER PRIMARY KEY,

@@ -36,11 +36,13 @@ from roslin.collection.files import (
     workspace,
     writing,
 )
+from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
 from roslin.collection.report import BuildReport, FileCount
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
 from roslin.melody import Melody
 from roslin.notation import Record, records
+from roslin.notation.record import Voices
 from roslin.represent.features import describe
 
 __all__ = ["Progress", "Sources", "add", "build", "remove"]
@@ -54,17 +56,34 @@ _PROGRESS_EVERY = 500
 _HIDDEN_FOLDER_SUFFIX = ".roslin"
 
 
-def build(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
-    """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready."""
+def build(
+    sources: Sources,
+    path: str | Path,
+    *,
+    strict: bool = False,
+    voices: Voices = "apart",
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready.
+
+    `voices` says whether the staves of a score are melodies of their own, or one melody together.
+    """
     _check_sources(sources)
-    return _publish_new(Path(path), lambda _: None, lambda: _records(sources, strict), progress)
+    return _publish_new(Path(path), lambda _: None, lambda: _records(sources, strict, voices), progress)
 
 
-def add(sources: Sources, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> BuildReport:
+def add(
+    sources: Sources,
+    path: str | Path,
+    *,
+    strict: bool = False,
+    voices: Voices = "apart",
+    progress: Progress | None = None,
+) -> BuildReport:
     """Add melodies to a collection. An id that is there already is refused."""
     _check_sources(sources)
     Store(path).close()  # refuse what is no collection before anything is prepared
-    return _publish_new(Path(path), Store, lambda: _records(sources, strict), progress)
+    return _publish_new(Path(path), Store, lambda: _records(sources, strict, voices), progress)
 
 
 def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = None) -> int:
@@ -241,6 +260,7 @@ class _Preparation:
             self.connection.execute(_INSERT_MELODY, (self.number, *values))
         except sqlite3.IntegrityError:
             return False
+        self.connection.execute(_INSERT_FOLDED, (self.number, *folded_metadata(melody)))
         about = describe(melody)
         self.connection.execute(
             "INSERT INTO features VALUES (?, ?, ?, ?, ?)",
@@ -313,6 +333,8 @@ _DIGEST = "SELECT digest FROM melodies WHERE id = ?"
 _COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 
+_INSERT_FOLDED = f"INSERT INTO folded VALUES ({', '.join('?' * (1 + len(FOLDED_FIELDS)))})"  # noqa: S608 - counted
+
 
 @dataclass(slots=True)
 class _Copies:
@@ -366,7 +388,7 @@ def _check_sources(sources: Sources) -> None:
             )
 
 
-def _records(sources: Sources, strict: bool) -> Iterator[tuple[str, Record]]:
+def _records(sources: Sources, strict: bool, voices: Voices) -> Iterator[tuple[str, Record]]:
     """(what is being read, record) from files, folders and melodies; a source that cannot be read is a refusal."""
     if isinstance(sources, (str, Path, Melody)):
         sources = [sources]
@@ -376,7 +398,7 @@ def _records(sources: Sources, strict: bool) -> Iterator[tuple[str, Record]]:
             continue
         for path in _files(Path(source)):
             try:
-                for record in records(path, strict=strict):
+                for record in records(path, strict=strict, voices=voices):
                     yield path.name, _with_source(record, path)
             except RoslinError as error:
                 reason = str(error).removeprefix(f"{path}: ")

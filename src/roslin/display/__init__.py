@@ -4,5 +4,6 @@ table      `Table`: columns and rows, as text, HTML, TSV, CSV, JSON, LaTeX or a 
 text       rows as lines of text
 latex      texts and tables for LaTeX
 frames     data frames of pandas or polars
+deviations what was read otherwise than it was written, in lines
 templates  the environment that makes every page and every piece of HTML
 """

@@ -29,6 +29,7 @@ from roslin.matchers.shapes.shapetime import ShapeTime
 from roslin.matchers.shapes.time import Time
 from roslin.matchers.transport.emd import EMD
 from roslin.matchers.transport.twv import TWV
+from roslin.matchers.transport.twv_covered import TWVCovered
 from roslin.melody import Melody
 from roslin.values.packages import answer_calls
 
@@ -62,6 +63,7 @@ __all__ = [
     "ShapeH",
     "ShapeTime",
     "Step",
+    "TWVCovered",
     "Time",
     "explain",
     "fuse",

@@ -116,7 +116,7 @@ class Matcher(Named, ABC):
             raise ArgumentError(f"number must be that of one of {len(packed)} candidates, from 0; got {number}")
         candidate = melody_of(known, number)
         if candidate.notes["is_grace"].all():
-            distance = float(self.alone.distances_told(query, packed, tell)[number])
+            distance = float(self.distances_told(query, packed, tell)[number])
             return Explanation(self, self.kind, query, candidate, distance, (), "The melody has no notes.")
         return self._explain_told(query, packed, number, tell).about(query, candidate)
 
@@ -128,11 +128,6 @@ class Matcher(Named, ABC):
     @property
     def leading(self) -> Matcher:
         """The matcher that decides most: itself, unless it is made of others."""
-        return self
-
-    @property
-    def alone(self) -> Matcher:
-        """The matcher whose distances are explained: itself, unless it would need all candidates only for that."""
         return self
 
     @property

@@ -147,11 +147,6 @@ class Explanation:
         return self.start + sum(step.cost for step in self.steps)
 
     @property
-    def is_alone(self) -> bool:
-        """Whether the candidate was looked at alone, though its distance in a list depends on the others."""
-        return self.matcher.alone != self.matcher
-
-    @property
     def pairs(self) -> Pairs:
         """Which notes belong together, as rows of the query and of the candidate."""
         return tuple(dict.fromkeys(pair for step in self.steps for pair in step.pairs))
@@ -202,14 +197,13 @@ class Explanation:
         return replace(self, query=query, candidate=candidate, steps=tuple(steps))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in the form of JSON; the melodies by their ids."""
+        """Everything in the form of JSON; the melodies by their ids. A melody that is in no list has no distance."""
         return {
             "query": self.query.id,
             "candidate": self.candidate.id,
             "matcher": repr(self.matcher),
             "kind": self.kind,
-            "distance": self.distance,
-            "is_alone": self.is_alone,
+            "distance": _finite(self.distance),
             "sentence": self.sentence,
             "transposition": self.transposition,
             "tempo": self.tempo,
@@ -217,7 +211,7 @@ class Explanation:
             "query_notes": list(self.query_notes),
             "candidate_notes": list(self.candidate_notes),
             "pairs": [list(pair) for pair in self.pairs],
-            "start": self.start,
+            "start": _finite(self.start),
             "steps": [step.to_dict() for step in self.steps],
         }
 
@@ -258,6 +252,11 @@ def bounded(start: float, steps: Iterable[Step], least: float = 0.0, most: float
 def together(places: Iterable[Rows]) -> Rows:
     """All notes of several things or places, in order."""
     return tuple(sorted({row for place in places for row in place}))
+
+
+def _finite(number: float) -> float | None:
+    """A number as JSON knows it: what is infinite is none."""
+    return number if np.isfinite(number) else None
 
 
 def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:

@@ -30,7 +30,6 @@ def steps_table(explanation: Explanation) -> Table:
 
 def as_text(explanation: Explanation) -> str:
     """The sentence, the distance and the table; of a sum, that of what counts most too."""
-    alone = ", measured for this melody alone" if explanation.is_alone else ""
     lines = [
         explanation.sentence,
         *(
@@ -38,7 +37,7 @@ def as_text(explanation: Explanation) -> str:
             for step in explanation.steps
             if step.kind in _LAID and step.within is not None
         ),
-        f"Distance {explanation.distance:z.4f} ({explanation.matcher!r}){alone}",
+        f"Distance {explanation.distance:z.4f} ({explanation.matcher!r})",
         "",
         str(explanation.short_table),
         _sum(explanation),

@@ -14,8 +14,9 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
+from roslin.display.deviations import deviations
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError
+from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError, Problem
 from roslin.melody.bars import bar_edges, bar_numbers
 from roslin.melody.cutting import cut_notes, cut_time
 from roslin.melody.pitches import note_name
@@ -93,7 +94,8 @@ class Melody:
 
     `voice` is the name of the part ("Soprano"), `key` the key in words ("D major"), `metre` the time signature, `text`
     the words sung, `source` where the melody comes from, `music` the source's own music string and `notation` the name
-    of its format. `barlines_ticks` says where bar lines stand. `extra` holds whatever else the source said.
+    of its format. `barlines_ticks` says where bar lines stand. `extra` holds whatever else the source said. `problems`
+    says what `load` had to read otherwise than it was written; it is no part of what makes two melodies equal.
     """
 
     notes: NoteTable
@@ -112,6 +114,7 @@ class Melody:
     barlines_ticks: Ticks = field(default_factory=lambda: locked(np.empty(0, dtype=np.int64)))
     changes: tuple[SignatureChange, ...] = ()
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.notes.dtype != NOTE_DTYPE:
@@ -164,6 +167,16 @@ class Melody:
         """Where the last note ends. Rests after it are not part of the table."""
         sounding = self.notes[~self.notes["is_grace"]]
         return int((sounding["onset_ticks"] + sounding["duration_ticks"]).max()) if len(sounding) else 0
+
+    @property
+    def deviations(self) -> list[str]:
+        """What was read otherwise than it was written, in lines for people.
+
+        >>> from roslin import load
+        >>> load("'4CDXE?")[0].deviations
+        ["read 'X' as x (sharp) at column 5", "left out '?' at column 7"]
+        """
+        return deviations(self.problems)
 
     def with_metadata(self, **changes: Any) -> Melody:
         """A copy with other metadata; the notes are shared.
@@ -305,7 +318,7 @@ class Melody:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Melody):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)
 
     def __hash__(self) -> int:
         return hash((self.id, self.notes.tobytes()))

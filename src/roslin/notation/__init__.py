@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
@@ -19,11 +19,12 @@ from typing import Any, Unpack
 from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation.options import Options
-from roslin.notation.record import Record
+from roslin.notation.record import VOICES, Record
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
+from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry
 
-__all__ = ["FORMATS", "Format", "Options", "Record", "Source", "load", "records", "register_format"]
+__all__ = ["FORMATS", "Format", "Options", "Record", "Source", "is_path", "load", "records", "register_format"]
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
@@ -34,7 +35,7 @@ _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with 
 class Format:
     """One notation: `read(stream, strict=...)` yields records, `matches(head)` looks at the first bytes.
 
-    `options` are the names in `Options` that `read` takes too.
+    `options` are the names in `Options` that `read` takes too. `counts` says that the ids in a file are only numbers.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Format:
     matches: Callable[[bytes], bool]
     read: Callable[..., Iterator[Record]]
     options: tuple[str, ...] = ()
+    counts: bool = False
 
     def __post_init__(self) -> None:
         if not self.description or not all(suffix.startswith(".") for suffix in self.suffixes):
@@ -63,8 +65,8 @@ def _own(
     return Format(name, description, suffixes, later(matches), later(read), **more)
 
 
-_OF_SCORES = ("part", "voice", "written_pitch")
-_OF_MIDI = ("track", "channel", "quantise")
+_OF_SCORES = ("part", "voice", "voices", "written_pitch")
+_OF_MIDI = ("track", "channel", "voices", "quantise")
 
 # Order matters for detection: the more particular formats first. Plaine & Easie looks like nothing else, so it is last.
 # What others add comes after all of ours.
@@ -77,7 +79,7 @@ for _format in (
     _own("musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), options=_OF_SCORES),
     _own("mei", "MEI", (".mei",), options=_OF_SCORES),
     _own("kern", "Humdrum **kern", (".krn", ".kern"), options=_OF_SCORES),
-    _own("abc", "ABC, versions 1.6 to 2.1", (".abc",), options=("expand_repeats",)),
+    _own("abc", "ABC, versions 1.6 to 2.1", (".abc",), options=("expand_repeats",), counts=True),
     _own(
         "pae",
         "Plaine & Easie Code, versions 1 and 2",
@@ -89,23 +91,25 @@ for _format in (
     register_format(_format)
 
 
-def load(source: Source, format: str | None = None, *, strict: bool = True, **options: Unpack[Options]) -> list[Melody]:
+def load(source: Source, format: str | None = None, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:
     """The melodies in a file, in bytes, or in a string of notation.
 
-    With `strict`, anything wrong raises `NotationError` with its place. Otherwise what can be read is read, and only a
-    melody from which nothing useful can be read raises; `records` gives the warnings too. `Options` says what else can
-    be asked for.
+    What can be read is read, and `Melody.problems` says what was read otherwise than it was written; only a melody
+    from which nothing useful can be read raises `NotationError`. With `strict`, anything wrong does. `Options` says
+    what else can be asked for.
 
     >>> load("%G-2@3/4 '4CDE/2.F")
     [Melody(None, 4 notes)]
     >>> load("X:1\\nK:C\\n|:CDE:|", expand_repeats=True)
     [Melody('1', 6 notes)]
+    >>> load("'4CDXE")[0].problems[0].taken
+    'x (sharp)'
     """
     return [record.melody_or_raise() for record in records(source, format, strict=strict, **options)]
 
 
 def records(
-    source: Source, format: str | None = None, *, strict: bool = True, **options: Unpack[Options]
+    source: Source, format: str | None = None, *, strict: bool = False, **options: Unpack[Options]
 ) -> Iterator[Record]:
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
     if format is not None:
@@ -114,7 +118,11 @@ def records(
         if option not in Options.__annotations__:
             raise UnknownNameError("option", option, Options.__annotations__)
     asked = {option: value for option, value in options.items() if value is not None and value is not False}
-    if isinstance(source, str) and not _is_path(source):
+    if asked.get("voices", "apart") not in VOICES:
+        raise UnknownNameError("value of voices", str(asked["voices"]), VOICES)
+    if asked.get("voices") == "apart":
+        del asked["voices"]
+    if isinstance(source, str) and not is_path(source):
         source = source.encode()
     name = "" if isinstance(source, bytes) else str(source)
     try:
@@ -134,9 +142,19 @@ def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *
     with stream.open() as opened:
         head = opened.peek(_HEAD_BYTES)[:_HEAD_BYTES]
         chosen = FORMATS[format] if format else _detect(head, stream.name)
+        if "voices" not in chosen.options:  # one melody of all voices is what such a format has
+            asked = {option: value for option, value in asked.items() if option != "voices"}
         _check_options(chosen, asked, stream.name)
         for record in chosen.read(opened, strict=strict, **asked):
-            yield record.at(file=stream.name)
+            yield _with_name(record, stream.name, chosen).at(file=stream.name)
+
+
+def _with_name(record: Record, file: str, format: Format) -> Record:
+    """Where a format only counts its melodies, the name of the file goes before the number."""
+    if not (format.counts and file and record.melody is not None and record.melody.id):
+        return record
+    stem = re.split(r"[/\\!]", file)[-1].partition(".")[0]
+    return replace(record, melody=record.melody.with_metadata(id=f"{stem}-{record.melody.id}"))
 
 
 def _reason(error: Exception, name: str) -> str:
@@ -158,7 +176,7 @@ def _streams(source: Source) -> Iterator[Stream]:
         yield from open_streams(Path(source))
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
     """A string is a path when there is such a file or folder, or when it ends as file names end and music does not."""
     if "\n" in text or "\0" in text or len(text) > 4096:
         return False
@@ -171,6 +189,12 @@ def _is_path(text: str) -> bool:
 
 
 def _detect(head: bytes, name: str) -> Format:
+    if not name:
+        text = head.decode("utf-8", "replace")
+        if is_plaine_and_easie(text):
+            return FORMATS["pae"]
+        if is_bare_abc(text):
+            return FORMATS["abc"]
     for format in FORMATS.values():
         if format.matches(head):
             return format

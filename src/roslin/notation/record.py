@@ -7,11 +7,16 @@ only when nothing useful can be read from it, and its problems are warnings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
 
-__all__ = ["METADATA_FIELDS", "Record"]
+__all__ = ["METADATA_FIELDS", "VOICES", "Record", "Voices"]
+
+# A melody for each voice of a score, or one melody of all of them.
+Voices = Literal["apart", "together"]
+VOICES: tuple[Voices, ...] = ("apart", "together")
 
 # What a text field of the same name in a source becomes in a Melody; other fields go to `Melody.extra`.
 METADATA_FIELDS = ("id", "title", "composer", "voice", "key", "text", "source")
@@ -31,7 +36,7 @@ class Record:
         return Record(self.melody, tuple(p.at(file=file, line=line, record=record) for p in self.problems))
 
     def melody_or_raise(self) -> Melody:
-        """The melody, or its problem as a `NotationError`."""
+        """The melody with its problems, or the problem for which it was refused as a `NotationError`."""
         if self.melody is None:
             raise NotationError(self.problems[0])
-        return self.melody
+        return self.melody.with_metadata(problems=self.problems) if self.problems else self.melody

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, Problem, UnknownNameError
-from roslin.notation.record import Record
+from roslin.notation.record import Record, Voices
 from roslin.notation.sources import read_all
 from roslin.sandbox import SandboxError, shared_worker
 
@@ -48,11 +48,13 @@ class StaffChoice:
 
     `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
     in each of them, by its number from 0. Transposing instruments sound as they sound, with `written_pitch` as written.
+    `voices` is "together" where the staves of a movement are to be one melody.
     """
 
     part: str | int | None = None
     voice: int | None = None
     written_pitch: bool = False
+    voices: Voices = "apart"
 
     def chosen(self, names: list[str]) -> list[int]:
         """The places of the wanted staves in a list of their names."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from roslin.kernels import kernel
 
-__all__ = ["best_key", "metrical_stress", "next_top", "top_rows", "weighted_edit_distance"]
+__all__ = ["best_key", "keys_around", "metrical_stress", "next_top", "top_rows", "weighted_edit_distance"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -97,6 +97,41 @@ def best_key(agreement: npt.NDArray[Any], first: int, margin: float) -> int:
             if agreement[key] >= least:
                 return key
     return first
+
+
+@kernel
+def keys_around(
+    times: npt.NDArray[np.float64],
+    classes: Numbers,
+    weights: npt.NDArray[np.float64],
+    offsets: Numbers,
+    reach: int,
+    directions: npt.NDArray[np.float64],
+) -> Numbers:
+    """The key around each note (represent/keys.py): of the notes at so many onsets before and after, and at its own.
+
+    `classes` are pitch classes, `directions` (24, 12) what they are correlated with.
+    """
+    keys = np.empty(len(times), np.int64)
+    agreement, sounding = np.empty(24), np.empty(12)
+    starts = np.empty(len(times) + 1, np.int64)
+    for k in range(len(offsets) - 1):
+        onsets = 0
+        for i in range(offsets[k], offsets[k + 1]):
+            if i == offsets[k] or times[i] != times[i - 1]:
+                starts[onsets] = i
+                onsets += 1
+        starts[onsets] = offsets[k + 1]
+        for onset in range(onsets):
+            begin, end = starts[max(onset - reach, 0)], starts[min(onset + reach + 1, onsets)]
+            sounding[:] = 0.0
+            for i in range(begin, end):
+                sounding[classes[i]] += weights[i]
+            for key in range(24):
+                agreement[key] = (directions[key] * (sounding - sounding.mean())).sum()
+            found = best_key(agreement, classes[begin], 1e-9 * (1.0 + sounding.sum()))
+            keys[starts[onset] : starts[onset + 1]] = found
+    return keys
 
 
 # Parts of a bar, the strongest last: a note at a multiple of 1/parts has this stress.

@@ -17,7 +17,10 @@ import numpy as np
 
 from roslin.errors import FilterError
 
-__all__ = ["EditCosts", "edit_distance", "edit_distance_from"]
+__all__ = ["EditCosts", "edit_distance", "edit_distance_from", "parse_costs"]
+
+_OPERATIONS = ("insertion", "deletion", "replacement")
+_ALPHABETS = ("UDR", "LS=")  # of gross contours, of rhythms
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class EditCosts:
     pairs: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("insertion", "deletion", "replacement"):
+        for name in _OPERATIONS:
             object.__setattr__(self, name, _cost(f"the cost of {name}", getattr(self, name)))
         for letters, _ in self.pairs:
             if len(letters) != 2 or not letters.isascii() or letters[0] == letters[1]:
@@ -45,6 +48,29 @@ class EditCosts:
     def __str__(self) -> str:
         words = [f"insertion {self.insertion:g}", f"deletion {self.deletion:g}", f"replacement {self.replacement:g}"]
         return ", ".join(words + [f"{letters[0]} by {letters[1]} {cost:g}" for letters, cost in self.pairs])
+
+
+def parse_costs(text: str) -> EditCosts:
+    """Costs as people type them: what is not said costs 1.
+
+    >>> parse_costs("insertion=0.5, UD=2 L==3")
+    EditCosts(insertion=0.5, deletion=1.0, replacement=1.0, pairs=(('UD', 2.0), ('L=', 3.0)))
+    """
+    operations, pairs = dict[str, float](), list[tuple[str, float]]()
+    for part in text.replace(",", " ").split():
+        name, _, number = part.rpartition("=")
+        try:
+            cost = float(number)
+        except ValueError:
+            raise FilterError(f"costs must be NAME=NUMBER, such as insertion=0.5 or UD=2; got {part!r}") from None
+        if name in _OPERATIONS:
+            operations[name] = cost
+        elif len(name) == 2 and any(set(name) <= set(letters) for letters in _ALPHABETS):
+            pairs.append((name, cost))
+        else:
+            known = f"{', '.join(_OPERATIONS)}, two of U, D, R or two of L, S, ="
+            raise FilterError(f"costs must be those of {known}; got {name!r}")
+    return EditCosts(**operations, pairs=tuple(pairs))
 
 
 def _cost(what: str, value: float) -> float:

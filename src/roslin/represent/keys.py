@@ -4,6 +4,12 @@ Reference: C. Krumhansl and E. Kessler's probe-tone ratings (1982), and Krumhans
 with them (Krumhansl 1990): the key is the one of 24 whose ratings correlate best with how long each pitch class sounds.
 
 Keys have numbers: 0 to 11 are the major ones from C up, 12 to 23 the minor ones.
+
+A melody may change its key. `local_keys` gives each note the key of the area around it: the notes at the `REACH` onsets
+before it and after it, and those at its own. An area counts onsets, not time, so that it is the same in any tempo. Its
+length is a compromise: of 677 incipits of RISM with a key in the catalogue and 24 notes or more, the key is right from
+their first 8 notes for 61 %, from 17 (an area) for 67 %, from 24 for 70 %; and a longer area would reach across a
+modulation.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PROFILES", "RATINGS", "Key", "all_keys", "find_key"]
+__all__ = ["KEYS", "PROFILES", "RATINGS", "REACH", "Key", "all_keys", "find_key", "local_keys"]
 
 Array = npt.NDArray[np.float64]
 
@@ -25,6 +31,10 @@ RATINGS: Array = np.array([
     [6.33, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17],
 ])  # fmt: skip
 RATINGS.flags.writeable = False
+
+
+# Onsets of an area on either side of a note.
+REACH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,10 @@ def all_keys(ratings: Array) -> Array:
 
 PROFILES = all_keys(RATINGS)
 PROFILES.flags.writeable = False
+KEYS = tuple(Key(tonic, is_minor) for is_minor in (False, True) for tonic in range(12))
+_CENTRED = PROFILES - PROFILES.mean(axis=1, keepdims=True)
+# The ratings of each key with a mean of 0 and a length of 1: what they are correlated with.
+_DIRECTIONS = _CENTRED / np.linalg.norm(_CENTRED, axis=1, keepdims=True)
 
 
 def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
@@ -65,7 +79,36 @@ def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
 
     classes = np.asarray(np.rint(pitches), dtype=np.int64) % 12
     sounding = np.bincount(classes, np.asarray(weights, dtype=np.float64), minlength=12)
-    centred = PROFILES - PROFILES.mean(axis=1, keepdims=True)
-    agreement = centred @ (sounding - sounding.mean()) / np.linalg.norm(centred, axis=1)
+    agreement = _DIRECTIONS @ (sounding - sounding.mean())
     number = best_key(agreement, int(classes[0]), 1e-9 * (1 + sounding.sum()))
     return Key(number % 12, number >= 12)
+
+
+def local_keys(
+    times: npt.ArrayLike,
+    pitches: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    offsets: npt.ArrayLike | None = None,
+    reach: int = REACH,
+) -> npt.NDArray[np.int64]:
+    """The number of the key around each note, of notes in order of time (paper 002, section 5).
+
+    The area is that of `reach` onsets before and after; where the melody begins or ends earlier, it is so much smaller.
+    `offsets` says where each of several melodies begins, and where the last ends.
+
+    >>> line = [60, 62, 64, 65, 67, 64, 60, 66, 68, 70, 71, 73, 70, 66]
+    >>> [str(KEYS[number]) for number in local_keys(range(14), line, [1] * 14, reach=3)[[0, -1]]]
+    ['C major', 'F sharp major']
+    """
+    from roslin.represent._kernels import keys_around  # Numba loads only when something is compared
+
+    onsets = np.asarray(times, dtype=np.float64)
+    ends = np.array([0, len(onsets)]) if offsets is None else np.asarray(offsets)
+    return keys_around(
+        onsets,
+        np.asarray(np.rint(pitches), dtype=np.int64) % 12,
+        np.asarray(weights, dtype=np.float64),
+        np.asarray(ends, dtype=np.int64),
+        reach,
+        _DIRECTIONS,
+    )

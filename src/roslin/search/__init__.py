@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from roslin.search.engine import search
+from roslin.search.engine import depended_on, search
 
-__all__ = ["search"]
+__all__ = ["depended_on", "search"]

@@ -21,6 +21,7 @@ from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
 from roslin.search.chance import Null, sample_of
+from roslin.search.longest import check_length
 from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
 
@@ -50,6 +51,7 @@ def search_beginnings(
     """The k melodies whose beginning is most similar to the query; otherwise as `roslin.search.search`."""
     check_query(query)
     chosen = matcher(matcher_name)
+    check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
     if not chosen.is_independent and len(numbers) > MOST_AT_ONCE:
         raise ArgumentError(

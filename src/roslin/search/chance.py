@@ -17,17 +17,24 @@ query are on the near side, and in a small collection they are many.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from roslin.collection.files import chance_path, write_text
+from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
+from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
-__all__ = ["DEFAULT_TAIL", "SAMPLED", "Null", "Tail", "calibrated", "decoy", "sample_of"]
+__all__ = ["CALIBRATED", "DEFAULT_TAIL", "SAMPLED", "Null", "Tail", "calibrated", "decoy", "sample_of", "tail_of"]
 
 Distances = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -55,6 +62,7 @@ class Tail:
 
 # Of incipits and tune books together (docs/measurements/chance.md).
 DEFAULT_TAIL = Tail(begin=2.4, share=0.02, scale=0.65)
+CALIBRATED = ("both", "melody")  # ways to compare whose tails are kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +135,32 @@ def decoy(melody: Melody, length: int) -> Melody:
     notes = melodic_line(melody)[:length].copy()
     notes["pitch_midi"], notes["pitch_base40"] = notes["pitch_midi"][::-1].copy(), notes["pitch_base40"][::-1].copy()
     return Melody(notes)
+
+
+def tail_of(store: Store, compared: str) -> Tail | None:
+    """The tail of a collection for one way to compare, made if it is not there; None where none is kept."""
+    if compared not in CALIBRATED:
+        return None
+    path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(compared))
+    known = _read(path)
+    if known.get(compared, {}).get("fitted") == numbers:
+        return Tail(**known[compared]["tail"])
+
+    def made(packed: Packed) -> Tail:
+        tail = calibrated(packed, Roslin(compare=compared))
+        with suppress(OSError):  # a folder that others own: it costs a few seconds each time
+            write_text(path, json.dumps({**known, compared: {"fitted": numbers, "tail": asdict(tail)}}))
+        return tail
+
+    return store.packed().keep(("tail", compared), made)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 def calibrated(packed: Packed, matcher: Roslin) -> Tail:

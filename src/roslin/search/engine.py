@@ -17,21 +17,22 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
-from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, Roslin, matcher
+from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, Roslin, TWVCovered, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
-from roslin.search.chance import Null, sample_of
+from roslin.search.chance import Null, sample_of, tail_of
 from roslin.search.index import open_index
+from roslin.search.longest import check_length
 from roslin.search.ranking import nearest_first
 from roslin.search.work import Progress, Work
 from roslin.transport.align import Query
 
 if TYPE_CHECKING:
-    from roslin.search.roslin_table import Table
+    from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["DEFAULT_MATCHER", "search"]
+__all__ = ["DEFAULT_MATCHER", "depended_on", "search"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -64,6 +65,7 @@ def search(
         raise ArgumentError(f"radius must be a number, at least 0; got {radius!r}")
     check_query(query)
     chosen = matcher(matcher_name)
+    check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
     with Work(threads, seconds, progress) as work:
         wanted = _Wanted(
@@ -164,42 +166,57 @@ def _nearest(wanted: _Wanted) -> Found:
 
 
 def _by_segments(wanted: _Wanted) -> Found:
-    """For `twv`: segments are matched only where bounds leave room for a match."""
+    """For `twv`: segments are matched only where bounds leave room for a match; without any, it is infinitely far."""
     chosen = wanted.matcher
     assert isinstance(chosen, TWV)
+    possible = _possible(wanted, chosen)
+    if possible is None:
+        return _compare_all(wanted)
+    # With both directions, a melody may also be found in the query.
+    looked_at = wanted.numbers if chosen.both else np.flatnonzero(possible.any(axis=0))
+    distances = np.full(len(wanted.collection), np.inf)
+    distances[looked_at] = chosen.distances_where(
+        wanted.query, wanted.collection.packed().take(looked_at), np.ascontiguousarray(possible[:, looked_at])
+    )
+    return wanted.numbers, distances[wanted.numbers]
+
+
+def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
+    """(segments, melodies of the collection): where bounds leave room for a match. None: there are no bounds."""
     segments = chosen.segments(wanted.query)
     if not len(wanted.numbers) or not all(_can_be_bounded(segment, chosen) for segment in segments):
-        return _compare_all(wanted)
+        return None
     from roslin.search.nearest import possible_within
 
-    index, allowed = open_index(wanted.collection, wanted.work.progress), wanted.allowed
-    possible = np.array(
+    index, allowed, count = open_index(wanted.collection, wanted.work.progress), wanted.allowed, len(segments)
+    return np.array(
         [
-            possible_within(
-                segment,
-                chosen,
-                index,
-                allowed,
-                chosen.radius,
-                wanted.work,
-                (k / len(segments), (k + 1) / len(segments)),
-            )
+            possible_within(segment, chosen, index, allowed, chosen.radius, wanted.work, (k / count, (k + 1) / count))
             for k, segment in enumerate(segments)
         ]
-    )[:, wanted.numbers]
-    packed = wanted.collection.packed()
-    if chosen.both:
-        return wanted.numbers, chosen.distances_where(wanted.query, packed.take(wanted.numbers), possible)
-    # All melodies without any match are at the same distance: one of them stands for the others.
-    is_possible = possible.any(axis=0)
-    looked_at = np.flatnonzero(is_possible)
-    others = np.flatnonzero(~is_possible)
-    chosen_ones = np.concatenate([looked_at, others[:1]])
-    near = chosen.distances_where(wanted.query, packed.take(wanted.numbers[chosen_ones]), possible[:, chosen_ones])
-    distances = np.empty(len(wanted.numbers))
-    distances[looked_at] = near[: len(looked_at)]
-    distances[others] = near[len(looked_at) :].max(initial=0.0)
-    return wanted.numbers, distances
+    )
+
+
+def depended_on(
+    query: Melody, collection: Store, chosen: Matcher, numbers: Numbers, within: Numbers | None = None
+) -> tuple[Packed, Numbers]:
+    """The melodies on which the distances to some depend, and which of them those are: to explain these distances.
+
+    `within` are the melodies that were searched. Of `twv` it is those that may have a match: the others have no say.
+    """
+    packed, numbers = collection.packed(), np.asarray(numbers, dtype=np.int64)
+    if chosen.is_independent:
+        return packed.take(numbers), np.arange(len(numbers))
+    others = np.arange(len(collection)) if within is None else within
+    if type(chosen) in _SEGMENTED and isinstance(chosen, TWV) and not chosen.both:
+        with Work() as work:
+            wanted = _Wanted(query, chosen, collection, others, len(others), np.inf, work)
+            possible = _possible(wanted, chosen)
+        others = others if possible is None else np.flatnonzero(possible.any(axis=0))
+    elif within is None:
+        return packed, numbers
+    together = np.union1d(others, numbers).astype(np.int64)
+    return packed.take(together), np.searchsorted(together, numbers)
 
 
 def _aligned(wanted: _Wanted) -> Found:
@@ -220,15 +237,16 @@ def _aligned_null(wanted: _Wanted, chosen: Roslin) -> Null:
         return Null.of(chosen.distances(wanted.query, wanted.collection.packed().take(numbers)), None)
     from roslin.search.roslin_nearest import aligned_distances
 
-    table = _table(wanted)
-    return Null.of(aligned_distances(wanted.query, chosen, table, numbers, wanted.work), table.tail(compared))
+    sample = aligned_distances(wanted.query, chosen, _table(wanted), numbers, wanted.work)
+    return Null.of(sample, tail_of(wanted.collection, compared))
 
 
-def _table(wanted: _Wanted) -> Table:
+def _table(wanted: _Wanted) -> MelodyTable:
+    from roslin.matchers.roslin.scores import fitted, tables
     from roslin.search.roslin_table import open_table
 
-    def opened(_: Packed) -> Table:
-        return open_table(wanted.collection, wanted.work.progress)
+    def opened(_: Packed) -> MelodyTable:
+        return open_table(wanted.collection, tables(fitted("both"), 1), wanted.work.progress)
 
     return wanted.collection.packed().keep("table of notes", opened)
 
@@ -240,4 +258,10 @@ def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
 
 
 # By type, not by name: a class made from one of these may compare in its own way.
-SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _nearest, TWV: _by_segments, Roslin: _aligned}
+_SEGMENTED: tuple[type[Matcher], ...] = (TWV, TWVCovered)
+SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {
+    EMD: _nearest,
+    TWV: _by_segments,
+    TWVCovered: _by_segments,
+    Roslin: _aligned,
+}

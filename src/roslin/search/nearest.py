@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import ceil, sqrt
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +30,10 @@ from roslin.search.index import Index
 from roslin.search.work import Work
 from roslin.transport.align import Query, Setting, notes_of, rules_of
 
-__all__ = ["Nearest", "nearest", "possible_within"]
+if TYPE_CHECKING:
+    from roslin.transport._scan_kernels import Block
+
+__all__ = ["Nearest", "Scanning", "nearest", "possible_within"]
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -41,7 +46,7 @@ COMPARED_AT_ONCE = 256
 _PAIRS_AT_ONCE = 100_000
 # So many are compared for the first limit. Then so many of each piece are scanned by the end of the first rounds.
 FIRST_SAMPLE = 32
-ROUNDS = (32, 128, 512, 1536, 4096)
+ROUNDS = (32, 128, 512, 1280, 2560, 4096, 6144)
 # So many melodies say which grid is common.
 _GRIDS = 2048
 # Bounds and distances are computed in different orders; this is more than rounding can make of it.
@@ -80,16 +85,16 @@ def nearest(
         if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
             refining.compare(candidates, np.zeros(len(candidates)), 0.0)
             return found.nearest(refining.compared)
-    scanned = []
+    scanning, scanned = Scanning(query, setting, index, allowed, work), []
     done = len(refining.seen) / len(candidates)
     for pieces, share in _rounds(len(index)):
         limit = found.likely_limit(done)
-        refining.compare(*_scan(query, setting, index, allowed, pieces, limit, work, (done, share)), share)
+        refining.compare(*scanning.within(limit, pieces, (done, share)), share)
         scanned.append((pieces, limit))
         done = share
     for pieces, limit in scanned:
         if limit < found.limit:
-            refining.compare(*_scan(query, setting, index, allowed, pieces, found.limit, work, (1.0, 1.0)), 1.0)
+            refining.compare(*scanning.within(found.limit, pieces, (1.0, 1.0)), 1.0)
     return found.nearest(refining.compared)
 
 
@@ -118,55 +123,67 @@ def possible_within(
     """
     possible = np.zeros(len(index), dtype=bool)
     pieces = [(start, min(start + PIECE, len(index))) for start in range(0, len(index), PIECE)]
-    numbers, _ = _scan(query, setting, index, allowed, pieces, radius, work, share)
+    numbers, _ = Scanning(query, setting, index, allowed, work).within(radius, pieces, share)
     possible[numbers] = True
     return possible
 
 
-def _scan(
-    query: Query,
-    setting: Setting,
-    index: Index,
-    allowed: Flags,
-    pieces: list[tuple[int, int]],
-    limit: float,
-    work: Work,
-    share: tuple[float, float],
-) -> tuple[Numbers, Distances]:
-    """Numbers and bounds of the melodies in these pieces whose bound is not above the limit, the nearest first."""
-    from roslin.transport._scan_kernels import Block, scan_block
-    from roslin.transport.bounds import scan_of
+class Scanning:
+    """Gives every melody that is allowed a lower bound on its distance, at the least of all tempos."""
 
-    grids = index.grids[:: len(index) // _GRIDS + 1].astype(np.int64)
-    known = scan_of(query, setting, limit * (1 + _SLACK) + _SLACK, grids)
-    weights = index.weights if setting.weight == "duration" else np.ones(len(index.times), np.float32)
+    def __init__(self, query: Query, setting: Setting, index: Index, allowed: Flags, work: Work):
+        self.query, self.setting, self.index, self.allowed, self.work = query, setting, index, allowed, work
+        self._weights = index.weights if setting.weight == "duration" else np.ones(len(index.times), np.float32)
+        self._grids = index.grids[:: len(index) // _GRIDS + 1].astype(np.int64)
+        self._longest = int(np.diff(index.offsets).max(initial=1))
+        self._last = int(index.times.max(initial=0))
 
-    def bounds_of(piece: tuple[int, int]) -> Distances:
-        part = slice(*piece)
-        block = Block(
+    def within(
+        self, limit: float, pieces: list[tuple[int, int]], share: tuple[float, float]
+    ) -> tuple[Numbers, Distances]:
+        """Numbers and bounds of the melodies in these pieces whose bound is not above the limit, the nearest first.
+
+        `share` is where this lies in the work that progress is told of.
+        """
+        from roslin.transport._scan_kernels import Room, make_room, scan_block
+        from roslin.transport.bounds import scan_of
+
+        known = scan_of(self.query, self.setting, limit * (1 + _SLACK) + _SLACK, self._grids)
+        rooms: SimpleQueue[Room] = SimpleQueue()  # one for each thread: taking memory costs more than a small piece
+        for _ in range(self.work.threads):
+            rooms.put(make_room(known, self._longest, self._last))
+
+        def bounds_of(piece: tuple[int, int]) -> Distances:
+            bounds, room = np.empty(piece[1] - piece[0]), rooms.get()
+            scan_block(self._block(*piece), known, room, bounds)
+            rooms.put(room)
+            return bounds
+
+        numbers, bounds = [np.empty(0, np.int64)], [np.empty(0)]
+        for done, (piece, bound) in enumerate(zip(pieces, self.work.map(bounds_of, pieces), strict=True), start=1):
+            kept = np.flatnonzero(np.isfinite(bound))
+            numbers.append(piece[0] + kept)
+            bounds.append(bound[kept])
+            self.work.report(share[0] + (share[1] - share[0]) * done / len(pieces), "searching")
+        all_numbers, all_bounds = np.concatenate(numbers), np.concatenate(bounds)
+        order = np.lexsort((all_numbers, all_bounds))
+        return all_numbers[order], all_bounds[order]
+
+    def _block(self, start: int, stop: int) -> Block:
+        from roslin.transport._scan_kernels import Block
+
+        index, part = self.index, slice(start, stop)
+        return Block(
             index.words[part],
             index.lows[part],
             index.spans[part],
             index.grids[part],
-            index.offsets[part.start : part.stop + 1],
+            index.offsets[start : stop + 1],
             index.times,
             index.pitches,
-            weights,
-            allowed[part],
+            self._weights,
+            self.allowed[part],
         )
-        bounds = np.empty(part.stop - part.start)
-        scan_block(block, known, bounds)
-        return bounds
-
-    numbers, bounds = [np.empty(0, np.int64)], [np.empty(0)]
-    for done, (piece, bound) in enumerate(zip(pieces, work.map(bounds_of, pieces), strict=True), start=1):
-        kept = np.flatnonzero(np.isfinite(bound))
-        numbers.append(piece[0] + kept)
-        bounds.append(bound[kept])
-        work.report(share[0] + (share[1] - share[0]) * done / len(pieces), "searching")
-    all_numbers, all_bounds = np.concatenate(numbers), np.concatenate(bounds)
-    order = np.lexsort((all_numbers, all_bounds))
-    return all_numbers[order], all_bounds[order]
 
 
 class _Found:

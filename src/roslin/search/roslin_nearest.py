@@ -8,7 +8,6 @@ among the k nearest, so the list is that of brute force, with everything that is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +16,16 @@ from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
 from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN, Plan
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_for
+from roslin.matchers.roslin.scoring import scorer
+from roslin.matchers.roslin.table import MelodyTable
 from roslin.melody import Melody
-from roslin.search.roslin_table import Table
+from roslin.search.nearest import Nearest
 from roslin.search.work import Work
 
 __all__ = [
-    "NearestAligned",
+    "DistanceOf",
     "aligned_distances",
+    "closer_bounds",
     "nearest",
     "nearest_aligned",
     "scores_of",
@@ -52,30 +54,21 @@ _CLOSER_ROOM = 1.15
 _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 
 
-@dataclass(frozen=True, slots=True)
-class NearestAligned:
-    """Numbers of melodies and their distances, complete up to the largest; `scored` is how many were scored."""
-
-    numbers: Numbers
-    distances: Distances
-    scored: int
-
-
 def nearest_aligned(
-    query: Melody, matcher: Roslin, table: Table, k: int, allowed: Flags, work: Work, radius: float
-) -> NearestAligned:
+    query: Melody, matcher: Roslin, table: MelodyTable, k: int, allowed: Flags, work: Work, radius: float
+) -> Nearest:
     """The k nearest by `roslin`, and whatever is as near as the last; none beyond the radius."""
     asked, tables, distance_of = _prepared(query, matcher, table)
     return nearest(asked, table, tables, k, allowed, work, radius, distance_of)
 
 
-def aligned_distances(query: Melody, matcher: Roslin, table: Table, numbers: Numbers, work: Work) -> Distances:
+def aligned_distances(query: Melody, matcher: Roslin, table: MelodyTable, numbers: Numbers, work: Work) -> Distances:
     """The distances by `roslin` of the melodies with these numbers."""
     asked, tables, distance_of = _prepared(query, matcher, table)
     return distance_of(scores_of(asked, table, tables, numbers, work), numbers)
 
 
-def _prepared(query: Melody, matcher: Roslin, table: Table) -> tuple[Encoded, Tables, DistanceOf]:
+def _prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> tuple[Encoded, Tables, DistanceOf]:
     """A query as the kernels take it, and how its scores become distances."""
     from roslin.matchers.roslin._alignment import self_scores
 
@@ -96,18 +89,18 @@ def _prepared(query: Melody, matcher: Roslin, table: Table) -> tuple[Encoded, Ta
 
 def nearest(
     query: Encoded,
-    table: Table,
+    table: MelodyTable,
     tables: Tables,
     k: int,
     allowed: Flags,
     work: Work,
     radius: float,
     distance_of: DistanceOf,
-) -> NearestAligned:
+) -> Nearest:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
     is_open = np.array(allowed, dtype=bool)
     candidates = int(np.count_nonzero(is_open))
-    found, scored, count = _Found(k, radius), 0, max(FIRST, 2 * k)
+    found, scored, count = _Best(k, radius), 0, max(FIRST, 2 * k)
     if candidates <= max(count, _FEW * len(table)):
         numbers = np.flatnonzero(is_open)
         scores = scores_of(query, table, tables, numbers, work)
@@ -145,37 +138,19 @@ def _about(bounds: Distances, count: int) -> float:
     return float(few[min(count // step, len(few) - 1)])
 
 
-def scores_of(query: Encoded, table: Table, tables: Tables, numbers: Numbers, work: Work) -> Scores:
-    """The scores of these melodies: those of `_alignment.align_all`, many side by side."""
-    from roslin.matchers.roslin._alignment import align_all
-    from roslin.matchers.roslin._side_by_side import align_in_shorts
-
-    scores = np.full(len(numbers), FARTHEST, np.int32)
-    if not len(query.pitches) or not len(numbers):
-        return scores
-    check(tables)
-    plan, blocks = plan_of(query, tables), table.blocks
-    places = table.places[numbers].astype(np.int64)
-    order = np.argsort(places, kind="stable")
-
-    def score(part: Numbers) -> Scores:
-        found = np.empty(len(part), np.int32)
-        align_in_shorts(plan, blocks, 0, 0, places[part], found)
-        unknown = np.flatnonzero(found == UNKNOWN)
-        if len(unknown):
-            exact = np.empty(len(unknown), np.int32)
-            align_all(query, table.take(numbers[part[unknown]]), tables, np.arange(len(unknown)), exact)
-            found[unknown] = exact
-        return found
-
+def scores_of(query: Encoded, table: MelodyTable, tables: Tables, numbers: Numbers, work: Work) -> Scores:
+    """The scores of these melodies."""
+    scores = np.empty(len(numbers), np.int32)
+    order = np.argsort(table.places[numbers], kind="stable")
+    score = scorer(query, table, tables)
     parts = [order[start : start + SCORED_AT_ONCE] for start in range(0, len(order), SCORED_AT_ONCE)]
-    for part, found in zip(parts, work.map(score, parts), strict=True):
+    for part, found in zip(parts, work.map(lambda part: score(numbers[part]), parts), strict=True):
         scores[part] = found
         work.report(0.9, "comparing")
     return scores
 
 
-def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Scores:
+def upper_bounds(query: Encoded, table: MelodyTable, tables: Tables, work: Work) -> Scores:
     """No melody scores more than this: for all of them, with all tempos at once.
 
     The longer melodies are, the higher they score. So for every piece, a few of its blocks say how high that is, in
@@ -217,7 +192,9 @@ def upper_bounds(query: Encoded, table: Table, tables: Tables, work: Work) -> Sc
     return _at_most_all_pairs(bounds, table.sizes, size, tables)
 
 
-def closer_bounds(query: Encoded, table: Table, tables: Tables, numbers: Numbers, bounds: Scores, work: Work) -> Scores:
+def closer_bounds(
+    query: Encoded, table: MelodyTable, tables: Tables, numbers: Numbers, bounds: Scores, work: Work
+) -> Scores:
     """No melody scores more than this: for a few of them, which have these bounds, with every tempo by itself."""
     from roslin.matchers.roslin._bound import bound_in_bytes
 
@@ -261,7 +238,7 @@ def _at_most_all_pairs(bounds: Scores, sizes: Scores, size: int, tables: Tables)
     return np.minimum(bounds, np.minimum(sizes, size) * np.int32(max(highest_pair(tables), 1)), out=bounds)
 
 
-class _Found:
+class _Best:
     """The best so far, the nearest first. `limit` is what k of them are known to reach, and not beyond the radius."""
 
     def __init__(self, k: int, radius: float):
@@ -281,5 +258,5 @@ class _Found:
         kept = kept[np.lexsort((numbers[kept], distances[kept]))]
         self.numbers, self.scores, self.distances = numbers[kept], scores[kept], distances[kept]
 
-    def nearest(self, scored: int) -> NearestAligned:
-        return NearestAligned(self.numbers, self.distances, scored)
+    def nearest(self, scored: int) -> Nearest:
+        return Nearest(self.numbers, self.distances, scored)

@@ -11,7 +11,15 @@ import numpy as np
 
 from roslin.kernels import kernel
 from roslin.transport._arguments import TABLE, Array, Frame, Notes, Numbers, Pair, Points, Rules, Workspace
-from roslin.transport._bound_kernels import apart, centre, centre_shifts, pair_bound, second_bound
+from roslin.transport._bound_kernels import (
+    apart,
+    centre,
+    centre_shifts,
+    crossing_bound,
+    levels_of,
+    pair_bound,
+    second_bound,
+)
 from roslin.transport._kernels import SLACK, budget_of, charge_and_base, partial_transport
 
 __all__ = ["align_document", "align_documents", "aligned_cost", "bring"]
@@ -22,6 +30,9 @@ SAME = 1e-11
 WITHIN = 1e-6
 # More than rounding can change in a distance, or a bound that was added up in another order.
 ROUNDED = 1e-7
+# Shifts are rounded to such parts of a unit to look for equal ones; pitches turn the place by so much.
+_PER_UNIT = 720.0
+_TURNED = 7919.0
 # The highest pitch that a table knows.
 _HIGHEST = 127
 
@@ -60,7 +71,7 @@ def aligned_cost(
 ) -> float:
     """Least cost (not divided by weight) of moving the lighter set, the query moved by (x, y); infinite above `limit`.
 
-    With a table, pitches are its indices, and stay within it.
+    With a table, it has a row for each pitch, and pitches stay within it; a column for each note of the document.
     """
     query_x, query_y, document_x, document_y, cost = query.x, query.y, document.x, document.y, work.cost
     n, m = len(query_x), len(document_x)
@@ -69,7 +80,7 @@ def aligned_cost(
         for j in range(m):
             dx = abs(moved_x - document_x[j])
             if ground == TABLE:
-                dy = table[table_row(moved_y), int(document_y[j])]
+                dy = table[table_row(moved_y), j]
                 away = np.sqrt(dx * dx + dy * dy)
             else:
                 away = apart(dx, moved_y - document_y[j], ground)
@@ -82,6 +93,23 @@ def aligned_cost(
     else:
         value, is_optimal = partial_transport(n, m, query.weight, document.weight, limit, work)
     return value if is_optimal else np.inf
+
+
+@kernel
+def _is_known(x: float, y: float, seen: Array) -> bool:
+    """Whether these shifts were asked about before. `seen` has more rows, a power of 2 of them, than there are shifts.
+
+    A row is looked for from a place that the shifts themselves say, rounded, to the next that is free. Shifts that are
+    the same but for rounding may be taken for different ones: that costs time and changes nothing.
+    """
+    last = len(seen) - 1
+    place = int(np.rint(x * _PER_UNIT) + _TURNED * np.rint(y * _PER_UNIT)) & last
+    while seen[place, 0] < np.inf:
+        if abs(seen[place, 0] - x) <= SAME and abs(seen[place, 1] - y) <= SAME:
+            return True
+        place = (place + 1) & last
+    seen[place, 0], seen[place, 1] = x, y
+    return False
 
 
 @kernel
@@ -104,8 +132,11 @@ def align_document(pair: Pair, limit: float, counts: Numbers) -> tuple[float, fl
     pieces = np.empty((2, 2 * max(n, m)))
     bounds, shifts_x, shifts_y = np.empty(n * m), np.empty(n * m), np.empty(n * m)
     pairs = np.empty(n * m, np.int64)
-    rising = np.argsort(query_y, kind="mergesort")
-    query_rising, query_rising_w = query_y[rising], query.weight[rising]
+    places = 1
+    while places < 2 * n * m:
+        places *= 2
+    seen = np.empty((places, 2))
+    query_levels, query_levels_w, query_level = levels_of(query_y, query.weight)
     total_query = query.weight.sum()
     if not total_query > 0.0:
         return best, best_x, best_y, best_tempo
@@ -126,36 +157,49 @@ def align_document(pair: Pair, limit: float, counts: Numbers) -> tuple[float, fl
             budget = aligned_cost(query, document, x, y, np.inf, ground, table, is_light, work)
             budget += SLACK * (1.0 + charge + budget)
         first_x, last_x, first_y, last_y = -np.inf, np.inf, -np.inf, np.inf
+        levels, levels_w, level = levels_of(document_y, document_w)
         if ground != TABLE and is_light:
             centre_x = centre(document_x, document_w, m, total_document, False)
             centre_y = centre(document_y, document_w, m, total_document, False)
             first_x, last_x = centre_shifts(centre_x, True, query_x, query.weight, n, total_document, budget)
-            first_y, last_y = centre_shifts(centre_y, True, query_rising, query_rising_w, n, total_document, budget)
+            first_y, last_y = centre_shifts(
+                centre_y, True, query_levels, query_levels_w, len(query_levels), total_document, budget
+            )
         elif ground != TABLE:
             centre_x = centre(query_x, query.weight, n, total_query, False)
             centre_y = centre(query_y, query.weight, n, total_query, False)
-            by_pitch = np.argsort(document_y, kind="mergesort")
-            rising_y, rising_w = document_y[by_pitch], document_w[by_pitch]
             first_x, last_x = centre_shifts(centre_x, False, document_x, document_w, m, total_query, budget)
-            first_y, last_y = centre_shifts(centre_y, False, rising_y, rising_w, m, total_query, budget)
+            first_y, last_y = centre_shifts(centre_y, False, levels, levels_w, len(levels), total_query, budget)
+        # Which pitch of the query may lie on which of the document: that is one transposition for many pairs of notes.
+        is_in_reach = np.ones((len(levels), len(query_levels)), np.bool_)
+        if ground != TABLE:
+            for v in range(len(levels)):
+                for u in range(len(query_levels)):
+                    y = levels[v] - query_levels[u]
+                    if is_light:
+                        bound = crossing_bound(levels, levels_w, query_levels, query_levels_w, -y)
+                    else:
+                        bound = crossing_bound(query_levels, query_levels_w, levels, levels_w, y)
+                    is_in_reach[v, u] = bound <= budget
         left = 0
+        seen[:] = np.inf
         for j in range(m):
             for i in range(n):
+                if not is_in_reach[level[j], query_level[i]]:
+                    continue
                 x, y = document_x[j] - query_x[i], document_y[j] - query_y[i]
                 if x < first_x - WITHIN or x > last_x + WITHIN or y < first_y - WITHIN or y > last_y + WITHIN:
+                    continue
+                # A good alignment puts many notes on each other: all of them give the same shifts.
+                if _is_known(x, y, seen):
                     continue
                 bound = 0.0
                 if ground != TABLE:
                     bound = pair_bound(query, document, i, j, is_light, budget, ground)
                     if bound > budget:
                         continue
-                # A good alignment puts many notes on each other: all of them give the same shifts.
-                is_known = False
-                for k in range(left):
-                    is_known |= abs(shifts_x[k] - x) <= SAME and abs(shifts_y[k] - y) <= SAME
-                if not is_known:
-                    shifts_x[left], shifts_y[left], bounds[left], pairs[left] = x, y, bound, j * n + i
-                    left += 1
+                shifts_x[left], shifts_y[left], bounds[left], pairs[left] = x, y, bound, j * n + i
+                left += 1
         best_place = left
         for _ in range(left):
             # The most promising alignment first: the better the best so far, the sooner the others are given up.

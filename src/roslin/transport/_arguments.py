@@ -52,7 +52,7 @@ class Notes(NamedTuple):
     """The notes of one document, or of many end to end, as they are stored. All fields are (notes,).
 
     time     onset in quarters, rising in each document
-    pitch    in the pitches of the setting; indices of the table where the ground distance has one
+    pitch    in the pitches of the setting
     weight   in whatever the weights are
     """
 
@@ -90,7 +90,8 @@ class Rules(NamedTuple):
 class Pair(NamedTuple):
     """A query in its frame, a document, and how they are compared.
 
-    table   (128, 128): how far apart two pitches are in the document's key, in units; (0, 0) if the ground is no TABLE
+    table   (128, notes): how far apart a pitch and each note of the document are, in the key around the note and in
+            units; (0, 0) if the ground is no TABLE
     """
 
     query: Points

@@ -5,7 +5,8 @@ matched; columns those of the heavier. No flow can cost less than the largest of
 
 - what each row costs if it had the columns for itself (`rows_bound`),
 - what the weight costs if each column had the rows for itself, and the dearest columns stay empty (`_columns_bound`),
-- the weight times the distance of the centres (`centre_shifts`).
+- the weight times the distance of the centres (`centre_shifts`),
+- the weight that must cross each pitch, whatever the time (`crossing_bound`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from roslin.kernels import kernel
-from roslin.transport._arguments import CITYBLOCK, Array, Points
+from roslin.transport._arguments import CITYBLOCK, Array, Numbers, Points
 
-__all__ = ["apart", "centre", "centre_shifts", "nearest", "pair_bound", "rows_bound", "second_bound"]
+__all__ = [
+    "apart",
+    "centre",
+    "centre_shifts",
+    "crossing_bound",
+    "levels_of",
+    "nearest",
+    "pair_bound",
+    "rows_bound",
+    "second_bound",
+]
 
 
 @kernel(inline="always")
@@ -111,6 +122,24 @@ def rows_bound(rows: Points, columns: Points, x: float, y: float, lead: int, bud
     return total
 
 
+@kernel(inline="always")
+def _keep(cost: float, weight: float, amount: float, count: int, held: float, pieces: Array) -> tuple[int, float]:
+    """Put a piece among the cheapest, which are in order of cost; (how many are kept, their weight).
+
+    What is dearer than so much weight as is asked for is dropped.
+    """
+    place = count
+    while place > 0 and pieces[0, place - 1] > cost:
+        pieces[0, place], pieces[1, place] = pieces[0, place - 1], pieces[1, place - 1]
+        place -= 1
+    pieces[0, place], pieces[1, place] = cost, weight
+    count, held = count + 1, held + weight
+    while held - pieces[1, count - 1] >= amount:
+        count -= 1
+        held -= pieces[1, count]
+    return count, held
+
+
 @kernel
 def _columns_bound(
     columns: Points, rows: Points, x: float, y: float, lead: int, amount: float, ground: int, pieces: Array
@@ -118,25 +147,32 @@ def _columns_bound(
     """What so much weight costs at least when it comes to the columns, moved by (x, y), where it is cheapest.
 
     The same as `rows_bound` from the other side, where not everything must be matched. `pieces` is room for two pairs
-    of numbers for each column.
+    of numbers for each column. Columns are taken from the middle of the rows outwards: one that lies farther before or
+    after them than the dearest of the pieces that make up the amount costs more, and so do those beyond it.
     """
     columns_x, columns_y, columns_w, m = columns.x, columns.y, columns.weight, len(columns.x)
     rows_x, rows_y, rows_w, n = rows.x, rows.y, rows.weight, len(rows.x)
-    count = 0
-    for j in range(m):
+    begin, end = rows_x[0], rows_x[n - 1]
+    after = _last_before((begin + end) / 2 - x, columns_x, m, n // 2 - lead) + 1
+    before, count, held = after - 1, 0, 0.0
+    while before >= 0 or after < m:
+        back = begin - columns_x[before] - x if before >= 0 else np.inf
+        ahead = columns_x[after] + x - end if after < m else np.inf
+        if held >= amount and min(back, ahead) >= pieces[0, count - 1]:
+            break
+        if back <= ahead:
+            j = before
+            before -= 1
+        else:
+            j = after
+            after += 1
         near, room, far = _two_nearest(
             columns_x[j] + x, columns_y[j] + y, columns_w[j], rows_x, rows_y, rows_w, n, j + lead, ground
         )
-        for part in range(2):
-            cost, weight = (near, room) if part == 0 else (far, columns_w[j] - room)
-            if weight <= 0.0:
-                continue
-            place = count
-            while place > 0 and pieces[0, place - 1] > cost:
-                pieces[0, place], pieces[1, place] = pieces[0, place - 1], pieces[1, place - 1]
-                place -= 1
-            pieces[0, place], pieces[1, place] = cost, weight
-            count += 1
+        if held < amount or near < pieces[0, count - 1]:
+            count, held = _keep(near, room, amount, count, held, pieces)
+        if columns_w[j] > room and (held < amount or far < pieces[0, count - 1]):
+            count, held = _keep(far, columns_w[j] - room, amount, count, held, pieces)
     total, left = 0.0, amount
     for place in range(count):
         taken = min(pieces[1, place], left)
@@ -193,3 +229,45 @@ def centre_shifts(
     if is_light:
         return middle - last - budget / amount, middle - first + budget / amount
     return first - middle - budget / amount, last - middle + budget / amount
+
+
+@kernel
+def levels_of(y: Array, weight: Array) -> tuple[Array, Array, Numbers]:
+    """(pitches, weights, numbers): the different pitches, rising, the weight of each, and which one each note has."""
+    rising = np.argsort(y, kind="mergesort")
+    pitches, weights, numbers = np.empty(len(y)), np.zeros(len(y)), np.empty(len(y), np.int64)
+    count = 0
+    for i in rising:
+        if count == 0 or y[i] != pitches[count - 1]:
+            pitches[count] = y[i]
+            count += 1
+        weights[count - 1] += weight[i]
+        numbers[i] = count - 1
+    return pitches[:count], weights[:count], numbers
+
+
+@kernel
+def crossing_bound(rows: Array, rows_w: Array, columns: Array, columns_w: Array, shift: float) -> float:
+    """What the rows cost at least in pitch alone, moved by `shift`, at whatever time: both are `levels_of` a melody.
+
+    A flow moves all rows. What they have up to some pitch, more than the columns have up to there, must cross it
+    upwards; what they have above it, more than the columns have above it, must cross it downwards. The way of a unit of
+    weight is at least the length of all pitches that it crosses; so the cost is at least the sum, over the steps from
+    one pitch of either melody to the next, of the weight that must cross times the length of the step.
+    """
+    n, m, total, i, j = len(rows), len(columns), 0.0, 0, 0
+    under, under_columns, over, over_columns = 0.0, 0.0, rows_w.sum(), columns_w.sum()
+    last = min(rows[0] + shift, columns[0])
+    while i < n or j < m:
+        here = min(rows[i] + shift if i < n else np.inf, columns[j] if j < m else np.inf)
+        total += (here - last) * (max(under - under_columns, 0.0) + max(over - over_columns, 0.0))
+        last = here
+        if i < n and rows[i] + shift <= here:
+            under += rows_w[i]
+            over -= rows_w[i]
+            i += 1
+        if j < m and columns[j] <= here:
+            under_columns += columns_w[j]
+            over_columns -= columns_w[j]
+            j += 1
+    return total

@@ -6,6 +6,7 @@
     add_missing(lanes, shorts, place, value)    add what they have below it
     lower(bytes, place, others, start)          make 32 bytes no larger than 32 others
     within(lanes, most)                         which lanes are not above `most`: bit k for lane k
+    first_bit(word), last_bit(word)             the lowest and the highest bit of a word that is not 0
 
 `_vector_lanes` keeps them in the processor's vector registers. Where Numba no longer takes that, or gets a small sum
 wrong, `_plain_lanes` takes over with a warning: the lists stay the same, and a search takes several times as long.
@@ -23,7 +24,18 @@ import numpy as np
 
 from roslin.transport._plain_lanes import LANES
 
-__all__ = ["LANES", "add_excess", "add_missing", "add_products", "is_right", "lower", "no_lanes", "within"]
+__all__ = [
+    "LANES",
+    "add_excess",
+    "add_missing",
+    "add_products",
+    "first_bit",
+    "is_right",
+    "last_bit",
+    "lower",
+    "no_lanes",
+    "within",
+]
 
 _VECTORS, _PLAIN = "roslin.transport._vector_lanes", "roslin.transport._plain_lanes"
 
@@ -64,3 +76,5 @@ add_excess: Any = _lanes.add_excess
 add_missing: Any = _lanes.add_missing
 lower: Any = _lanes.lower
 within: Any = _lanes.within
+first_bit: Any = _lanes.first_bit
+last_bit: Any = _lanes.last_bit

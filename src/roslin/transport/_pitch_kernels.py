@@ -30,6 +30,7 @@ __all__ = [
     "Place",
     "pitches_in_reach",
     "transpositions",
+    "weight_below",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -51,8 +52,6 @@ RIM = 8
 MOST_ROWS = WIDEST + 2 * RIM + 1
 # Numbers in one of the four lines of `Heights.weights`: lanes may begin at the last transposition of the last row.
 LINE = MOST_ROWS + TRANSPOSITIONS - 1 + LANES
-# Weights of notes are whole numbers with so many bits more than what is compared.
-SPARE_BITS = 12
 # The largest number of a lane.
 LARGEST = (1 << 16) - 1
 
@@ -189,45 +188,57 @@ def _pitch_scan(words: Words, shifts: Words, steps: Integers, work: Words, alive
 
 
 @kernel
+def weight_below(
+    document: Place, pitches: npt.NDArray[np.int8], weights: npt.NDArray[np.float32], below: npt.NDArray[np.float64]
+) -> float:
+    """Fill in the weight of a document up to each pitch, from RIM below its lowest to RIM above its highest; all of it.
+
+    `pitches` and `weights` are those of all documents.
+    """
+    start, m, low, top = document
+    rows = top + 2 * RIM + 1
+    for p in range(rows):
+        below[p] = 0.0
+    for j in range(start, start + m):
+        below[int(pitches[j]) - low + RIM] += weights[j]
+    total = 0.0
+    for p in range(rows):
+        total += below[p]
+        below[p] = total
+    return total
+
+
+@kernel
 def transpositions(
     words: np.uint64,
-    document: Place,
+    top: int,
     is_light: bool,
-    pitches: npt.NDArray[np.int8],
-    weights: npt.NDArray[np.float64],
+    below: npt.NDArray[np.float64],
+    scale: float,
     query_weights: Shorts,
-    parts: float,
     most: int,
-    below: Integers,
 ) -> np.uint64:
     """Those of the transpositions in `words` at which the weight that must cross a pitch is not more than `most` parts.
 
-    `is_light`: the document is lighter than the query. `pitches` are those of all documents, `weights` those of this
-    one; `query_weights` and `parts` are in `Heights`. `below` is room for MOST_ROWS numbers.
+    `is_light`: the document is lighter than the query. `below` are its weights from `weight_below`, of which one is
+    `scale` parts; `top` is its span; `query_weights` are in `Heights`. Weights of the heavier melody are rounded up and
+    those of the lighter down, so that never more must cross than really must; those of the query keep PART_ROUNDED
+    (bounds.py) off, which is more than sums of fractions lose.
     """
-    start, m, low, top = document
-    rows, total = top + 2 * RIM + 1, np.int64(0)
-    for p in range(rows):
-        below[p] = 0
-    for j in range(m):
-        weight = int(weights[j] * parts * (1 << SPARE_BITS))
-        below[int(pitches[start + j]) - low + RIM] += weight
-        total += weight
+    rows, total = top + 2 * RIM + 1, below[top + 2 * RIM] * scale
     left: np.uint64 = _U0
     for first in range(0, TRANSPOSITIONS, LANES):
         if (words >> np.uint64(first)) & np.uint64((1 << LANES) - 1) == _U0:
             continue
-        crossing, under = no_lanes(), np.int64(0)
+        crossing = no_lanes()
         for p in range(rows):
-            under += below[p]
-            place = MOST_ROWS - 1 - p + first
+            under = below[p] * scale
+            over, place = total - under, MOST_ROWS - 1 - p + first
             if is_light:
-                crossing = add_missing(crossing, query_weights, 2 * LINE + place, under >> SPARE_BITS)
-                crossing = add_missing(crossing, query_weights, 3 * LINE + place, (total - under) >> SPARE_BITS)
+                crossing = add_missing(crossing, query_weights, 2 * LINE + place, int(under))
+                crossing = add_missing(crossing, query_weights, 3 * LINE + place, int(over))
             else:
-                # What rounding down may have taken off the weights: less than 1 each.
-                crossing = add_excess(crossing, query_weights, place, min(((under + m) >> SPARE_BITS) + 1, LARGEST))
-                over = min(((total - under + m) >> SPARE_BITS) + 1, LARGEST)
-                crossing = add_excess(crossing, query_weights, LINE + place, over)
+                crossing = add_excess(crossing, query_weights, place, int(min(under + 1.0, LARGEST)))
+                crossing = add_excess(crossing, query_weights, LINE + place, int(min(over + 1.0, LARGEST)))
         left |= within(crossing, most) << np.uint64(first)
     return words & left

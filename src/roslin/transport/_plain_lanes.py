@@ -10,7 +10,17 @@ import numpy.typing as npt
 
 from roslin.kernels import kernel
 
-__all__ = ["LANES", "add_excess", "add_missing", "add_products", "lower", "no_lanes", "within"]
+__all__ = [
+    "LANES",
+    "add_excess",
+    "add_missing",
+    "add_products",
+    "first_bit",
+    "last_bit",
+    "lower",
+    "no_lanes",
+    "within",
+]
 
 LANES = 32
 
@@ -57,6 +67,24 @@ def lower(array: Bytes, place: int, others: Bytes, start: int) -> None:
     for k in range(LANES):
         if others[start + k] < array[place + k]:
             array[place + k] = others[start + k]
+
+
+@kernel
+def first_bit(word: np.uint64) -> int:
+    """The number of the lowest bit of a word that is not 0."""
+    bit = 0
+    while (word >> np.uint64(bit)) & np.uint64(1) == np.uint64(0):
+        bit += 1
+    return bit
+
+
+@kernel
+def last_bit(word: np.uint64) -> int:
+    """The number of the highest bit of a word that is not 0."""
+    bit = 63
+    while (word >> np.uint64(bit)) & np.uint64(1) == np.uint64(0):
+        bit -= 1
+    return bit
 
 
 @kernel

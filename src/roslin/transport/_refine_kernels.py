@@ -153,7 +153,7 @@ def _best_shift(pair: Pair, x: float, y: float, is_light: bool, document: Points
                 points[0, count] = document.x[j] - query.x[i]
                 points[1, count] = document.y[j] - query.y[i]
                 if ground == TABLE:
-                    points[1, count] = y + pair.table[table_row(query.y[i] + y), int(document.y[j])]
+                    points[1, count] = y + pair.table[table_row(query.y[i] + y), j]
                 points[2, count] = weight
                 count += 1
     points = points[:, :count]

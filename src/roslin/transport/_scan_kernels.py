@@ -10,6 +10,9 @@ All stages bound from below the distance that `align_document` would find, so th
 4. The nearest notes (`notes_in_reach`), for the transpositions and shifts that are left, by a table (`_table_kernels`).
    That of a document heavier than the query is stamped for each; a heavier query has one for all.
 5. For the alignments that are still left, `pair_bound`, which the comparison itself begins with (`pairs_in_reach`).
+
+The first stage knows no tempo. The next two read a document once for all tempos: its weight up to each pitch, and up to
+each note, is only scaled. The last two take one tempo after the other, and a document's bound is the least of them.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from roslin.kernels import kernel
 from roslin.transport._arguments import Array, Points, Rules
 from roslin.transport._bound_kernels import centre_shifts, pair_bound, second_bound
 from roslin.transport._kernels import budget_of, charge_and_base
-from roslin.transport._lanes import LANES
+from roslin.transport._lanes import LANES, first_bit, last_bit
 from roslin.transport._pitch_kernels import (
     MOST_ROWS,
     TRANSPOSITIONS,
@@ -34,6 +37,7 @@ from roslin.transport._pitch_kernels import (
     Words,
     pitches_in_reach,
     transpositions,
+    weight_below,
 )
 from roslin.transport._table_kernels import (
     AT_ONCE,
@@ -57,6 +61,7 @@ __all__ = [
     "Room",
     "Scan",
     "Sums",
+    "at_tempo",
     "centres_in_reach",
     "make_room",
     "notes_in_reach",
@@ -112,6 +117,7 @@ class Grid(NamedTuple):
     """Time in cells, and where the n notes of the query are in them, in order of pitch.
 
     cell       the length of a cell in units
+    is_exact   whether all notes of the query lie on borders of cells
     per_tick   (tempos,): cells in a tick of a document at this tempo
     ticks      (tempos,): ticks in a cell; 0 where that is no whole number
     numbers    (n,): which point of the query it is
@@ -121,6 +127,7 @@ class Grid(NamedTuple):
     """
 
     cell: float
+    is_exact: bool
     per_tick: Array
     ticks: Integers
     numbers: Integers
@@ -173,7 +180,9 @@ class Scan(NamedTuple):
 
 
 class Remaining(NamedTuple):
-    """What is left of the documents of a block at one tempo, after some of the stages. All fields are (documents,).
+    """What is left of the documents of a block after some of the stages.
+
+    All fields are (tempos, documents); of one tempo (`at_tempo`), (documents,).
 
     words         the transpositions that are left, as bits; 0: no alignment is left
     totals        the weight of the document
@@ -195,7 +204,8 @@ class Room(NamedTuple):
     cells                        (longest document,): the cell of each note
     factors                      (longest document,): weights as `sums_in_reach` takes them
     places                       (longest document or query,)
-    below                        (MOST_ROWS,), for `transpositions`
+    below                        (MOST_ROWS,), for `weight_below`
+    sums                         (2, longest document): weight, and weight times time, up to each note
     pieces                       (2, twice the longest document or query), for `second_bound`
     possible                     words for `sums_in_reach`, for some documents, or for the widest
     table                        bytes for `stamp_document`, up to the widest document
@@ -208,26 +218,18 @@ class Room(NamedTuple):
     cells: Integers
     factors: Integers
     places: Integers
-    below: Integers
+    below: Array
+    sums: Array
     pieces: Array
     possible: Words
     table: Bytes
 
 
 @kernel
-def make_room(block: Block, scan: Scan) -> Room:
-    """Room for the longest and widest of the documents."""
-    offsets, times, most_per_tick = block.offsets, block.times, scan.grid.per_tick.max()
-    longest, widest = 1, 0.0
-    for d in range(len(offsets) - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-        if offsets[d + 1] > offsets[d]:
-            widest = max(widest, times[offsets[d + 1] - 1] * most_per_tick)
-    more, cells, query_cells = (
-        max(longest, len(scan.query.x)),
-        int(min(widest, LONGEST)) + 1,
-        int(scan.grid.cells.max()),
-    )
+def make_room(scan: Scan, longest: int, last: int) -> Room:
+    """Room for documents of up to so many notes, that begin at tick `last` at the latest."""
+    more, query_cells = max(longest, len(scan.query.x)), int(scan.grid.cells.max())
+    cells = int(min(last * scan.grid.per_tick.max(), LONGEST)) + 1
     rows = WIDEST + 1 + scan.heights.span + 2 * scan.stamps.rows
     stride = cells + 2 * query_cells + 1 + 2 * scan.stamps.cells
     return Room(
@@ -238,7 +240,8 @@ def make_room(block: Block, scan: Scan) -> Room:
         np.empty(longest, np.int64),
         np.empty(longest, np.int64),
         np.empty(more, np.int64),
-        np.empty(MOST_ROWS, np.int64),
+        np.empty(MOST_ROWS),
+        np.empty((2, longest)),
         np.empty((2, 2 * more)),
         np.empty(max(TRANSPOSITIONS * ((cells + query_cells) // AT_ONCE + 2), POSSIBLE), np.uint64),
         np.empty(rows * stride + 2 * scan.stamps.cells + 4 * LANES, np.uint8),
@@ -248,15 +251,21 @@ def make_room(block: Block, scan: Scan) -> Room:
 @kernel
 def nothing_known(block: Block, scan: Scan, bounds: Array) -> Remaining:
     """The state before the first stage. A document that cannot be tabled gets the bound 0; it is done with."""
-    count, most_per_tick = len(bounds), scan.grid.per_tick.max()
-    for d in range(count):
+    shape, most_per_tick = (len(scan.rules.tempos), len(bounds)), scan.grid.per_tick.max()
+    for d in range(len(bounds)):
         end, is_wide = block.offsets[d + 1], block.spans[d] + scan.heights.span > WIDEST
         is_asked = block.allowed[d] and end > block.offsets[d]
         bounds[d] = 0.0 if is_asked and (is_wide or block.times[end - 1] * most_per_tick > LONGEST) else np.inf
     return Remaining(
-        np.zeros(count, np.uint64), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, np.int64),
-        np.zeros(count, np.int64),
+        np.zeros(shape, np.uint64), np.zeros(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64),
+        np.zeros(shape, np.int64),
     )  # fmt: skip
+
+
+@kernel
+def at_tempo(left: Remaining, k: int) -> Remaining:
+    """What is left at tempo k alone."""
+    return Remaining(left.words[k], left.totals[k], left.first[k], left.last[k], left.places[k])
 
 
 @kernel(fastmath={"reassoc", "nsz"})
@@ -290,82 +299,106 @@ def _heavy(rules: Rules, k: int) -> float:
 
 
 @kernel(error_model="numpy")
-def weight_in_reach(
-    block: Block, scan: Scan, k: int, by_pitch: Words, bounds: Array, left: Remaining, room: Room
-) -> None:
-    """Stage 2, at tempo k: at which transpositions not too much weight must cross a pitch.
+def weight_in_reach(block: Block, scan: Scan, by_pitch: Words, bounds: Array, left: Remaining, room: Room) -> None:
+    """Stage 2, at all tempos: at which transpositions not too much weight must cross a pitch.
 
     Of those that stage 1 has left, `by_pitch`. Also fills in the weight of each document.
     """
     offsets, weights, pitches = block.offsets, block.weights, block.pitches
-    allowed, lows, spans = block.allowed, block.lows, block.spans
-    words, totals, weight, below = left.words, left.totals, room.weight, room.below
+    allowed, lows, spans, tempos = block.allowed, block.lows, block.spans, len(scan.rules.tempos)
+    words, totals, below = left.words, left.totals, room.below
     query_weights, parts, semitone = scan.heights.weights, scan.heights.parts, scan.heights.semitone
     missing, limit, span, total_query = scan.rules.missing, scan.limit, scan.heights.span, scan.query.weight.sum()
-    heavy = _heavy(scan.rules, k)
     for d in range(len(bounds)):
-        words[d] = _U0
         start, m, top = offsets[d], offsets[d + 1] - offsets[d], int(spans[d])
         if not allowed[d] or m == 0 or bounds[d] == 0.0 or (missing >= 0.0 and by_pitch[d] == _U0):
             continue
-        total = _weigh(weights, start, m, heavy, weight)
-        is_light, charge, base = charge_and_base(total_query, total, missing)
-        budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
-        if budget < 0.0 or not total > 0.0:
-            continue
-        possible = by_pitch[d]
-        if missing < 0.0 and total < total_query * (1.0 + ROUNDED):
-            possible = (_U1 << np.uint64(top + span + 1)) - _U1  # stage 1 does not know the lower base
-        if possible == _U0:
-            continue
-        most = int(budget / semitone * parts) + 1
-        document = Place(start, m, int(lows[d]), top)
-        words[d] = transpositions(
-            possible, document, is_light, pitches, weight, query_weights, parts, most, below
-        )  # fmt: skip
-        totals[d] = total
-
-
-@kernel(error_model="numpy", fastmath={"reassoc", "nsz"})
-def centres_in_reach(block: Block, scan: Scan, k: int, bounds: Array, left: Remaining, room: Room) -> None:
-    """Stage 3, at tempo k: between which shifts the centres are near enough."""
-    offsets, weights, times = block.offsets, block.weights, block.times
-    words, totals, firsts, lasts = left.words, left.totals, left.first, left.last
-    x, weight = room.x, room.weight
-    query_x, query_w, n = scan.query.x, scan.query.weight, len(scan.query.x)
-    cell, per_tick, widest_query = scan.grid.cell, scan.grid.per_tick[k], int(scan.grid.cells.max())
-    missing, limit, heavy, total_query = scan.rules.missing, scan.limit, _heavy(scan.rules, k), query_w.sum()
-    query_centre = (query_x * query_w).sum() / total_query
-    for d in range(len(bounds)):
-        if words[d] == _U0:
-            continue
-        start, m, total = offsets[d], offsets[d + 1] - offsets[d], totals[d]
-        is_light, charge, base = charge_and_base(total_query, total, missing)
-        budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
-        _weigh(weights, start, m, heavy, weight)
-        _fill_times(times, start, m, per_tick, cell, x)
-        if is_light:
-            centre = 0.0
-            for j in range(m):
-                centre += weight[j] * x[j]
-            first, last = centre_shifts(centre / total, True, query_x, query_w, n, total, budget)
-        else:
-            first, last = centre_shifts(query_centre, False, x, weight, m, total_query, budget)
-        firsts[d] = max(int(np.floor(first / cell)), -widest_query)
-        lasts[d] = min(int(np.ceil(last / cell)), int(times[start + m - 1] * per_tick + EPSILON))
-        if firsts[d] > lasts[d]:
-            words[d] = _U0
+        total = weight_below(Place(start, m, int(lows[d]), top), pitches, weights, below)
+        for k in range(tempos):
+            heavy = _heavy(scan.rules, k)
+            is_light, charge, base = charge_and_base(total_query, total * heavy, missing)
+            budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
+            if budget < 0.0 or not total > 0.0:
+                continue
+            possible = by_pitch[d]
+            if missing < 0.0 and total * heavy < total_query * (1.0 + ROUNDED):
+                possible = (_U1 << np.uint64(top + span + 1)) - _U1  # stage 1 does not know the lower base
+            if possible == _U0:
+                continue
+            most = int(budget / semitone * parts) + 1
+            words[k, d] = transpositions(possible, top, is_light, below, heavy * parts, query_weights, most)
+            totals[k, d] = total * heavy
 
 
 @kernel
+def _weigh_up(
+    times: npt.NDArray[np.int32], weights: npt.NDArray[np.float32], start: int, m: int, sums: Array
+) -> tuple[float, float]:
+    """Fill in weight, and weight times time in ticks, up to each of a document's m notes; both of the whole."""
+    total, moment = 0.0, 0.0
+    for j in range(m):
+        weight = float(weights[start + j])
+        total += weight
+        moment += weight * float(times[start + j])
+        sums[0, j], sums[1, j] = total, moment
+    return total, moment
+
+
+@kernel
+def _moment(amount: float, sums: Array, times: npt.NDArray[np.int32], start: int, m: int) -> float:
+    """Weight times time of a document's first notes, of so much weight."""
+    low, high = 0, m - 1
+    while low < high:  # the first note with which there is enough
+        middle = (low + high) // 2
+        if sums[0, middle] < amount:
+            low = middle + 1
+        else:
+            high = middle
+    before, moment = (float(sums[0, low - 1]), float(sums[1, low - 1])) if low else (0.0, 0.0)
+    return moment + (amount - before) * float(times[start + low])
+
+
+@kernel(error_model="numpy")
+def centres_in_reach(block: Block, scan: Scan, bounds: Array, left: Remaining, room: Room) -> None:
+    """Stage 3, at all tempos: between which shifts the centres are near enough (as `centre_shifts` has it).
+
+    Where the document is heavier, the centres of its first and of its last weight are read off sums up to each of its
+    notes, in its own time. At another tempo they are those of another amount, and everything is scaled.
+    """
+    offsets, weights, times, sums = block.offsets, block.weights, block.times, room.sums
+    words, totals, firsts, lasts = left.words, left.totals, left.first, left.last
+    query_x, query_w, n, tempos = scan.query.x, scan.query.weight, len(scan.query.x), len(scan.rules.tempos)
+    cell, widest_query = scan.grid.cell, int(scan.grid.cells.max())
+    missing, limit, total_query = scan.rules.missing, scan.limit, query_w.sum()
+    query_centre = (query_x * query_w).sum() / total_query
+    for d in range(len(bounds)):
+        start, m, whole, whole_moment = offsets[d], offsets[d + 1] - offsets[d], 0.0, 0.0
+        for k in range(tempos):
+            if words[k, d] == _U0:
+                continue
+            if whole == 0.0:
+                whole, whole_moment = _weigh_up(times, weights, start, m, sums)
+            total, unit = totals[k, d], scan.grid.per_tick[k] * cell
+            is_light, charge, base = charge_and_base(total_query, total, missing)
+            budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
+            if is_light:
+                first, last = centre_shifts(whole_moment / whole * unit, True, query_x, query_w, n, total, budget)
+            else:
+                amount = min(total_query / _heavy(scan.rules, k), whole)
+                earliest = _moment(amount, sums, times, start, m)
+                latest = whole_moment - _moment(whole - amount, sums, times, start, m)
+                first = earliest / amount * unit - query_centre - budget / total_query
+                last = latest / amount * unit - query_centre + budget / total_query
+            firsts[k, d] = max(int(np.floor(first / cell)), -widest_query)
+            lasts[k, d] = min(int(np.ceil(last / cell)), int(times[start + m - 1] * scan.grid.per_tick[k] + EPSILON))
+            if firsts[k, d] > lasts[k, d]:
+                words[k, d] = _U0
+
+
+@kernel(inline="always")
 def _transposition_range(words: np.uint64, span: int) -> tuple[int, int]:
     """The lowest and the highest transposition among the bits."""
-    lowest, highest = -span, TRANSPOSITIONS - 1 - span
-    while (words >> np.uint64(lowest + span)) & _U1 == _U0:
-        lowest += 1
-    while (words >> np.uint64(highest + span)) & _U1 == _U0:
-        highest -= 1
-    return lowest, highest
+    return first_bit(words) - span, last_bit(words) - span
 
 
 @kernel(error_model="numpy")
@@ -401,13 +434,15 @@ def notes_in_reach(block: Block, scan: Scan, k: int, bounds: Array, left: Remain
         if not is_light:
             lowest, highest = _transposition_range(words[d], span)
             columns = window.last - window.first + widest_query + 1
-            stride, rows = columns + 2 * stamps.cells, highest - lowest + 1 + span + 2 * stamps.rows
-            shape = Shape(rows, columns, stride, low + lowest, window.first)
+            # From a stamp below the document's lowest pitch, or the query's, to one above the highest of both.
+            bottom, stride = min(0, lowest + stamps.rows), columns + 2 * stamps.cells
+            rows = max(int(block.spans[d]) + stamps.rows, highest + span) - bottom + stamps.rows + 1
+            shape = Shape(columns, stride, low + bottom, window.first)
             document, stamp = Place(start, m, low, 0), 0 if is_on_grid else stamps.off_grid
             stamp_document(
                 table, rows * stride + 2 * stamps.cells + 4 * LANES, shape, document, pitches, cells, stamps, stamp
             )
-            origin = (stamps.rows - lowest) * stride + 2 * stamps.cells - window.first
+            origin = (stamps.rows - bottom) * stride + 2 * stamps.cells - window.first
             for r in range(n):
                 places[r] = query_pitch[heaviest[r]] * stride + query_cells[heaviest[r]] + origin
             is_any = sums_in_reach(window, span, table, stride, places, query_factors, n, most, possible)
@@ -443,9 +478,12 @@ def pairs_in_reach(
     x, y, weight, order, cells = room.x, room.y, room.weight, room.order, room.cells
     possible, pieces, total_query, heavy = room.possible, room.pieces, query.weight.sum(), _heavy(scan.rules, k)
     words, totals, firsts, lasts, places = left
+    is_exact, ticks, grids = scan.grid.is_exact, scan.grid.ticks[k], block.grids
     for d in range(begin, end):
         if words[d] == _U0:
             continue
+        # Where all notes lie on borders of cells, a bit is one alignment, however many of its notes coincide.
+        is_one = is_exact and ticks > 0 and grids[d] % max(ticks, 1) == 0
         start, m, low, total = offsets[d], offsets[d + 1] - offsets[d], int(lows[d]), totals[d]
         _weigh(weights, start, m, heavy, weight)
         _fill_times(times, start, m, per_tick, cell, x)
@@ -463,9 +501,14 @@ def pairs_in_reach(
                 bit, shift = over - query_pitch[r] + span, cells[j] - query_cells[r] - firsts[d]
                 if shift < 0 or shift > lasts[d] - firsts[d] or (words[d] >> np.uint64(bit)) & _U1 == _U0:
                     continue
-                word = possible[places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit]
-                if (word >> np.uint64(shift % AT_ONCE)) & _U1 == _U0:
+                place, in_word = (
+                    places[d] + TRANSPOSITIONS * (shift // AT_ONCE) + bit,
+                    _U1 << np.uint64(shift % AT_ONCE),
+                )
+                if possible[place] & in_word == _U0:
                     continue
+                if is_one:
+                    possible[place] ^= in_word
                 budget = budget_of(min(limit, bounds[d]), charge, base, ROUNDED)
                 bound = pair_bound(query, points, numbers[r], j, is_light, budget, ground)
                 if bound > budget:
@@ -477,18 +520,18 @@ def pairs_in_reach(
 
 
 @kernel
-def scan_block(block: Block, scan: Scan, bounds: Array) -> None:
+def scan_block(block: Block, scan: Scan, room: Room, bounds: Array) -> None:
     """A lower bound on the distance of each document; infinite above the limit, 0 for one that cannot be tabled.
 
     A stage looks at all documents before the next one begins: what kernels take is then taken apart once for all.
     """
     by_pitch = pitches_in_reach(block.words, scan.heights)
-    left, room = nothing_known(block, scan, bounds), make_room(block, scan)
+    left = nothing_known(block, scan, bounds)
+    weight_in_reach(block, scan, by_pitch, bounds, left, room)
+    centres_in_reach(block, scan, bounds, left, room)
     for k in range(len(scan.rules.tempos)):
-        weight_in_reach(block, scan, k, by_pitch, bounds, left, room)
-        centres_in_reach(block, scan, k, bounds, left, room)
-        begin = 0
+        here, begin = at_tempo(left, k), 0
         while begin < len(bounds):
-            end = notes_in_reach(block, scan, k, bounds, left, room, begin)
-            pairs_in_reach(block, scan, k, bounds, left, room, begin, end)
+            end = notes_in_reach(block, scan, k, bounds, here, room, begin)
+            pairs_in_reach(block, scan, k, bounds, here, room, begin, end)
             begin = end

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.kernels import kernel
-from roslin.transport._lanes import LANES, add_products, lower, no_lanes, within
+from roslin.transport._lanes import LANES, add_products, first_bit, lower, no_lanes, within
 from roslin.transport._pitch_kernels import TRANSPOSITIONS, Integers, Place, Words
 
 __all__ = ["AT_ONCE", "FAR", "Bytes", "Shape", "Stamps", "Window", "stamp_document", "sums_in_reach"]
@@ -47,16 +47,14 @@ class Stamps(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a table of a document covers.
+    """What a table of a document covers: all its pitches, with room for a stamp on both sides, and all asked for.
 
-    rows           pitches
     columns        cells that are asked for; there is room for a stamp on both sides of them
     stride         numbers from one row to the next
     lowest         the pitch whose stamp begins in the first row
     first_column   cell of the first column
     """
 
-    rows: int
     columns: int
     stride: int
     lowest: int
@@ -94,16 +92,24 @@ def stamp_document(
     A stamp's rows are filled up to whole lanes with FAR, which changes nothing where it reaches into the next row.
     """
     numbers, stamp_rows, stamp_cells = stamps.numbers, stamps.rows, stamps.cells
-    rows, columns, stride, lowest, first_column = shape
+    columns, stride, lowest, first_column = shape
     table[:size] = np.uint8(FAR)
     wide = (2 * stamp_cells + LANES) // LANES * LANES
-    for j in range(document.notes):
-        row, column = int(pitches[document.start + j]) - lowest, cells[j] - first_column
-        if column < -stamp_cells or column >= columns + stamp_cells:
-            continue
-        for r in range(max(-row, 0), min(2 * stamp_rows + 1, rows - row)):
-            for part in range(0, wide, LANES):
-                lower(table, (row + r) * stride + column + stamp_cells + part, numbers, stamp + r * wide + part)
+    begin, end = 0, document.notes
+    while begin < end and cells[begin] - first_column < -stamp_cells:
+        begin += 1
+    while begin < end and cells[end - 1] - first_column >= columns + stamp_cells:
+        end -= 1
+    for j in range(begin, end):
+        place, part = (
+            (int(pitches[document.start + j]) - lowest) * stride + cells[j] - first_column + stamp_cells,
+            stamp,
+        )
+        for _ in range(2 * stamp_rows + 1):
+            for ahead in range(0, wide, LANES):
+                lower(table, place + ahead, numbers, part + ahead)
+            place += stride
+            part += wide
 
 
 @kernel
@@ -118,9 +124,10 @@ def sums_in_reach(
     """
     words, first_cell, last_cell, place = window
     is_any = False
-    for t in range(TRANSPOSITIONS):
-        if (words >> np.uint64(t)) & _U1 == _U0:
-            continue
+    left_words = words
+    while left_words != _U0:
+        t = first_bit(left_words)
+        left_words &= left_words - _U1
         for first in range(first_cell, last_cell + 1, AT_ONCE):
             moved, sums, later, left = (t - span) * stride + first, no_lanes(), no_lanes(), _U1
             is_long = last_cell - first >= LANES

@@ -20,7 +20,17 @@ from numba.extending import intrinsic, register_model
 from roslin.kernels import kernel
 from roslin.transport._plain_lanes import LANES
 
-__all__ = ["add_excess", "add_missing", "add_products", "lower", "no_lanes", "trial", "within"]
+__all__ = [
+    "add_excess",
+    "add_missing",
+    "add_products",
+    "first_bit",
+    "last_bit",
+    "lower",
+    "no_lanes",
+    "trial",
+    "within",
+]
 
 _I16 = ir.IntType(16)
 _LANES = ir.VectorType(_I16, LANES)
@@ -135,6 +145,25 @@ def _within(_typing: Any, lanes: Any, most: Any) -> Any:
     return types.uint64(lanes, most), code
 
 
+def _first_bit(_typing: Any, word: Any) -> Any:
+    """The number of the lowest bit of a word that is not 0."""
+
+    def code(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return builder.cttz(values[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(word), code
+
+
+def _last_bit(_typing: Any, word: Any) -> Any:
+    """The number of the highest bit of a word that is not 0."""
+
+    def code(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        zeros = builder.ctlz(values[0], ir.Constant(ir.IntType(1), 1))
+        return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+
+    return types.int64(word), code
+
+
 # Any, because what they are called with are values of the kernels.
 no_lanes: Any = intrinsic(_no_lanes)
 add_products: Any = intrinsic(_add_products)
@@ -142,6 +171,8 @@ add_excess: Any = intrinsic(_add_excess)
 add_missing: Any = intrinsic(_add_missing)
 lower: Any = intrinsic(_lower)
 within: Any = intrinsic(_within)
+first_bit: Any = intrinsic(_first_bit)
+last_bit: Any = intrinsic(_last_bit)
 
 
 @kernel
@@ -150,4 +181,5 @@ def trial(numbers: Any, shorts: Any, high: Any) -> Any:
     sums = add_products(no_lanes(), numbers, 1, 3)
     sums = add_missing(add_excess(sums, shorts, 0, 10), shorts, 0, 20)
     lower(high, 1, numbers, 0)
-    return within(sums, 70)
+    bits = within(sums, 70)
+    return bits if first_bit(bits) <= last_bit(bits) else bits + bits

@@ -37,10 +37,10 @@ import numpy.typing as npt
 
 from roslin.errors import MelodyError
 from roslin.melody import Melody
-from roslin.represent.keys import find_key
+from roslin.represent.keys import local_keys
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
 from roslin.transport._arguments import GROUNDS, TABLE, Array, Frame, Notes, Pair, Points, Rules
-from roslin.transport.ground import GROUND_NAMES, tonal_table
+from roslin.transport.ground import GROUND_NAMES, tonal_costs
 from roslin.transport.methods import evolved, refined, unaligned
 from roslin.values.named import Named
 from roslin.values.parameters import choice, real, reals
@@ -48,7 +48,7 @@ from roslin.values.parameters import choice, real, reals
 __all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align", "notes_of", "pair_of", "rules_of"]
 
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
-_LENGTHS = ("duration", "stress")
+_LENGTHS = ("accent", "duration", "stress")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Alignment:
 class Document:
     """One candidate: points in quarters and pitches, and the table of a tonal ground distance (else empty).
 
-    The key is that of the whole document, in which the moved query is heard.
+    The moved query is heard in the document: the key is that of the document around each of its notes.
     """
 
     time: Array
@@ -124,7 +124,7 @@ class Document:
         span = slice(points.offsets[number], points.offsets[number + 1])
         time, pitch, weight = points.time[span], points.pitch[span], points.weight[span]
         is_tonal = setting.ground == "tonal" and len(time) > 0
-        table = tonal_table(find_key(pitch, weight)) * setting.semitone if is_tonal else _NO_TABLE
+        table = tonal_costs(local_keys(time, pitch, weight), pitch) * setting.semitone if is_tonal else _NO_TABLE
         return cls(time, pitch, weight, table)
 
     @property

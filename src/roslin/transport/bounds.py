@@ -86,6 +86,7 @@ def scan_of(query: Query, setting: Setting, limit: float, grids: Integers) -> Sc
         _heights(query, pitch, limit, rules.missing),
         Grid(
             cell,
+            is_on_grid,
             1.0 / ticks,
             np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64),
             by_pitch,

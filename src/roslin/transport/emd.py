@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.represent.keys import find_key
+from roslin.represent.keys import local_keys
 from roslin.transport._arguments import GROUNDS, Array
-from roslin.transport.ground import GROUND_NAMES, tonal_table
+from roslin.transport.ground import GROUND_NAMES, tonal_costs
 
 __all__ = ["Flow", "emd", "emd_flow", "emd_many", "least_flow", "ptd", "ptd_flow", "ptd_many"]
 
@@ -177,8 +177,14 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
     pitch_a, pitch_b = np.rint(a[0][:, 1]).astype(np.int64), np.rint(b[0][:, 1]).astype(np.int64)
     if min(pitch_a.min(), pitch_b.min()) < 0 or max(pitch_a.max(), pitch_b.max()) > 127:
         raise ArgumentError("the tonal ground distance needs MIDI pitches, 0 to 127, in the second column")
-    key = find_key(np.concatenate([pitch_a, pitch_b]), np.concatenate([a[1], b[1]]))
-    apart: Array = np.hypot(np.subtract.outer(a[0][:, 0], b[0][:, 0]), tonal_table(key)[np.ix_(pitch_a, pitch_b)])
+    # The area around two notes has those of both sets, which lie in one frame; where the two are in different areas,
+    # both have a say.
+    times, pitches = np.concatenate([a[0][:, 0], b[0][:, 0]]), np.concatenate([pitch_a, pitch_b])
+    order, keys = np.lexsort((pitches, times)), np.empty(len(times), np.int64)
+    keys[order] = local_keys(times[order], pitches[order], np.concatenate([a[1], b[1]])[order])
+    from_a = tonal_costs(keys[: len(pitch_a)], pitch_a)[pitch_b].T
+    from_b = tonal_costs(keys[len(pitch_a) :], pitch_b)[pitch_a]
+    apart: Array = np.hypot(np.subtract.outer(a[0][:, 0], b[0][:, 0]), (from_a + from_b) / 2)
     return apart
 
 

@@ -6,31 +6,28 @@ taken for the name of a file, and nothing that a request holds may ever be one.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from itertools import islice
 
 from roslin.api import Collection
 from roslin.collection import filters as known
 from roslin.collection.filters import Filter, parse_range
-from roslin.errors import ArgumentError, MelodyError, NotationError, Problem
+from roslin.errors import ArgumentError, MelodyError, NotationError
 from roslin.matchers import Matcher, matcher, matchers
 from roslin.melody import Melody
-from roslin.notation import records
+from roslin.notation.query import read_query
+from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
-from roslin.web.schemas import RANGES, QueryParams, SearchParams
+from roslin.web.schemas import EDITED, RANGES, QueryParams, SearchParams
 from roslin.web.settings import Settings
 
 __all__ = ["chosen_matcher", "filters_of", "offered", "query_of"]
 
-_KEY_LINE = re.compile(r"^\s*K:", re.MULTILINE)
-_DEFAULT_KEY = "K:C\n"  # ABC without a header: a person typed only the music
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 
 
 def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> Melody:
-    """The melody that is asked for; `NotationError` says where text goes wrong."""
-    melody = collection[asked.id] if asked.id else _read_query(asked.q, asked.notation)
+    """The melody that is asked for; its problems say what was read otherwise, `NotationError` why nothing was."""
+    melody = collection[asked.id] if asked.id else _read_query(asked)
     if len(melody) > settings.query_notes:
         raise MelodyError(f"the query has {len(melody)} notes; expected at most {settings.query_notes}")
     if not len(melodic_line(melody)):
@@ -38,24 +35,12 @@ def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> 
     return melody
 
 
-def _read_query(text: str, notation: str) -> Melody:
-    """The one melody in a text. It is read strictly: whoever types wants to know where the mistake is."""
-    before = _DEFAULT_KEY if notation == "abc" and not _KEY_LINE.search(text) else ""
-    data = (before + text).encode(errors="replace") if text.strip() else b""
-    # One more than needed, to see whether there are several.
-    found = list(islice(records(data, None if notation == "auto" else notation), 2)) if data else []
-    if len(found) != 1:
-        raise NotationError(Problem("no query" if not found else "several melodies", "one melody", ""))
-    melody = found[0].melody
-    if melody is None:
-        raise NotationError(_as_typed(found[0].problems[0], before))
-    return melody.with_metadata(id=None)
-
-
-def _as_typed(problem: Problem, before: str) -> Problem:
-    """The problem at its place in what was typed, without the lines that were put before it."""
-    added = before.count("\n")
-    return replace(problem, line=max(problem.line - added, 0), record="", file="")
+def _read_query(asked: QueryParams) -> Melody:
+    notation = None if asked.notation == "auto" else asked.notation
+    try:
+        return read_query(asked.q, notation, strict=asked.strict).with_metadata(id=None)
+    except NotationError as error:
+        raise NotationError(replace(error.problem, record="")) from error
 
 
 def offered() -> list[str]:
@@ -71,8 +56,8 @@ def chosen_matcher(text: str, settings: Settings) -> Matcher:
     return chosen
 
 
-def filters_of(asked: SearchParams) -> list[Filter]:
-    """The chain of filters, cheap ones first."""
+def filters_of(asked: SearchParams, query: Melody) -> list[Filter]:
+    """The chain of filters, cheap ones first; some compare with the query."""
     chain = [known.FILTERS[name](*parse_range(getattr(asked, name))) for name in RANGES if getattr(asked, name).strip()]
     if asked.intervals.strip():
         chain.append(known.contains(asked.intervals))
@@ -81,4 +66,14 @@ def filters_of(asked: SearchParams) -> list[Filter]:
             chain.append(known.metadata(field, value))
     if asked.words.strip():
         chain += known.words(asked.words)
+    for name, make in zip(EDITED, (known.contour_distance, known.rhythm_distance), strict=True):
+        if value := getattr(asked, name).strip():
+            chain.append(make(query, _cost(name, value), parse_costs(asked.edit_costs)))
     return chain
+
+
+def _cost(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"{name} must be a number, at least 0; got {text!r}") from None

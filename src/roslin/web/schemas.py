@@ -12,12 +12,14 @@ from roslin.matchers.base import Modes
 from roslin.matchers.modes import Mode
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import note_name
+from roslin.web.written import written
 
 __all__ = [
     "MAX_QUERY",
     "RANGES",
     "AboutAnswer",
     "CollectionAnswer",
+    "ExplainAnswer",
     "ExplainParams",
     "ExplanationAnswer",
     "FilterAnswer",
@@ -45,7 +47,9 @@ MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
 RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
-_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals")
+_DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
+EDITED = ("contour_cost", "rhythm_cost")
+_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals", *EDITED)
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------
@@ -57,6 +61,7 @@ class QueryParams(BaseModel):
     q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
     notation: Literal["auto", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
     id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
+    strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
 
 
 class SearchParams(QueryParams):
@@ -81,6 +86,9 @@ class SearchParams(QueryParams):
     note_count: str = Field(default="", max_length=60, description="Number of notes.")
     duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
     intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
+    contour_cost: str = Field(default="", max_length=60, description="Gross contour at most so far from the query's.")
+    rhythm_cost: str = Field(default="", max_length=60, description="Rhythm at most so far from the query's.")
+    edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
     k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
     page: int = Field(default=1, ge=1, le=100)
 
@@ -206,13 +214,21 @@ class MelodyAnswer(AboutAnswer):
 
     notation: str | None
     music: str | None
+    written: str | None = Field(description="Complete with clef, metre and key: it can be a `q`.")
     notes: list[NoteAnswer]
 
     @classmethod
     def of(cls, melody: Melody, link: str | None) -> MelodyAnswer:
         """The answer about a melody."""
         known = cls.known(melody, link)
-        return cls(**known, notation=melody.notation, music=melody.music, notes=NoteAnswer.table(melody))
+        text = written(melody)
+        return cls(
+            **known,
+            notation=melody.notation,
+            music=melody.music,
+            written=text[1] if text else None,
+            notes=NoteAnswer.table(melody),
+        )
 
 
 class ReadAnswer(BaseModel):
@@ -220,6 +236,7 @@ class ReadAnswer(BaseModel):
 
     notation: str | None
     notes: list[NoteAnswer]
+    deviations: list[str] = _DEVIATIONS
     drawing: str = Field(description="SVG")
     playing: list[list[float]] = Field(description="Rows of row, start, duration (seconds) and MIDI pitch.")
 
@@ -232,6 +249,7 @@ class UploadChoice(BaseModel):
     notation: str = Field(description="How `q` is to be read: pae or jsonl.")
     q: str
     is_cut: bool = Field(description="Whether only its beginning was taken.")
+    deviations: list[str] = _DEVIATIONS
 
 
 class UploadAnswer(BaseModel):
@@ -293,11 +311,16 @@ class ExplanationAnswer(MatchAnswer):
     query: str | None
     candidate: str | None
     matcher: str
-    distance: float
-    is_alone: bool = Field(description="Whether the candidate was looked at alone, and not among the others.")
+    distance: float | None = Field(description="None for a melody that is in no list, being infinitely far.")
     pairs: list[list[int]] = Field(description="Which notes belong together: of the query, of the candidate.")
-    start: float
+    start: float | None
     steps: list[StepAnswer]
+
+
+class ExplainAnswer(ExplanationAnswer):
+    """An explanation, and how its query was read."""
+
+    deviations: list[str] = _DEVIATIONS
 
 
 class StepAnswer(BaseModel):
@@ -321,6 +344,7 @@ class ResultAnswer(AboutAnswer):
 
     rank: int
     distance: float
+    costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
     expected: float | None = Field(description="How many melodies would be as near by chance.")
     meaning: str = Field(description="The same in a word: same tune, probably, perhaps, no more alike than chance.")
     match: MatchAnswer
@@ -330,6 +354,7 @@ class SearchAnswer(BaseModel):
     """A page of a ranked list."""
 
     query_notes: int
+    deviations: list[str] = _DEVIATIONS
     matcher: str = Field(description="With the parameters that the modes gave it.")
     compare: str
     place: str

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.api import Collection
+from roslin.collection.chain import costs_of
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Explanation, Matcher
 from roslin.matchers.base import Tell
@@ -23,6 +24,7 @@ from roslin.matchers.likeness import likeness
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
+from roslin.search import depended_on
 from roslin.search.beginnings import beginnings, onsets_compared, search_beginnings
 from roslin.web.library import GoneError, Library
 from roslin.web.progress import Wait
@@ -52,6 +54,7 @@ class Result:
     melody: Melody
     link: str | None
     match: MatchAnswer
+    costs: dict[str, float]
 
     @property
     def rank(self) -> int:
@@ -92,6 +95,7 @@ class Found:
         """The page as JSON."""
         return SearchAnswer(
             query_notes=len(self.query),
+            deviations=self.query.deviations,
             matcher=repr(self.matcher),
             compare=asked.compare,
             place=asked.place,
@@ -109,6 +113,7 @@ class Found:
                     **AboutAnswer.known(result.melody, result.link),
                     rank=result.rank,
                     distance=result.distance,
+                    costs=result.costs,
                     expected=result.hit.expected,
                     meaning=result.hit.meaning,
                     match=result.match,
@@ -139,7 +144,7 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
     query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
     chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
     with library.slot() as seconds:
-        among, number = _among(collection, asked, chosen)
+        among, number = _among(collection, query, asked, chosen)
         if is_cut:
             among = beginnings(among, onsets_compared(query))
         length, longest = _length(among, number), chosen.longest(query)
@@ -148,7 +153,7 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
         tell = _until(time.monotonic() + seconds, settings.search_seconds)
         if len(query) * length <= chosen.leading.pairs_explained:
             return chosen.explain(query, among, number, tell).about(query, candidate)
-        distance = float(chosen.alone.distances_told(query, among, tell)[number])
+        distance = float(chosen.distances_told(query, among, tell)[number])
         return likeness(chosen, query, among, number, distance).about(query, candidate)
 
 
@@ -204,7 +209,7 @@ def _search(
         if wait.is_gone:
             raise GoneError("the search was given up: nobody waits for it")
 
-    chain = filters_of(asked)
+    chain = filters_of(asked, query)
     itself = (asked.id,) if asked.id else ()
     with library.slot() as seconds:
         progress(0.0, "")
@@ -249,15 +254,17 @@ def _results(
 ) -> Iterator[Result]:
     """Hits with the notes that match. Where these depend on other melodies, all of the collection stand for them."""
     numbers, packed = collection.numbers([hit.id for hit in hits]), collection.packed()
-    places = numbers.tolist()
-    is_cut = _is_cut(asked, chosen)
-    if chosen.leading.alone.is_independent or is_cut:
-        packed, places = packed.take(numbers), list(range(len(numbers)))
-    if is_cut:
-        packed = beginnings(packed, onsets_compared(query))
-    for hit, melody, place in zip(hits, collection.melodies(numbers), places, strict=True):
+    if _is_cut(asked, chosen):
+        packed, places = beginnings(packed.take(numbers), onsets_compared(query)), list(range(len(numbers)))
+    else:
+        packed, among = depended_on(query, collection, chosen.leading, numbers)
+        places = among.tolist()
+    costs = [each.cost for each in filters_of(asked, query) if each.cost is not None]
+    paid = {cost.name: costs_of(collection.connection, cost, numbers) for cost in costs}
+    for k, (hit, melody, place) in enumerate(zip(hits, collection.melodies(numbers), places, strict=True)):
         match = _match(chosen, query, packed, place, hit.distance)
-        yield Result(hit, melody, library.settings.link_to(melody), match)
+        its_costs = {name: values[k] for name, values in paid.items()}
+        yield Result(hit, melody, library.settings.link_to(melody), match, its_costs)
 
 
 def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
@@ -275,15 +282,15 @@ def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance:
     return MatchAnswer.model_validate(found).model_copy(update={"kind": chosen.kind, "sentence": sentence})
 
 
-def _among(collection: Collection, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
+def _among(collection: Collection, query: Melody, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
     """The melodies on which the distance depends, and which of them is the candidate."""
-    packed, number = collection.packed(), int(collection.numbers([asked.candidate])[0])
-    if chosen.alone.is_independent:
-        return packed.part(number, number + 1), 0
-    if not asked.has_filters:
-        return packed, number
-    left = np.union1d(collection.filter(*filters_of(asked)).numbers, [number])
-    return packed.take(left), int(np.searchsorted(left, number))
+    within = collection.filter(*filters_of(asked, query)).numbers if asked.has_filters else None
+    numbers = collection.numbers([asked.candidate])
+    if asked.place == "start" and not chosen.is_independent:  # what is cut has no bounds
+        among = np.arange(len(collection)) if within is None else np.union1d(within, numbers)
+        return collection.packed().take(among), int(np.searchsorted(among, numbers[0]))
+    packed, places = depended_on(query, collection, chosen, numbers, within)
+    return packed, int(places[0])
 
 
 def _is_cut(asked: SearchParams, chosen: Matcher) -> bool:

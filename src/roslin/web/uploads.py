@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def choices(data: bytes, name: str, settings: Settings) -> UploadAnswer:
     """What can be searched for in a file. Its name only helps to tell the notation."""
     found = list(islice(_read(data, name), settings.upload_melodies + 1))
     has_more = len(found) > settings.upload_melodies
-    taken = [record.melody for record in found[: settings.upload_melodies] if record.melody is not None]
+    taken = [record.melody_or_raise() for record in found[: settings.upload_melodies] if record.melody is not None]
     refused = [str(record.problems[0]) for record in found if record.melody is None]
     if not taken:
         raise FormatError(f"no melody could be read{f': {refused[0]}' if refused else ''}")
@@ -71,7 +72,9 @@ def _of_melody(melody: Melody, number: int, most: int) -> Iterator[UploadChoice]
         if len(voices) > 1:
             named.append(f"voice {voice + 1}")
         label = ", ".join(part for part in dict.fromkeys(named) if part)
-        yield UploadChoice(label=label, notes=len(query), notation=notation, q=text, is_cut=is_cut)
+        yield UploadChoice(
+            label=label, notes=len(query), notation=notation, q=text, is_cut=is_cut, deviations=melody.deviations
+        )
 
 
 def _beginning(melody: Melody, notes: np.ndarray) -> Melody:
@@ -82,6 +85,7 @@ def _beginning(melody: Melody, notes: np.ndarray) -> Melody:
     taken["onset_ticks"] -= first
     end = int((taken["onset_ticks"] + taken["duration_ticks"]).max())
     bars = melody.barlines_ticks - first
+    unknown: dict[str, Any] = dict.fromkeys(_PLAIN)
     return replace(
         melody,
         notes=taken,
@@ -90,7 +94,7 @@ def _beginning(melody: Melody, notes: np.ndarray) -> Melody:
         music=None,
         notation=None,
         extra={},
-        **dict.fromkeys(_PLAIN),
+        **unknown,
     )
 
 

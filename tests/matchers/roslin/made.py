@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
 
 from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
-from roslin.matchers.roslin.scores import Worth, tables
+from roslin.matchers.roslin.scores import FittedWorth
+from roslin.matchers.roslin.scores import tables as tables_of
 
-LABELLED = Worth(metre=(0.45, -0.15, -0.79, 0.15, 0.09, 0.19), phrase=(-0.24, -0.43, -1.23, 0.71, 0.22, 0.90))
+# Numbers of our own, so that a new fit changes no test.
+PLAIN = FittedWorth(
+    equal=(4.24, 2.43, 2.33, 2.02, 1.75, 1.42, 1.31, 1.48, 1.34, 1.57, 1.30),
+    pitch=(0.27, -0.47, -0.72, -0.73, -1.34, -1.60),
+    near=(2.00, 0.47, -0.04, 0.03, -0.60, -0.49, -0.73, -0.52, -0.63, -0.49, -0.67),
+    kinds=(-0.01, -0.42, 0.06, -0.36, -0.12, 0.46, 0.15, 0.26, 0.28, 0.15, 0.38, 0.15),
+    equal_context=(0.0, -0.11, 0.05, 0.86),
+    near_context=(0.0, 0.30, 0.21, 0.15),
+    openings=(1.42, 2.70, 2.44),
+    extension=1.38,
+    start_any=(0.89, 1.11),
+    start_more=(1.03, 1.51),
+    end_any=(0.57, 0.47),
+    end_more=(0.61, 0.0),
+    tempo=(1.41, 2.5),
+    metre=(0.0,) * 6,
+    phrase=(0.0,) * 6,
+)
+LABELLED = replace(PLAIN, metre=(0.45, -0.15, -0.79, 0.15, 0.09, 0.19), phrase=(-0.24, -0.43, -1.23, 0.71, 0.22, 0.90))
+
+
+def tables(worth: FittedWorth = PLAIN, longest: int = 2048, lanes: Sequence[int] = range(12)) -> Tables:
+    """Tables with only these transpositions."""
+    allowed = np.full(LANES, FARTHEST, dtype=np.int32)
+    allowed[list(lanes)] = 0
+    return tables_of(worth, longest)._replace(lanes=allowed)
 
 
 def made_melodies(random: Generator, sizes: list[int], pitches: int = 12, values: int = 9) -> Encoded:
@@ -47,11 +74,11 @@ def variants(random: Generator, melodies: Encoded, of: int, share: float) -> Enc
 
 def all_tables() -> Iterator[tuple[str, Tables]]:
     """Tables of every mode."""
-    plain, labelled = tables(Worth(), longest=400), tables(LABELLED, longest=400)
+    plain, labelled = tables(PLAIN, longest=400), tables(LABELLED, longest=400)
     yield "plain", plain
     yield "labels", labelled
     yield "as written", tables(LABELLED, longest=400, lanes=[0])
-    yield "some transpositions", tables(Worth(), longest=400, lanes=[0, 3, 5, 7])
+    yield "some transpositions", tables(PLAIN, longest=400, lanes=[0, 3, 5, 7])
     for count in (1, 2, 3):
         yield f"{count} tempos", labelled._replace(tempo_prices=labelled.tempo_prices[:count])
     flat = np.full(11, 100, np.int32)
@@ -65,7 +92,7 @@ def all_tables() -> Iterator[tuple[str, Tables]]:
             kinds=np.zeros_like(labelled.kinds),
         ),
     )
-    yield "short table of ends", tables(Worth(), longest=3)
+    yield "short table of ends", tables(PLAIN, longest=3)
     cheap = np.array([10, 20, 30], np.int32)
     yield "openings below the extension", labelled._replace(openings=cheap)
     yield "dear tempos", plain._replace(tempo_prices=np.array([0, 90, 40, 300], np.int32))

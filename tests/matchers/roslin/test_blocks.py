@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.matchers.roslin.made import LABELLED, all_tables, made_melodies, plain_score, variants
+from tests.matchers.roslin.made import LABELLED, PLAIN, all_tables, made_melodies, plain_score, tables, variants
 
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables, align_all
@@ -15,9 +15,8 @@ from roslin.matchers.roslin._bound import bound_in_bytes
 from roslin.matchers.roslin._side_by_side import align_in_shorts
 from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_for
-from roslin.matchers.roslin.scores import Worth, tables
+from roslin.matchers.roslin.table import table_of
 from roslin.search.roslin_nearest import closer_bounds, scores_of, upper_bounds
-from roslin.search.roslin_table import table_of
 from roslin.search.work import Work
 
 MODES = dict(all_tables())
@@ -81,7 +80,7 @@ def test_bounds_hold_for_every_scale(scale: int) -> None:
 
 
 def test_bounds_in_16_bits_are_closer() -> None:
-    random, worth = np.random.default_rng(5), tables(Worth(), longest=400)
+    random, worth = np.random.default_rng(5), tables(PLAIN, longest=400)
     melodies = variants(random, made_melodies(random, [12] * 128), 0, 0.5)
     table, query = table_of(melodies, worth), one(melodies, 0)
     expected = brute_scores(query, melodies, worth)[table.order]
@@ -95,7 +94,7 @@ def test_bounds_in_16_bits_are_closer() -> None:
 def test_one_tempo_without_gaps_is_bounded_to_one_byte_a_pair() -> None:
     """How far a bound is from a score: no more than the rounding of every pair and of the ends."""
     random = np.random.default_rng(6)
-    worth = tables(Worth(), longest=400)._replace(
+    worth = tables(PLAIN, longest=400)._replace(
         tempo_prices=np.zeros(1, np.int32), openings=np.full(3, 4000, np.int32), extension=4000
     )
     melodies = variants(random, made_melodies(random, [10] * 64), 0, 0.8)
@@ -125,7 +124,7 @@ def test_long_melodies() -> None:
 
 
 def test_nothing_to_compare() -> None:
-    worth, random = tables(Worth()), np.random.default_rng(8)
+    worth, random = tables(PLAIN), np.random.default_rng(8)
     melodies = made_melodies(random, [3, 0])
     table, nobody = table_of(melodies, worth), one(melodies, 1)
     assert scores_of(nobody, table, worth, np.arange(2), Work()).tolist() == [FARTHEST] * 2
@@ -137,7 +136,7 @@ def test_nothing_to_compare() -> None:
 
 def test_highest_pair() -> None:
     """4.24 + 0.86 + 0.46 nats, in units of 1/32, each half of a kind rounded by itself."""
-    assert highest_pair(tables(Worth())) == 136 + 28 + 2 * 7
+    assert highest_pair(tables(PLAIN)) == 136 + 28 + 2 * 7
 
 
 def test_tables_of_the_modes_are_accepted() -> None:
@@ -158,4 +157,4 @@ def test_tables_of_the_modes_are_accepted() -> None:
 )
 def test_other_tables_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        check(tables(Worth())._replace(**changed))
+        check(tables(PLAIN)._replace(**changed))

@@ -73,7 +73,7 @@ def context(query: Encoded, i: int, last_i: int, melody: Encoded, j: int, last_j
 
 
 @kernel
-def tempo_shift(tempo: int, difference: int | np.int64) -> int | np.int64:
+def tempo_shift(tempo: int, difference: int | np.int64) -> Any:
     """How much longer a melody's notes are taken to be than the query's, in quarters of an octave of time."""
     if tempo == 0:
         return 0
@@ -125,7 +125,7 @@ def best_score(query: Encoded, melodies: Encoded, number: int, tables: Tables, r
 @kernel
 def at_tempo(
     query: Encoded, melodies: Encoded, first: int, last: int, shift: int, tables: Tables, rows: Longs, gaps: Longs
-) -> int:
+) -> Any:
     size, length = len(query.pitches), last - first
     role = 0 if size < length else (1 if size > length else 2)
     other = 1 if role == 0 else (0 if role == 1 else 2)
@@ -154,7 +154,7 @@ def at_tempo(
         diagonal, before, skipped = nothing, nothing, nothing
         for j in range(length):
             at = first + j
-            span = min(abs(np.int64(values[at]) - value), 10)
+            span: Any = min(abs(np.int64(values[at]) - value), 10)
             seen = 0
             if intervals[at] == own:
                 seen = 1

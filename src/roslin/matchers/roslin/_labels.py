@@ -1,9 +1,10 @@
 """Metre and phrase of every note, inferred from the notes alone, so that every source has them.
 
 Metre: inner metric weight (A. Volk, "The study of syncopation using inner metric analysis", 2008). Onsets lie on a grid
-of 1/24 quarter. Every chain of at least three equidistant onsets that cannot be made longer, its step at most half of
-the melody, gives each of its notes the square of its number of steps. Weak (0) up to the 45 % quantile of a melody's
-weights, middling (1) up to the 75 % quantile, strong (2) above.
+of 1/24 quarter. Every chain of at least three equidistant onsets that cannot be made longer gives each of its notes the
+square of its number of steps; unlike in `alignment`, which follows the original, a chain also counts when it is part of
+one with a smaller step. Weak (0) up to the 45 % quantile of a melody's weights, middling (1) up to the 75 % quantile,
+strong (2) above.
 
 Phrase: a note ends a phrase (1) if the time to the next is at least 1.45 times the median or a rest takes more than a
 fifth of it, none of the three notes on either side is longer, neither of the next two is as long, and three notes have

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from roslin.kernels import kernel
@@ -45,8 +47,8 @@ def fill(
 @kernel
 def worth_of(
     query: Encoded, i: int, melodies: Encoded, at: int, last: int, shift: int, lane: int, tables: Tables
-) -> int:
-    span = min(abs(np.int64(melodies.values[at]) - np.int64(query.values[i]) - shift), 10)
+) -> Any:
+    span: Any = min(abs(np.int64(melodies.values[at]) - np.int64(query.values[i]) - shift), 10)
     seen = 0
     if query.intervals[i] != NO_INTERVAL and query.intervals[i] == melodies.intervals[at]:
         seen = 1
@@ -118,7 +120,7 @@ def trace(query: Encoded, i: int, j: int, tables: Tables, grid: Longs, steps: Nu
 
 
 @kernel
-def tempo_of(query: Encoded, melody: Encoded, tempo: int) -> int:
+def tempo_of(query: Encoded, melody: Encoded, tempo: int) -> Any:
     """How much slower one melody is taken to be, in quarters of an octave of time."""
     return tempo_shift(tempo, int(melody.tempos[0]) - int(query.tempos[0]))
 

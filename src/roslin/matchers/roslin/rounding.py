@@ -73,8 +73,9 @@ def scale_for(size: int, highest: float, tables: Tables) -> int | None:
 def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: bool = False) -> Plan:
     """A query and the tables: in bytes of 256 / `scale` units for bounds, or in 16 bits, where nothing is rounded.
 
-    In bytes, an extension costs no more than any opening (`_bound`). With all tempos combined, a difference of values is worth the most that any difference at least as large is worth,
-    so that the smallest of several differences bounds them all.
+    In bytes, an extension costs no more than any opening (`_bound`). With all tempos combined, a difference of values
+    is worth the most that any difference at least as large is worth, so that the smallest of several differences bounds
+    them all.
     """
     dtype: Any = np.dtype(np.int16 if scale is None else np.int8)
     scale = scale or 1

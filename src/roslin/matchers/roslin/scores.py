@@ -1,7 +1,7 @@
 """What the alignment's steps are worth: fitted numbers in nats, read from `scores.json`, as the kernels' whole units.
 
-Every way to compare (`both`, `melody`, `rhythm`, `contour`) has a `Worth` of its own. Where two melodies may lie on
-each other (`place`) changes prices:
+Every way to compare (`both`, `melody`, `rhythm`, `contour`) has a `FittedWorth` of its own. Where two melodies may lie
+on each other (`place`) changes prices:
 
     anywhere   what is left out at an end of the shorter or the longer melody has a fitted price, a[x > 0] + b ln(1 + x)
     start      both begin together: notes left out before the first pair cost as much as a gap; what follows the last
@@ -27,7 +27,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Tables
 
-__all__ = ["COMPARED", "KEYS", "PLACES", "UNITS", "Worth", "fitted", "tables"]
+__all__ = ["COMPARED", "KEYS", "PLACES", "UNITS", "FittedWorth", "fitted", "tables"]
 
 COMPARED = ("both", "melody", "rhythm", "contour")
 PLACES = ("anywhere", "start", "whole")
@@ -43,7 +43,7 @@ Longs = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Worth:
+class FittedWorth:
     """Worths and prices in nats. Prices are above 0; of two numbers the first is the shorter melody's."""
 
     equal: tuple[float, ...]  # a pair of equal pitch, by how unlike its note values are, 0 to 10 quarter octaves
@@ -68,9 +68,9 @@ class Worth:
 
 
 @cache
-def fitted(compared: str) -> Worth:
+def fitted(compared: str) -> FittedWorth:
     """The numbers of one way to compare."""
-    return Worth(**_file()["worth"][compared])
+    return FittedWorth(**_file()["worth"][compared])
 
 
 @cache
@@ -84,7 +84,9 @@ def units(values: float | Sequence[Any] | npt.NDArray[np.float64]) -> Longs:
     return np.rint(np.asarray(values, dtype=np.float64) * UNITS).astype(np.int32)
 
 
-def tables(worth: Worth, longest: int, *, compared: str = "both", place: str = "anywhere", key: str = "any") -> Tables:
+def tables(
+    worth: FittedWorth, longest: int, *, compared: str = "both", place: str = "anywhere", key: str = "any"
+) -> Tables:
     """The tables of the kernels, for melodies of at most so many notes."""
     from roslin.matchers.roslin._alignment import FARTHEST, LANES, Tables
 
@@ -124,15 +126,15 @@ def _end_prices(
     is_free: bool = False,
 ) -> Longs:
     """Prices of notes left out at one end: of the shorter melody, of the longer, of one of two equally long."""
-    shorter, longer = (a * (left_out > 0) + b * np.log1p(left_out) for a, b in zip(any_, more, strict=True))
+    both = np.array([a * (left_out > 0) + b * np.log1p(left_out) for a, b in zip(any_, more, strict=True)])
     if gap is not None:
-        shorter = longer = gap
+        both[:] = gap
     if is_free:
-        longer = 0.0 * left_out
-    return np.minimum(units(np.array([shorter, longer, (shorter + longer) / 2])), HIGHEST_PRICE)
+        both[1] = 0.0
+    return np.minimum(units(np.vstack([both, both.mean(axis=0)])), HIGHEST_PRICE)
 
 
-def _label_worths(worth: Worth) -> npt.NDArray[np.float64]:
+def _label_worths(worth: FittedWorth) -> npt.NDArray[np.float64]:
     """By the labels of both notes, 1 + 3 metre + phrase; 0, a note without a label, is worth nothing."""
     metre, phrase = np.zeros((_KINDS, _KINDS)), np.zeros((_KINDS, _KINDS))
     for place, (a, b) in enumerate(_PAIRS):

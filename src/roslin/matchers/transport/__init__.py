@@ -1,1 +1,1 @@
-"""Matchers by transportation distance: `emd` moves the whole query, `twv` its segments."""
+"""Matchers by transportation distance: `emd` moves the whole query, `twv` and `twv_covered` its segments."""

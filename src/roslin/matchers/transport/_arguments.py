@@ -81,8 +81,8 @@ class KeyedDocuments(NamedTuple):
 
     notes     (notes,) each
     offsets   (documents + 1,): where the notes of each begin
-    tables    (keys, 128, 128): tables of the tonal ground distance; (1, 0, 0) for another
-    keys      (documents,): which of the tables each needs
+    tables    (24, 128, 128): the tonal ground distance in each key, in units; (0, 0, 0) for another
+    keys      (notes,): the key of the area around each note; (0,) for another
     """
 
     notes: Notes

@@ -79,6 +79,18 @@ def chains(found: Array, count: int, most: int, spans: SegmentSpans, legality: L
 
 
 @kernel
+def _table(documents: KeyedDocuments, rows: slice) -> Array:
+    """(128, notes): how far each pitch is from each of these notes; (0, 0) if the ground distance has no table."""
+    if documents.tables.shape[0] == 0:
+        return np.empty((0, 0))
+    keys, pitches = documents.keys[rows], documents.notes.pitch[rows]
+    table = np.empty((documents.tables.shape[1], len(keys)))
+    for j in range(len(keys)):
+        table[:, j] = documents.tables[keys[j], :, int(pitches[j])]
+    return table
+
+
+@kernel
 def chain_sums(
     queries: CutQueries,
     documents: KeyedDocuments,
@@ -120,7 +132,7 @@ def chain_sums(
         found, count = matches(
             SegmentedQuery(query, firsts, lasts, wanted, queries.units[q], queries.pitch_unit),
             document,
-            documents.tables[documents.keys[d]],
+            _table(documents, rows),
             rules,
             radius,
             found,

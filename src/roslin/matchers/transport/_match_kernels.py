@@ -100,7 +100,7 @@ def matches(
 ) -> tuple[Array, int]:
     """All different coincidence alignments of the segments within the radius: (rows, how many of them count).
 
-    In order of segments. `table` is that of a tonal ground distance, (128, 128), else (0, 0). `found` is where to
+    In order of segments. `table` is that of a tonal ground distance, (128, notes), else (0, 0). `found` is where to
     write; what comes back is larger when there was no room.
     """
     query_notes, first, end, possible, unit, pitch_unit = query

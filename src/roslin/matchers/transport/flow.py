@@ -70,7 +70,7 @@ def _ground(query: Array, document: Array, table: Array, name: str) -> Array:
     time = np.abs(np.subtract.outer(query[:, 0], document[:, 0]))
     pitch = np.abs(np.subtract.outer(query[:, 1], document[:, 1]))
     if name == "tonal":
-        pitch = table[np.ix_(np.clip(np.rint(query[:, 1]), 0, 127).astype(int), document[:, 1].astype(int))]
+        pitch = table[np.clip(np.rint(query[:, 1]), 0, 127).astype(int)]
     return time + pitch if name == "cityblock" else np.hypot(time, pitch)
 
 

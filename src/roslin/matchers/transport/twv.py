@@ -1,9 +1,9 @@
 """`twv`: the Earth Mover's Distance of segments, put together: the search of paper 002, section 2.4.
 
 Reference: Typke, Wiering and Veltkamp. The query is cut into overlapping segments of `segment` onsets, `step` apart
-(represent/segments.py). Every place in the document where a segment, moved and transposed, is within `radius` is a
-match; with the `alignment` "coincidence" all such places are found, with the others only the best. Section 2.4.1 makes
-one distance of the matches:
+(represent/segments.py). Every place in the document where a segment, moved, transposed and played at one of `tempos`,
+is within `radius` is a match; with the `alignment` "coincidence" all such places are found, with the others only the
+best. Section 2.4.1 makes one distance of the matches:
 
 - The expected number of segments is that of the query, or of the document when it is shorter: both are counted in
   onsets, and a shorter document expects as many segments as it would be cut into itself.
@@ -14,8 +14,14 @@ one distance of the matches:
 - The distance is the least sum of distances over all legal combinations, plus a penalty for each segment that is
   expected and not matched: the largest distance of any match with any of the candidates (`penalty="largest"`, the
   paper's), or the radius (`penalty="radius"`, so that a document's distance does not depend on the others).
-- What the paper does not list at all, a document without any match, pays the penalty for every segment of the query.
-  Where there is no match above 0 anywhere, the penalty is the radius.
+- A document without any match is in no list: its distance is infinite. Where there is no match above 0 anywhere, the
+  penalty is the radius.
+
+`twv` is the system as published: a segment may be stretched in time, and the lighter of two point sets is matched
+completely (`missing=None`, section 2.1). What the paper does not print is ours all the same: the length of segments,
+the radius, the limits, the unit of time, and which tempos stand for any tempo (`TEMPOS`, the ratios 1 : 2 and 2 : 3 in
+which note values are most often written otherwise). `twv_covered` is our variant: one tempo, and a price for what of a
+segment has no partner in a short document.
 
 All segments are measured in one unit of time, that of the whole query. The minimum over combinations is exact (dynamic
 programming over matches and lengths of chains). Three options go beyond the paper:
@@ -26,24 +32,22 @@ programming over matches and lengths of chains). Three options go beyond the pap
     both = True    both directions, query in document and document in query: the mean over all segments of the two. All
                    are expected, however short the other melody is; and it is a mean over segments, not over directions,
                    because a melody of a few notes, one segment, is found in nearly everything. In the second direction
-                   the document is cut, in its own unit of time
+                   the document is cut, in its own unit of time. Nothing found in either: in no list
 
-An explanation looks at one candidate alone. What it takes from the others, the largest distance as the penalty for a
-segment that is not matched, it does not know: the radius stands in its place, and the distance is then that under
-penalty="radius".
+An explanation is made among the candidates of the list, so that its penalty is that of the list.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.matchers.base import Distances, Modes, register, rounded
-from roslin.matchers.explanation import Explanation, Step, scaled
+from roslin.matchers.base import Distances, Modes, Tell, register, rounded
+from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.transport._arguments import (
     CutQueries,
     KeyedDocuments,
@@ -52,9 +56,9 @@ from roslin.matchers.transport._arguments import (
     SegmentSpans,
 )
 from roslin.matchers.transport.base import Transport
-from roslin.matchers.transport.flow import laid
+from roslin.matchers.transport.segment_steps import Chain, segment_steps, turned
 from roslin.melody import Melody
-from roslin.represent.keys import Key, find_key
+from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
 from roslin.represent.segments import Segments, segment_count, segments
@@ -68,22 +72,31 @@ from roslin.transport.align import (
     rules_of,
     unit_of,
 )
-from roslin.transport.ground import tonal_table
-from roslin.values.parameters import choice, flag, real, whole
+from roslin.transport.ground import tonal_tables
+from roslin.values.parameters import choice, flag, real, reals, whole
 
-__all__ = ["TWV", "Chain"]
+__all__ = ["TEMPOS", "TWV"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+# What stands for the paper's free scaling of time: note values halved or doubled, and two for three.
+TEMPOS = (0.5, 2 / 3, 1.0, 1.5, 2.0)
+# Of so many queries the penalties are kept with the candidates.
+_KEPT = 32
 
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """The best combination in one document: rows of `_match_kernels.matches`, and how many segments were expected."""
 
-    matches: Array
-    expected: int
+class _OneWay(NamedTuple):
+    """Queries in documents, one direction: what each pair is at, how many segments that counts, and the penalty.
+
+    A pair without any match is not found; it pays for every segment of the query.
+    """
+
+    distances: Distances
+    counted: Numbers
+    is_found: Flags
+    penalty: float
 
 
 @register
@@ -92,8 +105,8 @@ class TWV(Transport):
     """Segments of the query, put together."""
 
     name = "twv"
-    summary = "Finds segments of the query by the Earth Mover's Distance and puts them together."
-    reference = "Typke, Wiering & Veltkamp 2007, section 2"
+    summary = "Finds segments of the query by the Earth Mover's Distance, at any tempo, and puts them together."
+    reference = "Typke, Wiering & Veltkamp 2007, section 2, as published"
 
     pairs_at_once = 1_000_000  # segments are short, and seldom near
     modes: ClassVar[Modes] = {
@@ -102,6 +115,8 @@ class TWV(Transport):
         "key": {"any": {}},
     }
 
+    tempos: tuple[float, ...] = reals(TEMPOS, above=0)
+    missing: float | None = real(None, least=0, optional=True)
     segment: int = whole(6)
     step: int = whole(3)
     radius: float = real(0.3, above=0)
@@ -113,11 +128,6 @@ class TWV(Transport):
     both: bool = flag(False)
 
     @property
-    def alone(self) -> TWV:
-        """With the radius as the penalty, which does not depend on the other candidates."""
-        return self if self.penalty == "radius" else replace(self, penalty="radius")
-
-    @property
     def is_independent(self) -> bool:
         """Whether a candidate's distance is the same whatever the others are."""
         return self.penalty == "radius"
@@ -125,44 +135,54 @@ class TWV(Transport):
     def segments(self, query: Melody) -> list[Query]:
         """The segments of a query, as `transport` takes them, in order."""
         points = self.query_points([query])
-        cut = segments(points, self.segment, self.step)
         unit = unit_of(points, self)
-        return [
-            Query.of(points, self, slice(first, end), unit=unit)
-            for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)
-        ]
+        return [Query.of(points, self, span, unit=unit) for span in self.spans(points)]
+
+    def spans(self, query: PointSets) -> list[slice]:
+        """The notes of each segment of a query, in order."""
+        cut = segments(query, self.segment, self.step)
+        return [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
 
     def distances_where(self, query: Melody, packed: Packed, possible: Flags | None) -> Distances:
         """The distances, when `possible` (segments x candidates) says where a match within the radius may be.
 
         None: everywhere. Where there is none it may be true, where there is one it must be. It is about the query in
-        the documents; the other direction, with `both`, is looked for everywhere.
+        the documents; the other direction, with `both`, is looked for everywhere. Infinite: found nowhere.
         """
         asked, stored = self.query_points([query]), self.points(packed)
         if possible is not None:
             shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)
             if possible.shape != shape:
                 raise ArgumentError(f"possible must be (segments, candidates), {shape}; got {possible.shape}")
-        there, expected = self._one_way(asked, stored, possible)
+        there = self._one_way(asked, stored, possible)
         if not self.both:
-            return rounded(there if self.score == "sum" else there / expected)
-        back, expected_back = self._one_way(stored, asked, None)
-        return rounded((there + back) / (expected + expected_back))
+            found = there.distances if self.score == "sum" else there.distances / there.counted
+            return np.where(there.is_found, rounded(found), np.inf)
+        back = self._one_way(stored, asked, None)
+        found = (there.distances + back.distances) / (there.counted + back.counted)
+        return np.where(there.is_found | back.is_found, rounded(found), np.inf)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self.distances_where(query, candidates, None)
 
-    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
-        candidate = candidates.melody(number)
+    def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
+        candidate, (penalty, penalty_back) = candidates.melody(number), self._penalties(query, candidates)
+        tell(1.0)
         asked, stored = self.query_points([query]), self.points([candidate])
-        chain = self._best_chain(asked, stored)
-        steps = self._segment_steps(chain, (query, candidate), (asked, stored))
+        chain = self._best_chain(asked, stored, penalty)
+        steps = segment_steps(self, chain, (query, candidate), (asked, stored), penalty)
+        is_found = bool(len(chain.matches))
         if self.both:
-            back = self._segment_steps(self._best_chain(stored, asked), (candidate, query), (stored, asked))
-            steps += [_turned(step) for step in back]
+            chain_back = self._best_chain(stored, asked, penalty_back)
+            back = segment_steps(self, chain_back, (candidate, query), (stored, asked), penalty_back)
+            steps += [turned(step) for step in back]
+            is_found = is_found or bool(len(chain_back.matches))
+        said = f"{len(chain.matches)} of {chain.expected} expected segments found"
+        if not is_found:
+            sentence = f"{said}: none is within the radius, so the melody is in no list."
+            return Explanation(self, self.kind, query, candidate, np.inf, (), sentence)
         if self.both or self.score == "mean":
             steps = list(scaled(steps, 1.0 / len(steps)))
-        said = f"{len(chain.matches)} of {chain.expected} expected segments found"
         first = next((step.within for step in steps if step.kind == "segment" and step.within is not None), None)
         if first is None:
             sentence = f"{said}: none is within the radius."
@@ -170,55 +190,43 @@ class TWV(Transport):
         sentence = f"{said}; {first.transformation}."
         return replace(first, steps=tuple(steps), sentence=sentence)
 
-    def _best_chain(self, asked: PointSets, stored: PointSets) -> Chain:
-        """The combination that makes the distance from one query to one document, with the radius as the penalty."""
+    def _penalties(self, query: Melody, candidates: Packed) -> tuple[float, float]:
+        """What a segment that is not found costs among these candidates, in the query's direction and in the other."""
+        if self.penalty == "radius":
+            return self.radius, self.radius
+        kept: dict[tuple[TWV, Melody], tuple[float, float]] = candidates.keep("penalties of twv", lambda _: {})
+        found = kept.get((self, query))
+        if found is None:
+            asked, stored = self.query_points([query]), self.points(candidates)
+            back = self._one_way(stored, asked, None).penalty if self.both else self.radius
+            found = self._one_way(asked, stored, None).penalty, back
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[self, query] = found
+        return found
+
+    def _best_chain(self, asked: PointSets, stored: PointSets, penalty: float) -> Chain:
+        """The combination that makes the distance from one query to one document."""
         cut, held = segments(asked, self.segment, self.step), segments(stored, self.segment, self.step)
         expected = int(self._expected(cut, held)[0])
         found = self._matches(asked, stored)
         if not len(found):
             return Chain(found, expected)
         sums, previous = self._chains(asked, cut, found, expected)
-        totals = rounded(sums + self.radius * (expected - 1 - np.arange(expected)))
+        totals = rounded(sums + penalty * (expected - 1 - np.arange(expected)))
         last, length = (int(k) for k in np.unravel_index(np.argmin(totals), totals.shape))
         order = [last]
         for k in range(length, 0, -1):
             order.append(int(previous[order[-1], k]))
         return Chain(found[order[::-1]], expected)
 
-    def _segment_steps(
-        self, chain: Chain, melodies: tuple[Melody, Melody], points: tuple[PointSets, PointSets]
-    ) -> list[Step]:
-        """A step for each segment of a combination, with its moves, and one for each that is expected and not there.
-
-        Where nothing at all was found, every segment counts. Which ones are not found is known unless fewer are
-        expected than there are.
-        """
-        asked, _ = points
-        cut, unit = segments(asked, self.segment, self.step), self._unit(asked)
-        spans = [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
-        steps, left = list[Step](), dict(enumerate(spans))
-        for segment, _, start, _, transposition, tempo in chain.matches.tolist():
-            span = left.pop(int(segment))
-            moving = Query.of(asked, self, span, unit=unit)
-            place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
-            within = laid(self, melodies, points, moving, span, place)
-            rows, name = tuple(asked.rows[span].tolist()), f"segment {int(segment) + 1}"
-            steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
-        missing = chain.expected - len(steps) if steps else len(spans)
-        if len(left) > missing:
-            return steps + [Step("unmatched", cost=self.radius, words="a segment, not found")] * missing
-        for number, span in left.items():
-            rows = tuple(asked.rows[span].tolist())
-            steps.append(Step("unmatched", (rows,), (), self.radius, f"segment {number + 1}, not found"))
-        return sorted(steps, key=lambda step: step.query_places)
-
     def _expected(self, cut: Segments, held: Segments) -> Numbers:
         """How many segments of the queries would ideally match: those that cover the documents; with `both`, all."""
         covered = np.broadcast_to(cut.onsets, np.broadcast_shapes(cut.onsets.shape, held.onsets.shape))
         return segment_count(covered if self.both else np.minimum(cut.onsets, held.onsets), self.segment, self.step)
 
-    def _one_way(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> tuple[Distances, Numbers]:
-        """(distances, what to divide them by) of one query in many documents, or of many queries in one document."""
+    def _one_way(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> _OneWay:
+        """One query in many documents, or many queries in one document."""
         cut, held = segments(queries, self.segment, self.step), segments(documents, self.segment, self.step)
         expected = self._expected(cut, held)
         if self.alignment == "coincidence":
@@ -228,16 +236,18 @@ class TWV(Transport):
         penalty = largest if self.penalty == "largest" and largest > 0 else self.radius
         unmatched = np.maximum(expected[:, None] - 1 - np.arange(sums.shape[1]), 0)
         distances = (sums + penalty * unmatched).min(axis=1, initial=np.inf)
-        is_candidate = np.isfinite(distances)
-        all_segments = np.maximum(np.broadcast_to(np.diff(cut.offsets), distances.shape), 1)
-        return np.where(is_candidate, distances, penalty * all_segments), np.where(is_candidate, expected, all_segments)
+        is_found = np.isfinite(distances)
+        every = np.maximum(np.broadcast_to(np.diff(cut.offsets), distances.shape), 1)
+        return _OneWay(
+            np.where(is_found, distances, penalty * every), np.where(is_found, expected, every), is_found, penalty
+        )
 
     def _sums(
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
     ) -> tuple[Array, float]:
         from roslin.matchers.transport._chain_kernels import chain_sums  # Numba loads only when something is searched
 
-        units = np.array([self._unit(_one_of(queries, k)) for k in range(len(queries))])
+        units = np.array([self.unit_of(queries.only(k)) for k in range(len(queries))])
         everywhere = np.empty((0, 0), np.bool_)
         return chain_sums(
             CutQueries(
@@ -257,8 +267,8 @@ class TWV(Transport):
         """The same as `_sums`, with only the best alignment of each segment, one pair after the other."""
         sums, largest = np.full((len(expected), max(expected.max(initial=1), 1)), np.inf), 0.0
         for k, most in enumerate(expected.tolist()):
-            query = _one_of(queries, k if len(queries) > 1 else 0)
-            found = self._matches(query, _one_of(documents, k if len(documents) > 1 else 0))
+            query = queries.only(k if len(queries) > 1 else 0)
+            found = self._matches(query, documents.only(k if len(documents) > 1 else 0))
             if possible is not None:
                 found = found[possible[found[:, 0].astype(np.int64), k]]
             if most and len(found):
@@ -267,14 +277,14 @@ class TWV(Transport):
                 largest = max(largest, float(found[:, 1].max()))
         return sums, largest
 
-    def _unit(self, query: PointSets) -> float:
+    def unit_of(self, query: PointSets) -> float:
         """The unit of time of a query, which in the other direction may be a document without notes."""
         return unit_of(query, self) if len(query.time) else 1.0
 
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
         from roslin.matchers.transport._chain_kernels import chains
 
-        spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self._unit(query))
+        spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self.unit_of(query))
         return chains(found, len(found), most, spans, self._legality)
 
     @property
@@ -283,7 +293,7 @@ class TWV(Transport):
 
     def _matches(self, query: PointSets, document: PointSets) -> Array:
         """All matches of one query with one document, in order of segments."""
-        cut, unit = segments(query, self.segment, self.step), self._unit(query)
+        cut, unit = segments(query, self.segment, self.step), self.unit_of(query)
         whole = Document.of(document, 0, self)
         if not whole.weight.sum() > 0:
             return np.empty((0, 6))
@@ -301,41 +311,18 @@ class TWV(Transport):
             )
             return found[:count]
         rows = []
-        for number, (first, end) in enumerate(zip(cut.first.tolist(), cut.end.tolist(), strict=True)):
-            part = Query.of(query, self, slice(first, end), unit=unit)
+        for number, span in enumerate(self.spans(query)):
+            part = Query.of(query, self, span, unit=unit)
             best = in_quarters(part, *ALIGNMENTS[self.alignment](part, whole, self))
-            places = [best.tempo * query.time[row] + best.shift for row in (first, end - 1)]
+            places = [best.tempo * query.time[row] + best.shift for row in (span.start, span.stop - 1)]
             if best.distance <= self.radius:
                 rows.append([number, best.distance, *places, best.transposition, best.tempo])
         return np.array(rows, dtype=np.float64).reshape(-1, 6)
 
 
-def _turned(step: Step) -> Step:
-    """A step of the other direction, the document in the query, as a step of this one."""
-    kind = "back" if step.kind == "segment" else step.kind
-    words = f"{step.words} (of the melody, in the query)"
-    return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)
-
-
-def _one_of(points: PointSets, k: int) -> PointSets:
-    """Point set k alone."""
-    span = slice(points.offsets[k], points.offsets[k + 1])
-    return PointSets(
-        points.time[span],
-        points.duration[span],
-        points.pitch[span],
-        points.weight[span],
-        np.array([0, span.stop - span.start]),
-        points.rows[span],
-    )
-
-
 def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:
-    """(tables, keys): the tables of the tonal ground distance in all keys, and which of them each document needs."""
+    """(tables, keys): the tonal ground distance in all keys, and the key around each note."""
     if setting.ground != "tonal":
-        return np.empty((1, 0, 0)), np.zeros(len(documents), dtype=np.int64)
-    parts = (_one_of(documents, k) for k in range(len(documents)))
-    keys = [find_key(part.pitch, part.weight) if len(part.pitch) else Key(0, False) for part in parts]
-    different = sorted(set(keys), key=lambda key: (key.is_minor, key.tonic))
-    tables = np.array([tonal_table(key) * setting.semitone for key in different]).reshape(-1, 128, 128)
-    return tables, np.array([different.index(key) for key in keys], dtype=np.int64)
+        return np.empty((0, 0, 0)), np.empty(0, np.int64)
+    keys = local_keys(documents.time, documents.pitch, documents.weight, documents.offsets)
+    return tonal_tables() * setting.semitone, keys

@@ -63,7 +63,7 @@ def read(stream: BinaryIO, *, strict: bool, expand_repeats: bool = False) -> Ite
     yield from read_tunes(decode(read_all(stream, MAX_BYTES)), strict, expand_repeats)
 
 
-def read_tunes(text: str, strict: bool = True, expand_repeats: bool = False) -> Iterator[Record]:
+def read_tunes(text: str, strict: bool = False, expand_repeats: bool = False) -> Iterator[Record]:
     """A record for each tune in a text; `expand_repeats` plays repeats and endings out.
 
     >>> [record] = read_tunes("X:1\\nK:G\\n|:GAB|1 c4:|2 d4|]", expand_repeats=True)

@@ -15,6 +15,7 @@ from roslin.notation.abc import fields
 from roslin.notation.abc.fields import KeyField, MetreField
 from roslin.notation.abc.tunebook import Tune
 from roslin.notation.abc.voice import Voice
+from roslin.notation.typography import plain
 
 __all__ = ["LineReader"]
 
@@ -26,6 +27,7 @@ _MAX_FIELD_SIGNS = 1000  # of a field that means something: nobody writes more, 
 _FIELD = re.compile(r"([A-Za-z+]):(.*)")
 _BODY_FIELD = re.compile(r"([A-Za-z+]):(?![|:])(.*)")  # "e:|" is music
 _BLOCK = re.compile(r"%%\s*begin(\w+)")
+_QUOTED = re.compile(r"(\"[^\"]*\")")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 
 
@@ -84,11 +86,11 @@ class LineReader(ABC):
     def music(self, text: str) -> None:
         """Read a line of music."""
 
-    def problem(self, reason: str, position: int, expected: str = "", found: str = "") -> None:
+    def problem(self, reason: str, position: int, expected: str = "", found: str = "", taken: str = "") -> None:
         """Note something wrong at a position (from 0) in the line."""
         if len(self.problems) >= MAX_PROBLEMS:
             return
-        problem = Problem(reason, expected, found[:40], position + 1, self.line)
+        problem = Problem(reason, expected, found[:40], position + 1, self.line, taken=taken)
         if self.strict:
             raise NotationError(problem)
         self.problems.append(problem)
@@ -108,13 +110,26 @@ class LineReader(ABC):
         if found:
             self.field(found[1], found[2], found.start(2))
         elif self.in_body:
-            self.music(text)
+            self._music(text)
         elif has_key:
-            self.problem("unreadable line in the header", 0, "a field such as T: or K:", text)
+            self.problem("unreadable line in the header", 0, "a field such as T: or K:", text, "nothing")
         else:
-            self.problem("no key field before the music", 0, "K: as the last line of the header", text)
+            expected = "K: as the last line of the header"
+            self.problem("no key field before the music", 0, expected, repr(text[:20]), "ABC in C major")
             self.begin_body()
-            self.music(text)
+            self._music(text)
+
+    def _music(self, text: str) -> None:
+        """Read a line of music with the signs of a keyboard; what stands in quotation marks is text, and stays."""
+        if not text.isascii():
+            parts = _QUOTED.split(text)
+            for place in range(0, len(parts), 2):
+                start = sum(map(len, parts[:place]))
+                parts[place], found = plain(parts[place])
+                for each in found:
+                    self.problem(each.reason, start + each.column - 1, each.expected, each.found, each.taken)
+            text = self.text = "".join(parts)
+        self.music(text)
 
     def _instruction(self, text: str) -> None:
         name, _, value = text.strip().partition(" ")
@@ -175,7 +190,8 @@ class LineReader(ABC):
         before = self.voice.key if self.in_body else self.key
         key = fields.read_key(value, before)
         if key.unread:
-            self.problem("unreadable key", position, "a key such as G, Amix or D minor", value.strip())
+            taken = key.name or "no key"
+            self.problem("unreadable key", position, "a key such as G, Amix or D minor", value.strip(), taken)
         if not self.in_body:
             self.key = key
             return
@@ -186,7 +202,8 @@ class LineReader(ABC):
     def _metre(self, value: str, position: int) -> None:
         metre = fields.read_metre(value)
         if metre.unread:
-            self.problem("unreadable metre", position, "a metre such as 6/8, C, C| or none", value.strip())
+            taken = metre.text or "no metre"
+            self.problem("unreadable metre", position, "a metre such as 6/8, C, C| or none", value.strip(), taken)
         if self.in_body:
             self.voice.change(metre=metre)
         else:

@@ -69,7 +69,7 @@ class TuneReader(LineReader):
         sign = self.text[self.position]
         if sign not in self.decorations:
             self.unreadable += 1
-            self.problem("unreadable sign", self.position, _MUSIC_SIGN, repr(sign))
+            self.problem("unreadable sign", self.position, _MUSIC_SIGN, repr(sign), "nothing")
         self.position += 1
 
     def _count_note(self) -> None:
@@ -177,7 +177,7 @@ class TuneReader(LineReader):
                         tied[place] = alteration
             elif found[8]:
                 self.unreadable += 1
-                self.problem("unreadable sign in a chord", start + found.start(), "notes", repr(found[8]))
+                self.problem("unreadable sign in a chord", start + found.start(), "notes", repr(found[8]), "nothing")
         if notes:
             self.voice.sound(notes, steps, first)
             self.voice.tied = tied
@@ -235,7 +235,9 @@ class TuneReader(LineReader):
         assert found is not None
         count = int(found[1][:6] or "1")
         if not 0 < count <= MAX_MEASURES_OF_REST:
-            self.problem("bars of rest out of range", self.position, f"1 to {MAX_MEASURES_OF_REST}", found[0])
+            self.problem(
+                "bars of rest out of range", self.position, f"1 to {MAX_MEASURES_OF_REST}", found[0], "one bar of rest"
+            )
             count = 1
         measure = self.voice.metre.measure_ticks or fields.WHOLE_TICKS
         if self.voice.time == self.voice.bar_start:
@@ -282,7 +284,7 @@ class TuneReader(LineReader):
             return
         old = found[2]
         if old and old.strip("f") and _OLD_CHORD.fullmatch(old):
-            self.problem("chord between plus signs", self.position, "[...]", found[0])
+            self.problem("chord between plus signs", self.position, "[...]", found[0], "a chord")
             self._chord(old, found.start(2), found.end())
         else:
             self.position = found.end()
@@ -306,7 +308,7 @@ class TuneReader(LineReader):
         bar = found[1]
         if bar == ":":
             self.unreadable += 1
-            self.problem("colon without a bar line", self.position, "|: or :|", ":")
+            self.problem("colon without a bar line", self.position, "|: or :|", ":", "nothing")
             self.position += 1
             return
         if self.base is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange, checked_ta
 from roslin.notation.mei.notes import Pitch, merge_ties
 from roslin.notation.mei.score import Score
 from roslin.notation.mei.staff import Staff
-from roslin.notation.mei.structure import scores
+from roslin.notation.mei.structure import movements
 from roslin.notation.record import Record
 from roslin.notation.scores import Element, StaffChoice
 
@@ -28,35 +29,43 @@ def read_tree(
     placed: bool = True,
     sounding: Callable[[str], Pitch | None] | None = None,
 ) -> list[Record]:
-    """A record for each wanted staff with notes.
+    """A record for each wanted staff with notes, or for all of a movement together.
 
     `problems` concern the whole score. `placed` is False where the MEI was made from another notation: its lines mean
     nothing to whoever reads the message. `sounding` gives the pitch of a note by its id, where the source knows better
     than the MEI that was made from it.
     """
     staves: list[Staff] = []
-    for element in scores(document):
-        found = Score(element, notation, written_pitch=selection.written_pitch, sounding=sounding).read()
-        staves += [staff for staff in found if staff.notes or staff.problems]
+    movement_of: list[int] = []
+    for movement, elements in enumerate(movements(document)):
+        for element in elements:
+            found = Score(element, notation, written_pitch=selection.written_pitch, sounding=sounding).read()
+            staves += [staff for staff in found if staff.notes or staff.problems]
+        movement_of += [movement] * (len(staves) - len(movement_of))
     if not any(staff.notes for staff in staves):
         first = next((problem for staff in staves for problem in staff.problems), None)
         return [Record(None, (first or Problem("no notes", "at least one note", "none", line=document.line),))]
-    chosen = [staves[place] for place in selection.chosen([staff.name for staff in staves])]
+    places = selection.chosen([staff.name for staff in staves])
     if selection.voice is not None:
-        chosen = _with_voice(chosen, selection.voice)
+        places = _with_voice(staves, places, selection.voice)
+    if selection.voices == "together":
+        by_movement = groupby(places, key=lambda place: movement_of[place])
+        wanted = [[staves[place] for place in movement] for _, movement in by_movement]
+    else:
+        wanted = [[staves[place]] for place in places]
     about = _about(document)
-    return [_record(staff, notation, about, selection, problems, strict=strict, placed=placed) for staff in chosen]
+    return [_record(parts, notation, about, selection, problems, strict=strict, placed=placed) for parts in wanted]
 
 
-def _with_voice(staves: list[Staff], voice: int) -> list[Staff]:
-    most = max(len(staff.layers()) for staff in staves)
+def _with_voice(staves: list[Staff], places: list[int], voice: int) -> list[int]:
+    most = max(len(staves[place].layers()) for place in places)
     if not 0 <= voice < most:
         raise MelodyError(f"voice must be a number from 0 to {most - 1}; got {voice}")
-    return [staff for staff in staves if voice < len(staff.layers())]
+    return [place for place in places if voice < len(staves[place].layers())]
 
 
 def _record(
-    staff: Staff,
+    staves: list[Staff],
     notation: str,
     about: dict[str, str],
     selection: StaffChoice,
@@ -65,39 +74,54 @@ def _record(
     strict: bool,
     placed: bool,
 ) -> Record:
-    own = staff.problems if placed else [Problem(p.reason, p.expected, p.found) for p in staff.problems]
-    found = tuple(problem.at(record=staff.name) for problem in (*problems, *own))
+    """One melody of some staves; its signatures and bars are those of the first."""
+    staff = staves[0]
+    name = staff.name if len(staves) == 1 else ""
+    own = [
+        (problem if placed else Problem(problem.reason, problem.expected, problem.found)).at(record=part.name)
+        for part in staves
+        for problem in part.problems
+    ]
+    found = (*(problem.at(record=name) for problem in problems), *own)
     if found and strict:
         return Record(None, found[:1])
-    layers = staff.layers()
-    notes = merge_ties(staff.notes)
-    if selection.voice is not None:
-        notes = [note for note in notes if note.layer == layers[selection.voice]]
-    if not notes:
-        nothing = Problem("no notes", "at least one note", "none", record=staff.name)
+    rows = list(_rows(staves, selection.voice))
+    if not rows:
+        nothing = Problem("no notes", "at least one note", "none", record=name)
         return Record(None, (*found, nothing)[:1])
-    rows = np.array([note.row(layers.index(note.layer))[:-1] for note in notes], dtype=np.int64)
     try:
-        table = checked_table(rows)
+        table = checked_table(np.array(rows, dtype=np.int64))
     except MelodyError as error:
-        return Record(None, (Problem("notes out of range", "notes that can be played", str(error), record=staff.name),))
+        return Record(None, (Problem("notes out of range", "notes that can be played", str(error), record=name),))
     start = staff.start
     melody = Melody(
         table,
         title=about.get("title"),
         composer=about.get("composer"),
-        voice=staff.name or None,
+        voice=name or None,
         key=start.key,
         metre=start.metre,
-        text=staff.words() or None,
+        text=next((words for part in staves if (words := part.words())), None),
         notation=notation,
         clef=start.clef,
         key_signature=start.key_signature,
         barlines_ticks=np.array([round(bar * TICKS_PER_QUARTER) for bar in staff.barlines], dtype=np.int64),
         changes=tuple(_changes(staff)),
-        extra={"staff": staff.number},
+        extra={"staff": ", ".join(part.number for part in staves)},
     )
     return Record(melody, found)
+
+
+def _rows(staves: list[Staff], voice: int | None) -> Iterator[tuple[int, ...]]:
+    """The rows of the note table; the voices of all staves are counted through."""
+    before = 0
+    for staff in staves:
+        layers = staff.layers()
+        for note in merge_ties(staff.notes):
+            place = layers.index(note.layer)
+            if voice in (None, place):
+                yield note.row(before + place)[:-1]
+        before += len(layers)
 
 
 def _changes(staff: Staff) -> Iterator[SignatureChange]:

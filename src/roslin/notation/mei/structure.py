@@ -16,7 +16,7 @@ __all__ = [
     "chosen",
     "label",
     "layers_in",
-    "scores",
+    "movements",
     "staff_definitions",
     "staves_in",
 ]
@@ -30,16 +30,16 @@ SECTIONS = frozenset({"section", "ending", "ossia", "score"}) | READ_THROUGH
 _PREFERRED = ("lem", "corr", "reg", "expan", "add")
 
 
-def scores(document: Element) -> Iterator[Element]:
-    """Scores; where a movement has none, its separate parts."""
+def movements(document: Element) -> Iterator[list[Element]]:
+    """The score of each movement; where it has none, its separate parts."""
     for movement in document.iter("mdiv", "music"):
         if movement.tag == "music" and movement.first("body") is not None:
             continue
         score = movement.first("score")
         if score is not None:
-            yield score
+            yield [score]
         else:
-            yield from (part for parts in movement.children if parts.tag == "parts" for part in parts.children)
+            yield [part for parts in movement.children if parts.tag == "parts" for part in parts.children]
 
 
 def chosen(element: Element) -> list[Element]:

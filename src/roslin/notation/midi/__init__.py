@@ -30,7 +30,7 @@ from roslin.notation.midi.grid import Grid, grids
 from roslin.notation.midi.melodies import records
 from roslin.notation.midi.tracks import read_file
 from roslin.notation.midi.writer import write_midi
-from roslin.notation.record import Record
+from roslin.notation.record import Record, Voices
 
 __all__ = ["limits", "matches", "read", "read_midi", "write_midi"]
 
@@ -46,22 +46,26 @@ def read(
     strict: bool,
     track: int | None = None,
     channel: int | None = None,
+    voices: Voices = "apart",
     quantise: Grid | None = None,
 ) -> Iterator[Record]:
     """A record for each melody of a file; see `read_midi`."""
     data = stream.read(limits.MAX_BYTES + 1)
-    yield from read_midi(data, strict=strict, track=track, channel=channel, quantise=quantise)
+    yield from read_midi(data, strict=strict, track=track, channel=channel, voices=voices, quantise=quantise)
 
 
 def read_midi(
     data: bytes,
     *,
-    strict: bool = True,
+    strict: bool = False,
     track: int | None = None,
     channel: int | None = None,
+    voices: Voices = "apart",
     quantise: Grid | None = None,
 ) -> list[Record]:
     """The melodies of a MIDI file: all of them, or those of one track and one channel, both counted from 1.
+
+    With `voices` "together" they are one melody; the tracks of type 2 are pieces of their own, and stay apart.
 
     `quantise` moves onsets and ends to a grid: a note value ("1/16", "1/8t" for a triplet eighth), several of them
     ("1/16+1/8t": for each quarter the one that fits its onsets best), or fractions of a quarter note. The mean and the
@@ -75,6 +79,6 @@ def read_midi(
     if channel is not None and not 1 <= channel <= 16:
         raise NotationError(Problem("no such channel", "a channel from 1 to 16", str(channel)))
     try:
-        return records(read_file(data), strict, track, channel, steps)
+        return records(read_file(data), strict, track, channel, voices, steps)
     except NotationError as error:
         return [Record(None, (error.problem,))]

@@ -24,7 +24,7 @@ from roslin.notation.midi.events import (
     refusal,
 )
 from roslin.notation.midi.grid import Grids, Ticks, quantised
-from roslin.notation.record import Record
+from roslin.notation.record import Record, Voices
 
 __all__ = ["records"]
 
@@ -32,7 +32,9 @@ _NATURALS = {"C": (0, 2), "D": (2, 8), "E": (4, 14), "F": (5, 19), "G": (7, 25),
 _Any = TypeVar("_Any")
 
 
-def records(file: File, strict: bool, track: int | None, channel: int | None, grids: Grids) -> list[Record]:
+def records(
+    file: File, strict: bool, track: int | None, channel: int | None, voices: Voices, grids: Grids
+) -> list[Record]:
     """A record for each melody that is wanted; problems of the file as a whole are said with the first."""
     if track is not None and not 1 <= track <= len(file.tracks):
         raise refusal("no such track", f"1 to {len(file.tracks)}", str(track))
@@ -48,11 +50,15 @@ def records(file: File, strict: bool, track: int | None, channel: int | None, gr
         chosen = "" if track is None and channel is None else " in what was chosen"
         found = f"{sum(len(source.notes) for source in file.tracks)} in all tracks with percussion"
         raise NotationError(shared[0] if shared else Problem("no notes", "at least one note" + chosen, found, 1))
+    if voices == "together" and file.kind != 2:
+        sources = {source.number: source for source, _ in wanted}
+        problems = (*shared, *(problem for source in sources.values() for problem in source.problems))
+        return [_record(file, wanted[0][0], [notes for _, notes in wanted], problems, strict, grids)]
     records = []
     for source, notes in wanted:
         problems = (*shared, *source.problems)
         shared = []  # said once, with the first melody
-        records.append(_record(file, source, notes, problems, strict, grids))
+        records.append(_record(file, source, [notes], problems, strict, grids))
     return records
 
 
@@ -69,17 +75,20 @@ def _parts(file: File, track: Track, channel: int | None) -> list[list[Note]]:
 
 
 def _record(
-    file: File, track: Track, notes: list[Note], problems: tuple[Problem, ...], strict: bool, grids: Grids
+    file: File, track: Track, parts: list[list[Note]], problems: tuple[Problem, ...], strict: bool, grids: Grids
 ) -> Record:
     if problems and strict:
         return Record(None, problems[:1])
-    if file.clock.ticks(max(note.end for note in notes)) >= MAX_TICKS:
+    if file.clock.ticks(max(note.end for notes in parts for note in notes)) >= MAX_TICKS:
         expected = f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes"
         return Record(None, (Problem("too long", expected, "more", 1),))
-    return Record(_melody(file, track, notes, grids), problems)
+    return Record(_melody(file, track, parts, grids), problems)
 
 
-def _melody(file: File, track: Track, notes: list[Note], grids: Grids) -> Melody:
+def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids) -> Melody:
+    """One melody of some parts; what is known about it is what the track of the first says. Channels are voices."""
+    placed = sorted(((place, note) for place, part in enumerate(parts) for note in part), key=lambda one: one[1].onset)
+    notes = [note for _, note in placed]
     onsets, lengths, moved = _timed(file.clock, notes, grids)
     end = int((onsets + lengths).max())
     channels = sorted({note.channel for note in notes})
@@ -90,10 +99,11 @@ def _melody(file: File, track: Track, notes: list[Note], grids: Grids) -> Melody
     key = keys[0] if keys and keys[0].time == 0 else None
     pitches = np.array([note.pitch for note in notes])
     base40 = _spelled(onsets, pitches, keys)
-    voices = np.array([channels.index(note.channel) for note in notes])
+    sounding = sorted({(place, note.channel) for place, note in placed})
+    voices = np.array([sounding.index((place, note.channel)) for place, note in placed])
     columns = (onsets, lengths, pitches, base40, lengths == 0, voices, np.zeros_like(onsets))
     title = (track if file.kind == 2 else file.tracks[0]).names.get("name")
-    named_part = file.kind == 1 and track.number > 1  # the name of the first track is that of the piece
+    named_part = file.kind == 1 and track.number > 1 and len(parts) == 1  # the first track's name is the piece's
     if track.texts and not _is_karaoke(track):
         extra["comment"] = _joined(track.texts)
     if rights := _first([source.names.get("copyright", "") for source in seen]):

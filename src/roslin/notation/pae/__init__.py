@@ -2,6 +2,7 @@
 
     signatures        what a key signature and a time signature mean
     representations   MARC subfields, one line, @clef: lines, JSON, bare music
+    lowercase         note names typed in lower case
     music             the music string itself
     writer            a melody back to the code
 
@@ -20,20 +21,23 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
+from roslin.notation.pae.lowercase import capitals
 from roslin.notation.pae.music import MusicReader
 from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.pae.writer import write, write_music
+from roslin.notation.pae.writer import as_catalogued, write, write_music
 from roslin.notation.record import METADATA_FIELDS, Record
 from roslin.notation.sources import read_all
 
 __all__ = [
     "Incipit",
+    "as_catalogued",
     "incipit_from_mapping",
     "looks_like_pae",
     "read",
@@ -59,7 +63,7 @@ def looks_like_pae(head: bytes) -> bool:
     return not head.strip() or _FIRST_LINE.match(first) is not None
 
 
-def read(text: str, *, strict: bool = True) -> Melody:
+def read(text: str, *, strict: bool = False) -> Melody:
     """The one melody in a text.
 
     >>> read("%G-2@3/4 '4CDE/2.F")
@@ -92,12 +96,14 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
     clef, clef_problem = read_clef(incipit.clef) if incipit.clef else ("", None)
     key = read_key_signature(incipit.key_signature)
     time = read_time_signature(incipit.time_signature or "c")
-    problems = [problem for problem in (*incipit.problems, clef_problem, key.problem, time.problem) if problem]
+    music, lower_case = capitals(incipit.music, incipit.start)
+    found_so_far = (*incipit.problems, clef_problem, key.problem, time.problem, *lower_case)
+    problems = [problem for problem in found_so_far if problem]
     if problems and strict:
         return _refused(incipit, problems[0])
 
     reader = MusicReader(
-        incipit.music, incipit.start, key.alterations, time.measure_ticks, strict=strict, version=incipit.version
+        music, incipit.start, key.alterations, time.measure_ticks, strict=strict, version=incipit.version
     )
     try:
         reader.read()
@@ -114,9 +120,10 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
         return _refused(incipit, Problem("not music", "more notes than unreadable signs", first.found, first.column))
 
     metadata = incipit.metadata
+    known: dict[str, Any] = {name: metadata[name] for name in METADATA_FIELDS if name in metadata}
     melody = Melody(
         notes,
-        **{name: metadata[name] for name in METADATA_FIELDS if name in metadata},
+        **known,
         metre=(incipit.time_signature and time.text) or None,
         music=incipit.music[incipit.start :],
         notation="pae",

@@ -112,8 +112,8 @@ class MusicReader:
 
     # -- problems -----------------------------------------------------------------------------------------------------
 
-    def _problem(self, reason: str, column: int, expected: str = "", found: str = "") -> None:
-        problem = Problem(reason, expected, found, column)
+    def _problem(self, reason: str, column: int, expected: str = "", found: str = "", taken: str = "") -> None:
+        problem = Problem(reason, expected, found, column, taken=taken)
         if self.strict:
             raise NotationError(problem)
         self.problems.append(problem)
@@ -129,15 +129,16 @@ class MusicReader:
         start = self.position
         dialect = _DIALECT.get(self.text[start])
         if dialect is not None:
-            meaning, reader = dialect
-            self._problem(meaning, start + 1, _NOTE_OR_SIGN, self._found(start))
+            meaning, taken, reader = dialect
+            taken = taken or f"the note {self.text[start].upper()}"
+            self._problem(meaning, start + 1, _NOTE_OR_SIGN, self._found(start), taken)
             reader(self)
             return
         entity = signs.ENTITY.match(self.text, start) if self.text[start] == "&" else None
         self.position = entity.end() if entity else start + 1
         self.unreadable += 1
         found = repr(entity[0]) if entity else self._found(start)
-        self._problem("unreadable sign, left out", start + 1, _NOTE_OR_SIGN, found)
+        self._problem("unreadable sign, left out", start + 1, _NOTE_OR_SIGN, found, "nothing")
 
     # -- notes and rests ----------------------------------------------------------------------------------------------
 
@@ -225,7 +226,8 @@ class MusicReader:
     def _rest(self) -> None:
         old = signs.OLD_MEASURE_REST.match(self.text, self.position)
         if old:
-            self._problem("bars of rest written with -", self.position + 1, "=" + old[1], repr(old[0]))
+            meant = "=" + old[1]
+            self._problem("bars of rest written with -", self.position + 1, meant, repr(old[0]), meant)
             self.position = old.end()
             self._rest_measures(old[1], old.start() + 1)
             return
@@ -276,7 +278,8 @@ class MusicReader:
     def _length(self) -> None:
         match = _match(signs.LENGTHS, self)
         if match[0].count(".") > signs.MAX_DOTS and "." * (signs.MAX_DOTS + 1) in match[0]:
-            self._problem("too many dots", self.position + 1, f"at most {signs.MAX_DOTS}", repr(match[0][:20]))
+            most = f"at most {signs.MAX_DOTS}"
+            self._problem("too many dots", self.position + 1, most, repr(match[0][:20]), f"{signs.MAX_DOTS} dots")
         self.lengths = signs.length_pattern(match[0])
         self.length_index = 0
         self.position = self.length_end = match.end()
@@ -295,7 +298,8 @@ class MusicReader:
         """Trill, fermata, ligature: they change neither pitch nor time. Version 2 has "2p^CE>" for a chord."""
         before_chord = self.text.startswith("p^", self.position)
         if self.event_end != self.position and not before_chord:
-            self._problem("sign that follows a note", self.position + 1, "a note before it", self._found(self.position))
+            found = self._found(self.position)
+            self._problem("sign that follows a note", self.position + 1, "a note before it", found, "an ornament")
         else:
             self.event_end += 1
         self.position += 1
@@ -329,8 +333,9 @@ class MusicReader:
         chord = self.event
         if self.ties_are_old or chord[0].is_grace:
             following = signs.NEXT_NOTE.match(self.text, self.position)
-            self._problem("tie or slur written with _", column, "+ for a tie", "'_'")
-            if following and following[1] == chord[0].letter and not chord[0].is_grace:
+            is_tie = bool(following and following[1] == chord[0].letter and not chord[0].is_grace)
+            self._problem("tie or slur written with _", column, "+ for a tie", "'_'", "a tie" if is_tie else "a slur")
+            if is_tie:
                 self._open_ties(column, chord)
             return
         self._open_ties(column, chord)
@@ -378,7 +383,8 @@ class MusicReader:
         start = self.position
         time_change = signs.OLD_TIME_CHANGE.match(self.text, start)
         if time_change:
-            self._problem("time signature in parentheses", start + 1, "@" + time_change[1], repr(time_change[0]))
+            meant = "@" + time_change[1]
+            self._problem("time signature in parentheses", start + 1, meant, repr(time_change[0]), meant)
             self._new_metre(time_change)
             return
         self.position += 1
@@ -453,7 +459,7 @@ class MusicReader:
         if doubled and not closed:
             self._problem("grace group without an end", self.grace_column, "r after the grace notes", "no r")
         if closed and not doubled:
-            self._problem("grace group begun with one q", self.grace_column, "qq", "'q'")
+            self._problem("grace group begun with one q", self.grace_column, "qq", "'q'", "qq")
         self.grace = "q"
         self.grace_notes_left = 0 if closed else 2 if doubled else 1
 
@@ -466,7 +472,7 @@ class MusicReader:
     def _grace_group_or_slur(self) -> None:
         self.position += 1
         if signs.SLUR_END.match(self.text, self.position):
-            self._problem("slur written y...z", self.position, "no slur: the code has none", "'y'")
+            self._problem("slur written y...z", self.position, "no slur: the code has none", "'y'", "a slur")
         elif signs.GRACE_GROUP_END.match(self.text, self.position):
             self.grace, self.grace_notes_left, self.grace_column = "q", 0, self.position
         else:
@@ -484,7 +490,7 @@ class MusicReader:
     def _bar_line(self) -> None:
         match = signs.BAR_LINE.match(self.text, self.position)
         if match is None:  # a colon alone
-            self._problem("repeat sign without a bar line", self.position + 1, "//: or ://", "':'")
+            self._problem("repeat sign without a bar line", self.position + 1, "//: or ://", "':'", "nothing")
             self.position += 1
             return
         if self.tuplet is not None:
@@ -564,7 +570,8 @@ class MusicReader:
         following = self.text[match.end() : match.end() + 1]
         if following not in ("", " ", "@", "%", "$", "/") or (not following and in_order.end() < match.end()):
             # Without the space that ends it, only letters in the usual order belong to the signature.
-            self._problem("no space after a key signature", match.start() + 1, f"{in_order[0]!r} and a space", match[0])
+            expected = f"{in_order[0]!r} and a space"
+            self._problem("no space after a key signature", match.start() + 1, expected, match[0], in_order[0])
             match = in_order
         key = read_key_signature(match[1])
         self.alterations = key.alterations
@@ -581,7 +588,7 @@ class MusicReader:
 
     def _change(self, match: re.Match[str], problem: Problem | None, change: SignatureChange) -> None:
         if problem is not None:
-            self._problem(problem.reason, match.start() + 1, problem.expected, problem.found)
+            self._problem(problem.reason, match.start() + 1, problem.expected, problem.found, problem.taken)
         if problem is None or change.clef or change.key_signature or change.metre:
             self.changes.append(change)
         self.position = match.end()
@@ -684,18 +691,21 @@ _READERS: dict[str, Callable[[MusicReader], None]] = {
     "~": MusicReader._validity_note,
 }
 
-# Not in the code, but in catalogues: what it means there, and how it is read.
-_DIALECT: dict[str, tuple[str, Callable[[MusicReader], None]]] = {
-    '"': ("octave marks written with a double quote", MusicReader._double_quote),
-    **dict.fromkeys("#♯X", ("sharp written otherwise than x", MusicReader._other_accidental)),
-    "N": ("natural written N", MusicReader._other_accidental),
-    "Y": ("flat written Y", MusicReader._other_accidental),
-    **dict.fromkeys("acde", ("note name in lower case", MusicReader._lower_case_note)),
-    "Q": ("grace note written Q", MusicReader._appoggiatura),
-    "T": ("trill written T", MusicReader._space),
-    "z": ("end of a slur", MusicReader._space),
-    "[": ("bracket", MusicReader._bracket),
-    "]": ("bracket", MusicReader._space),
-    ".": ("dot that follows no length", MusicReader._space),
-    **dict.fromkeys("?*", ("mark of doubt", MusicReader._space)),
+# Not in the code, but in catalogues: what it means there, what it is read as (without a word, as a note), and how.
+_DIALECT: dict[str, tuple[str, str, Callable[[MusicReader], None]]] = {
+    '"': ("octave marks written with a double quote", "two octave marks", MusicReader._double_quote),
+    **dict.fromkeys("#♯X×", ("sharp written otherwise than x", "x (sharp)", MusicReader._other_accidental)),
+    "N": ("natural written N", "n (natural)", MusicReader._other_accidental),
+    "♮": ("natural written ♮", "n (natural)", MusicReader._other_accidental),
+    "Y": ("flat written Y", "b (flat)", MusicReader._other_accidental),
+    "♭": ("flat written ♭", "b (flat)", MusicReader._other_accidental),
+    **dict.fromkeys("acde", ("note name in lower case", "", MusicReader._lower_case_note)),
+    "|": ("bar line written |", "/ (bar line)", MusicReader._bar_line),
+    "Q": ("grace note written Q", "q (grace note)", MusicReader._appoggiatura),
+    "T": ("trill written T", "t (trill)", MusicReader._space),
+    "z": ("end of a slur", "the end of a slur", MusicReader._space),
+    "[": ("bracket", "nothing", MusicReader._bracket),
+    "]": ("bracket", "nothing", MusicReader._space),
+    ".": ("dot that follows no length", "nothing", MusicReader._space),
+    **dict.fromkeys("?*", ("mark of doubt", "nothing", MusicReader._space)),
 }

@@ -2,7 +2,8 @@
 
     $g G-2 $n bB $o 3/2 $p =3/2--''A/2.F4G2A/       MARC 21 (UNIMARC has $m for the clef)
     %G-2@3/2$bB =3/2--''A/2.F4G2A/                  one line
-    @clef:G-2 / @keysig:bB / @timesig:3/2 / @data:  lines with field names, several incipits in a file
+    @clef:G-2 / @keysig:bB / @timesig:3/2 / @data:  lines with field names, several incipits in a file; pasted text may
+                                                    have them on one line
     {"clef": "G-2", "keysig": "bB", "data": "..."}  JSON, one object or a list of them
     =3/2--''A/2.F4G2A/                              music alone
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roslin.errors import NotationError, Problem
+from roslin.notation.typography import plain, without_quotes
 
 __all__ = ["Incipit", "incipit_from_mapping", "incipits"]
 
@@ -42,6 +44,7 @@ _FIELD_LINE = re.compile(r"\s*@([a-z]+)\s*:(.*)")
 _HAS_FIELD_LINE = re.compile(
     r"^\s*@(?:clef|keysig|timesig|key|data|version|start|end|id|title|composer):", re.MULTILINE
 )
+_NEXT_FIELD = re.compile(r"[ \t\u00a0]+(?=@(?:clef|keysig|timesig|key|data|version)\s*:)")
 _MARC = re.compile(r"(?:\s*(?:031|036)\b[^$‡]*)?\s*[$‡][a-z0-9]")
 _MARC_SUBFIELD = re.compile(r"[$‡]([a-z0-9])\s?")
 # The music itself may hold $xF, $bB or $n (a change of key): these letters end it only as subfields between spaces.
@@ -73,6 +76,7 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[
     music = fields.get("data", fields.get("pae"))
     if not isinstance(music, str):
         raise NotationError(Problem("incipit without music", 'a field "data" or "pae"', "none", 1, line=line))
+    music, typographic = plain(music)
     metadata = {name: str(value) for name, value in fields.items() if value is not None and name not in _OWN_FIELDS}
     version = 2 if fields.get("version") == "pe2" else 1 if fields.get("version") else None
     old = _OLD_HEADER.match(music)
@@ -86,10 +90,14 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[
         time_signature=header.get("time") or str(fields.get("timesig") or ""),
         version=version,
         line=line,
-        problems=problems
-        + ((Problem("subfields in front of the music", "music alone", repr(old[0]), 1),) if old else ()),
+        problems=problems + typographic + ((_in_front(old[0]),) if old else ()),
         metadata=metadata,
     )
+
+
+def _in_front(subfields: str) -> Problem:
+    taken = "clef, key and metre"
+    return Problem("subfields in front of the music", "music alone", repr(subfields), 1, taken=taken)
 
 
 _OWN_FIELDS = frozenset({"data", "pae", "clef", "keysig", "timesig", "version"})
@@ -115,7 +123,7 @@ def _from_field_lines(text: str) -> Iterator[Incipit | Problem]:
     fields: dict[str, str] = {}
     problems: list[Problem] = []
     first_line = 1
-    for number, line in enumerate([*text.splitlines(), "@end:"], start=1):
+    for number, line in _lines_of_fields(text):
         match = _FIELD_LINE.match(line)
         if match is None:
             if line.strip():
@@ -135,6 +143,15 @@ def _from_field_lines(text: str) -> Iterator[Incipit | Problem]:
             fields[name] = value
 
 
+def _lines_of_fields(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) with one field a line, whatever the text has."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        for part in _NEXT_FIELD.split(line):
+            yield number, part
+    yield len(lines) + 1, "@end:"
+
+
 def _incipit_or_problem(
     fields: dict[str, Any], line: int, problems: tuple[Problem, ...], record: str
 ) -> Incipit | Problem:
@@ -145,7 +162,10 @@ def _incipit_or_problem(
 
 
 def _from_line(line: str, number: int) -> Incipit:
-    marc = _from_marc(line, number) if _MARC.match(line) else None
+    line, quoted = without_quotes(line)
+    line, typographic = plain(line)
+    problems = quoted + typographic
+    marc = _from_marc(line, number, problems) if _MARC.match(line) else None
     if marc is not None:
         return marc
     position, clef, key, time = 0, "", "", ""
@@ -159,10 +179,10 @@ def _from_line(line: str, number: int) -> Incipit:
                     time, position = time + second[0], second.end()
                 position += 1
                 break  # the space ends the header; what follows is music, even a change of key
-    return Incipit(line, position, clef, key, time, line=number)
+    return Incipit(line, position, clef, key, time, line=number, problems=problems)
 
 
-def _from_marc(line: str, number: int) -> Incipit | None:
+def _from_marc(line: str, number: int, problems: tuple[Problem, ...]) -> Incipit | None:
     marks = list(_MARC_SUBFIELD.finditer(line))
     values: dict[str, str] = {}
     start = end = -1
@@ -185,5 +205,6 @@ def _from_marc(line: str, number: int) -> Incipit | None:
         time_signature=values.get("o", ""),
         version=2 if values.get("2") == "pe2" else 1 if values.get("2") else None,
         line=number,
+        problems=problems,
         metadata=metadata | ({"text": values["t"]} if "t" in values else {}),
     )

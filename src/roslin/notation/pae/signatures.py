@@ -74,12 +74,11 @@ def read_clef(text: str) -> tuple[str, Problem | None]:
     """
     if _CLEF.fullmatch(text):
         return text, None
-    problem = Problem("unreadable clef", "a letter G, g, C or F, a sign - + * or :, and a line 1 to 5", repr(text))
     untidy = _UNTIDY_CLEF.match(text)
-    if untidy is None:
-        return "", problem
-    shape = untidy[1] if untidy[1] == "g" else untidy[1].upper()
-    return f"{shape}{untidy[2] or '-'}{untidy[3]}", problem
+    shape = "" if untidy is None else untidy[1] if untidy[1] == "g" else untidy[1].upper()
+    clef = "" if untidy is None else f"{shape}{untidy[2] or '-'}{untidy[3]}"
+    expected = "a letter G, g, C or F, a sign - + * or :, and a line 1 to 5"
+    return clef, Problem("unreadable clef", expected, repr(text), taken=clef or "no clef")
 
 
 @lru_cache(maxsize=1024)
@@ -93,10 +92,10 @@ def read_key_signature(text: str) -> KeySignature:
         altered = alterations(text)
         if altered or "n" in text or not text:
             return KeySignature(text, altered)
-    problem = Problem("unreadable key signature", "x or b with the altered letters, such as bBE", repr(text))
     tidy = text.strip().replace("X", "x")
     if tidy in ("x", "b"):
-        return KeySignature(tidy + {"x": "F", "b": "B"}[tidy], {"F": 1} if tidy == "x" else {"B": -1}, problem)
+        one = tidy + {"x": "F", "b": "B"}[tidy]
+        return KeySignature(one, {"F": 1} if tidy == "x" else {"B": -1}, _unreadable_key(text, one))
     found = _UNTIDY_KEY_SIGNATURE.match(tidy)
     altered = alterations(found[0]) if found else {}
     spelled = "".join(
@@ -104,7 +103,12 @@ def read_key_signature(text: str) -> KeySignature:
         for sign, value in (("x", 1), ("b", -1))
         if value in altered.values()
     )
-    return KeySignature(spelled, altered, problem)
+    return KeySignature(spelled, altered, _unreadable_key(text, spelled))
+
+
+def _unreadable_key(text: str, spelled: str) -> Problem:
+    expected = "x or b with the altered letters, such as bBE"
+    return Problem("unreadable key signature", expected, repr(text), taken=spelled or "no key signature")
 
 
 @lru_cache(maxsize=1024)
@@ -114,12 +118,12 @@ def read_time_signature(text: str) -> TimeSignature:
     parts = [_measure_ticks(part) for part in tidy.split("|")]
     if all(parts):
         return TimeSignature(tidy, parts[0])
-    problem = Problem("unreadable time signature", "such as 3/4, c, c/ or o", repr(text))
     found = _FRACTION.search(text.replace(":", "/"))
     guess = found[0] if found else tidy.lower().rstrip("/") if tidy != "C/" else "c/"
-    if _measure_ticks(guess):
-        return TimeSignature(guess, _measure_ticks(guess), problem)
-    return TimeSignature("", WHOLE_NOTE_TICKS, problem)
+    measure = _measure_ticks(guess)
+    taken = guess if measure else "no time signature"
+    problem = Problem("unreadable time signature", "such as 3/4, c, c/ or o", repr(text), taken=taken)
+    return TimeSignature(guess if measure else "", measure or WHOLE_NOTE_TICKS, problem)
 
 
 def _measure_ticks(text: str) -> int:

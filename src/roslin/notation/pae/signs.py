@@ -37,7 +37,7 @@ NEUME = "7."  # version 1's sign for notes without a length; read as quarters
 SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 BASE40 = {"C": 2, "D": 8, "E": 14, "F": 19, "G": 25, "A": 31, "B": 37}
 ACCIDENTALS = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
-OLD_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "N": 0, "Y": -1}
+OLD_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "×": 1, "N": 0, "♮": 0, "Y": -1, "♭": -1}
 LOWEST_WRITTEN, HIGHEST_WRITTEN = 1, 7  # three commas and four apostrophes are the most that the code allows
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1, 9  # what is read, with a warning
 
@@ -46,7 +46,7 @@ OCTAVE_MARKS = re.compile(r"'+|,+")
 LENGTHS = re.compile(r"(?:[0-9]\.*)+")
 ONE_LENGTH = re.compile(r"([0-9])(\.*)")
 ACCIDENTAL = re.compile(r"xx?|bb?|n")
-BAR_LINE = re.compile(r"://:?|//:?|/")
+BAR_LINE = re.compile(r"://:?|//:?|/|\|")
 MEASURE_REST = re.compile(r"=\s?([0-9]*)")
 REPEATS = re.compile(r"f+")
 TUPLET_COUNT = re.compile(r";\s*([0-9]{0,3})")

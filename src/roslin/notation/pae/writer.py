@@ -21,7 +21,7 @@ from roslin.melody.pitches import LETTERS, is_spelled, spelled
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 from roslin.notation.pae.signs import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, usual_time
 
-__all__ = ["write", "write_music"]
+__all__ = ["as_catalogued", "write", "write_music"]
 
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
 _TUPLETS = (3, 5, 7, 9, 11, 13, 15)
@@ -60,6 +60,17 @@ def write(melody: Melody, style: str = "line") -> str:
         raise ArgumentError(f"style must be one of {', '.join(_STYLES)}; got {style!r}")
     clef, key, metre = melody.clef or "G-2", melody.key_signature or "", melody.metre or ""
     return _STYLES[style](clef, key, metre, write_music(melody))
+
+
+def as_catalogued(melody: Melody) -> str:
+    """Music that was read from Plaine & Easie as it stood there, in one line with its clef, metre and key.
+
+    >>> from roslin import load
+    >>> as_catalogued(load("@clef:G-2\\n@keysig:bB\\n@timesig:3/4\\n@data:\"4CDE")[0])
+    '%G-2@3/4$bB "4CDE'
+    """
+    clef, key, metre = melody.clef or "", melody.key_signature or "", melody.metre or ""
+    return _line(clef, key, metre, melody.music or "") if clef or key or metre else melody.music or ""
 
 
 def _line(clef: str, key: str, metre: str, music: str) -> str:

@@ -22,8 +22,8 @@ from roslin.web.progress import while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.schemas import (
     CollectionAnswer,
+    ExplainAnswer,
     ExplainParams,
-    ExplanationAnswer,
     HealthAnswer,
     ListParams,
     MatcherAnswer,
@@ -66,6 +66,7 @@ def read(
     answer = ReadAnswer(
         notation=melody.notation,
         notes=NoteAnswer.table(melody),
+        deviations=melody.deviations,
         drawing=drawing(melody, "The query in notation").in_page("entry-"),
         playing=playing(melody),
     )
@@ -87,7 +88,7 @@ def melody(library: Opened, id: str, format: Annotated[Literal["json", "svg", "m
     return JSONResponse(MelodyAnswer.of(found, library.settings.link_to(found)).model_dump())
 
 
-@router.get("/api/explain", response_model=ExplanationAnswer)
+@router.get("/api/explain", response_model=ExplainAnswer)
 def explain(
     library: Opened,
     asked: Annotated[ExplainParams, Query()],
@@ -97,7 +98,7 @@ def explain(
     found = service.explain(library, asked)
     if format == "svg":
         return Response(flow_svg(found), media_type="image/svg+xml")
-    return JSONResponse(found.to_dict())
+    return JSONResponse(found.to_dict() | {"deviations": found.query.deviations})
 
 
 @router.get("/api/matchers")

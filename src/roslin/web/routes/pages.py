@@ -26,6 +26,7 @@ from roslin.web.queries import offered
 from roslin.web.rendering import rendered
 from roslin.web.schemas import ExplainParams, SearchParams, where_to
 from roslin.web.service import Found
+from roslin.web.written import written
 
 __all__ = ["router"]
 
@@ -104,6 +105,7 @@ def melody(library: Opened, id: str) -> Response:
         "melody": found,
         "name": name,
         "figure": melody_figure(found, name, "melody-"),
+        "written": written(found),
         "link": library.settings.link_to(found),
     }
     return _page(library, "melody.html", context)

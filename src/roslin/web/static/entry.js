@@ -5,6 +5,14 @@ const WAIT = 250; // milliseconds after the last change
 
 const byId = id => document.getElementById(id);
 
+// What was read otherwise than it was written.
+export function asList(lines) {
+  const list = document.createElement("ul");
+  list.className = "deviations";
+  for (const line of lines) list.append(Object.assign(document.createElement("li"), { textContent: line }));
+  return list;
+}
+
 export function startEntry() {
   const text = byId("q"), notation = byId("notation"), message = byId("q-message");
   const preview = byId("preview"), drawing = byId("preview-drawing"), hint = drawing.innerHTML;
@@ -27,6 +35,7 @@ export function startEntry() {
     message.className = "message";
     const names = { pae: "Plaine & Easie", abc: "ABC", jsonl: "a list of notes" };
     message.textContent = `${answer.notes.length} notes, read as ${names[answer.notation] || "a list of notes"}.`;
+    if (answer.deviations.length) message.append(asList(answer.deviations));
     download.href = address("midi");
     download.hidden = false;
   }

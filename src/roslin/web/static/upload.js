@@ -1,5 +1,7 @@
 // A file becomes queries to choose from. It is read by the server and not kept there.
 
+import { asList } from "./entry.js";
+
 const byId = id => document.getElementById(id);
 
 export function startUpload(entry) {
@@ -15,6 +17,7 @@ export function startUpload(entry) {
     const taken = choices[number];
     entry.set(taken.q, taken.notation);
     say(taken.is_cut ? `Only the first ${taken.notes} notes are taken.` : "");
+    if (taken.deviations.length) message.append(asList(taken.deviations));
   }
 
   async function send(chosen) {

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.matchers.roslin.made import LABELLED, made_melodies
+from tests.matchers.roslin.made import LABELLED, PLAIN, made_melodies, tables
 
 from roslin import Collection, load
 from roslin.collection import write
 from roslin.collection.files import table_path
-from roslin.matchers.roslin import table as module
+from roslin.matchers.roslin import table as making
 from roslin.matchers.roslin._blocks import MELODIES, NO_NOTE, NO_PITCH
 from roslin.matchers.roslin.notes import encoded, one
-from roslin.matchers.roslin.scores import Worth, tables
+from roslin.matchers.roslin.table import MelodyTable, build_table, table_of
 from roslin.represent.packed import pack
+from roslin.search import roslin_table as module
 from roslin.search.roslin_nearest import scores_of
-from roslin.search.roslin_table import TABLE_VERSION, Table, build_table, open_table, table_of
+from roslin.search.roslin_table import TABLE_VERSION, open_table
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
@@ -31,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "tunes.roslin"
 
 
-def same(a: Table, b: Table) -> bool:
-    return all(np.array_equal(getattr(a, field.name), getattr(b, field.name)) for field in fields(Table))
+def same(a: MelodyTable, b: MelodyTable) -> bool:
+    return all(np.array_equal(getattr(a, field.name), getattr(b, field.name)) for field in fields(MelodyTable))
 
 
 def test_what_it_says_of_melodies() -> None:
@@ -48,8 +49,7 @@ def test_what_it_says_of_melodies() -> None:
     assert block[:, 1].tolist() == [2, 4, *[NO_PITCH] * 3]
     assert block[:, 3].tolist() == [NO_PITCH] * 5
     assert table.notes[-MELODIES:].tolist() == [NO_NOTE] * MELODIES
-    assert table.commonness.tolist() == [[0.0] * 3] * 2
-    assert table.size == sum(getattr(table, field.name).nbytes for field in fields(Table))
+    assert table.size == sum(getattr(table, field.name).nbytes for field in fields(MelodyTable))
 
 
 def test_notes_come_back() -> None:
@@ -73,22 +73,12 @@ def test_a_melody_beside_itself() -> None:
         assert score.tolist() == [table.own_scores[number]]
 
 
-def test_commonness_is_asked_for_once(folder: Path) -> None:
-    def commonness(table: Table) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        return np.stack([table.sizes / 4, table.sizes / 8]).astype(np.float32)
-
-    with Collection(folder) as collection:
-        table = open_table(collection, FITTED, commonness)
-        assert table.commonness[1].tolist() == (table.sizes / 8).tolist()
-        assert open_table(collection, FITTED).commonness.tolist() == table.commonness.tolist()
-
-
 def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection(folder) as collection:
         made = open_table(collection, FITTED)
         assert same(made, build_table(collection.packed(), FITTED))
         assert table_path(folder, collection.about["token"]).is_file()
-        monkeypatch.setattr(module, "_MELODIES_AT_ONCE", 7)
+        monkeypatch.setattr(making, "_MELODIES_AT_ONCE", 7)
         assert same(made, build_table(collection.packed(), FITTED))
     monkeypatch.setattr(module, "build_table", lambda *_: pytest.fail("it is there already"))
     with Collection(folder) as collection:
@@ -98,7 +88,7 @@ def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyP
 def test_other_fitted_numbers_make_another_table(folder: Path) -> None:
     with Collection(folder) as collection:
         labelled = open_table(collection, FITTED).own_scores.tolist()
-        assert open_table(collection, tables(Worth())).own_scores.tolist() != labelled
+        assert open_table(collection, tables(PLAIN)).own_scores.tolist() != labelled
         assert open_table(collection, FITTED).own_scores.tolist() == labelled
 
 
@@ -118,7 +108,7 @@ def test_a_new_state_has_a_new_table_and_the_old_one_goes(folder: Path) -> None:
 def test_a_damaged_or_older_table_is_made_again(folder: Path, damage: str) -> None:
     with Collection(folder) as collection:
         expected = open_table(collection, FITTED)
-        expected = Table(**{field.name: np.array(getattr(expected, field.name)) for field in fields(Table)})
+        expected = MelodyTable(**{field.name: np.array(getattr(expected, field.name)) for field in fields(MelodyTable)})
         path = table_path(folder, collection.about["token"])
     whole = path.read_bytes()
     path.unlink()

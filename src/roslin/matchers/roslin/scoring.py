@@ -1,0 +1,46 @@
+"""The scores of many melodies: those of `_alignment.align_all`, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
+from roslin.matchers.roslin._blocks import UNKNOWN
+from roslin.matchers.roslin.rounding import check, plan_of
+from roslin.matchers.roslin.table import MelodyTable
+
+__all__ = ["scorer"]
+
+Numbers = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.int32]
+
+
+def scorer(query: Encoded, table: MelodyTable, tables: Tables) -> Callable[[Numbers], Scores]:
+    """A function from numbers of melodies to their scores."""
+    from roslin.matchers.roslin._alignment import align_all
+    from roslin.matchers.roslin._side_by_side import align_in_shorts
+
+    check(tables)
+    if not len(query.pitches):
+        return lambda numbers: np.full(len(numbers), FARTHEST, np.int32)
+    plan, blocks = plan_of(query, tables), table.blocks
+
+    def score(numbers: Numbers) -> Scores:
+        scores = np.full(len(numbers), FARTHEST, np.int32)
+        if not len(numbers):
+            return scores
+        order = np.argsort(table.places[numbers], kind="stable")
+        found = np.empty(len(numbers), np.int32)
+        align_in_shorts(plan, blocks, 0, 0, table.places[numbers[order]].astype(np.int64), found)
+        scores[order] = found
+        unknown = np.flatnonzero(scores == UNKNOWN)
+        if len(unknown):
+            exact = np.empty(len(unknown), np.int32)
+            align_all(query, table.take(numbers[unknown]), tables, np.arange(len(unknown)), exact)
+            scores[unknown] = exact
+        return scores
+
+    return score

@@ -1,0 +1,54 @@
+"""Which notation a text without a header is in.
+
+Plaine & Easie and ABC share most of their signs. In Plaine & Easie a length or an octave mark stands before the first
+note, in ABC behind it; only ABC has bar lines written |. What can be read as Plaine & Easie as it stands is.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_bare_abc", "is_plaine_and_easie"]
+
+_STARTS_PLAINE_AND_EASIE = re.compile(
+    r"\s*(?:['\",]*[0-9]|[',]+[A-Ga-g]|\"[A-Ga-g](?![^\"\s]{0,8}\")|!(?![a-z.()<>+]+!)|[%@$\[{<=\-])"
+)
+_ONLY_PLAINE_AND_EASIE = re.compile(r"\s*(?:%[A-Ga-g][-+*:]?[1-5]|['\",]*[0-9]|[',]+[A-G])")
+_FIELD = re.compile(r"^\s*[A-Za-z]:", re.MULTILINE)
+_CHORD_SYMBOL = r"\"[A-G][#b]?(?:maj|min|dim|aug|sus|m|[0-9+]|/[A-G][#b]?)*\""
+_TEXT = re.compile(rf"{_CHORD_SYMBOL}|![^!\s]*!")
+_SIGNS_OF_ABC = re.compile(r"[A-Ga-gzx0-9/|:\[\](){}'\",^_=~.\-<>\s]+")
+_LENGTHS_BEHIND = re.compile(r"(?:[\^_=]?[A-Ga-gz][,']*[0-9/]+\s*)+")
+_LEAST_NOTES = 3  # fewer are as likely a word or a key
+
+
+def is_plaine_and_easie(text: str) -> bool:
+    """Whether a text can be nothing else: it starts with a clef, a length or an octave mark, and has no field of ABC.
+
+    >>> [is_plaine_and_easie(text) for text in ("%G-2 CDE", "'4CDE", "CDE", "%abc")]
+    [True, True, False, False]
+    """
+    return _ONLY_PLAINE_AND_EASIE.match(text) is not None and _FIELD.search(text) is None
+
+
+def is_bare_abc(text: str) -> bool:
+    """Whether a text is the music of an ABC tune without any field.
+
+    >>> [is_bare_abc(text) for text in ("GABc dedB", "C2D2E2F2", "|:CDE|", "'4CDE", "CDE", "gAB")]
+    [True, True, True, False, False, False]
+    """
+    if _STARTS_PLAINE_AND_EASIE.match(text):
+        return False
+    music = _TEXT.sub("", text)
+    if not _SIGNS_OF_ABC.fullmatch(music) or len(re.findall("[A-Ga-g]", music)) < _LEAST_NOTES:
+        return False
+    if "|" in music:
+        return True
+    if '"' in text:  # as likely the octave marks of old catalogues
+        return False
+    if _LENGTHS_BEHIND.fullmatch(music.strip()):
+        return True
+    from roslin.notation import abc, pae  # few texts come as far
+
+    [tune] = abc.read_tunes(f"K:C\n{text}")
+    return not tune.problems and any(record.problems for record in pae.read_text(text, strict=False))

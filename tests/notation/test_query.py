@@ -1,0 +1,183 @@
+"""What people type and paste: one melody, and a line for everything that was read otherwise than it was written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roslin.errors import NotationError
+from roslin.notation.pae.lowercase import capitals
+from roslin.notation.query import read_query
+from roslin.notation.typed import is_bare_abc
+from roslin.notation.typography import plain, without_quotes
+
+SCALE = [60, 62, 64, 65]
+ONE_OCTAVE_UP = [72, 74, 76, 77]
+FLAT = [60, 62, 63, 65]
+
+
+def told(text: str, **options: Any) -> tuple[list[int], list[str]]:
+    melody = read_query(text, **options)
+    return melody.notes["pitch_midi"].tolist(), melody.deviations
+
+
+@pytest.mark.parametrize(
+    "text", ["'4CDEF", "  '4CDEF\n", "\n\n'4CDEF\n\n", "%G-2@4/4 '4CDEF/", "X:1\nL:1/4\nK:C\nCDEF"]
+)
+def test_what_is_written_well_is_read_without_a_word(text: str) -> None:
+    assert told(text) == (SCALE, [])
+    assert told(text, strict=True) == (SCALE, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "pitches", "lines"),
+    [
+        ("%G2@4/4 '4CDEF", SCALE, ["read 'G2' as G-2"]),
+        ('"4CDEF', ONE_OCTAVE_UP, ["read '\"' as two octave marks at column 1"]),
+        ("-3/'4CDEF", SCALE, ["read '-3' as =3 at column 1"]),
+        ("'4CDEF/-3", SCALE, ["read '-3' as =3 at column 8"]),
+        ("y'4CDzEF", SCALE, ["read 'y' as a slur at column 1", "read 'z' as the end of a slur at column 6"]),
+        ("'4CD♭EF", FLAT, ["read '♭' as b (flat) at column 5"]),
+        ("'4CDE|F|", SCALE, ["read '|' as / (bar line) at columns 6 and 8"]),
+        ("'4CDEF?", SCALE, ["left out '?' at column 7"]),
+        ("\u2019\u20194CDEF", ONE_OCTAVE_UP, ["read '\u2019' as \"'\" at columns 1 and 2"]),
+        (
+            "\u201d4CDEF",
+            ONE_OCTAVE_UP,
+            ["read '\u201d' as '\"' at column 1", "read '\"' as two octave marks at column 1"],
+        ),
+        ("'4CD\u00a0EF", SCALE, ["read U+00A0 as a space at column 5"]),
+        ("\u201c'4CDEF\u201d", SCALE, ["left out \u201c...\u201d at column 1"]),
+        ('"\'4CDEF"', SCALE, ['left out "..." at column 1']),
+        ("`4CDEF", SCALE, ["read '`' as \"'\" at column 1"]),
+        (
+            "'4cdef",
+            SCALE,
+            ["read letters in lower case as note names at column 3", "read 'f' as the note F at column 6"],
+        ),
+        ("'4CDbeF", FLAT, ["read 'e' as the note E at column 6"]),
+        ("CDEF|", SCALE, ["read 'CDEF|' as ABC in C major at line 1, column 1"]),
+        ("C2D2E2F2", SCALE, ["read 'C2D2E2F2' as ABC in C major at line 1, column 1"]),
+        ("c d e f", ONE_OCTAVE_UP, ["read 'c d e f' as ABC in C major at line 1, column 1"]),
+        ("X:1\nK:c\nCDEF", SCALE, ["read c as C major at line 2, column 3"]),
+        ("K:C\nCD\u00a0EF", SCALE, ["read U+00A0 as a space at line 2, column 3"]),
+        ("@clef:G2 @keysig: @timesig:4/4 @data:'4CDEF", SCALE, ["read 'G2' as G-2 at line 1"]),
+        ("$gG-2$nCminor$o4/4$p'4CDEF", SCALE, ["read 'Cminor' as no key signature"]),
+        ("'4CD/\nEF", SCALE, ["read 2 lines as one melody"]),
+        ("%G-2@4/4\n'4CD/\n?EF", SCALE, ["read 3 lines as one melody", "left out '?' at line 3, column 1"]),
+    ],
+)
+def test_what_people_have_is_read_and_told(text: str, pitches: list[int], lines: list[str]) -> None:
+    assert told(text) == (pitches, lines)
+    with pytest.raises(NotationError):
+        read_query(text, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no query; expected one melody"),
+        (" \n", "no query; expected one melody"),
+        ("4-", "no notes; expected at least one note"),
+        ("%G-2 '4CDEF\n%G-2 '4CDEF", "several melodies; expected one melody"),
+        ("X:1\nK:C\nCDE\n\nX:2\nK:C\nFGA", "several melodies; expected one melody"),
+        ("Sol majeur", "not music"),
+        ("so lala", "not music"),
+        ("ZZ\n4ZZ", "1, column 1: no notes"),
+    ],
+)
+def test_what_is_no_query(text: str, message: str) -> None:
+    with pytest.raises(NotationError, match=message):
+        read_query(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_abc"),
+    [
+        ("GABc dedB", True),
+        ("|:GAB|", True),
+        ('"Am"A2B2|c4', True),
+        ("^F G A", True),
+        ("(3GAB c2 d2", True),
+        ("G>A B2 c2", True),
+        ("z4 C2 D2 E2", True),
+        ("CDEF", False),  # both: Plaine & Easie comes first
+        ("C4DEF", False),
+        ("gAB", False),  # a grace note
+        ("'4CDE|F", False),
+        ("4cdef", False),
+        ('"GAB"CDE', False),  # octave marks of old catalogues
+        ("!'8GAB!f", False),
+        ("Fa", False),
+        ("", False),
+        ("hello", False),
+        ("%G-2 CDE|", False),
+    ],
+)
+def test_abc_without_a_header_is_told_from_plaine_and_easie(text: str, is_abc: bool) -> None:
+    assert is_bare_abc(text) is is_abc
+
+
+def test_no_real_incipit_is_taken_for_abc(data_folder: Path) -> None:
+    with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
+        assert [music for line in lines if is_bare_abc(music := json.loads(line)["pae"])] == []
+
+
+@pytest.mark.parametrize(
+    ("music", "written"),
+    [
+        ("'4cdec", "'4CDEC"),
+        ("4gfb", "4GFB"),
+        ("4cbe", "4CbE"),
+        ("4cbbe", "4CbbE"),
+        ("4b/a", "4B/A"),
+        ("4Cde", "4Cde"),
+        ("4-", "4-"),
+        ("bb", "bb"),
+        ("hej", "hej"),
+    ],
+)
+def test_lower_case_is_read_where_nothing_is_a_capital(music: str, written: str) -> None:
+    found, problems = capitals(music, 0)
+    assert found == written
+    assert bool(problems) == (found != music)
+
+
+def test_only_the_music_is_put_in_capitals() -> None:
+    assert capitals("%g-2 '4cde", 5)[0] == "%g-2 '4CDE"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("'4C", "'4C"),
+        ("\u2018\u2032\u00b4", "'''"),
+        ("\u2013\u2212", "--"),
+        ("\u200b\u00a0", "  "),
+        ("Grétry", "Grétry"),
+    ],
+)
+def test_typographic_signs_are_those_of_a_keyboard(text: str, expected: str) -> None:
+    written, problems = plain(text)
+    assert written == expected
+    assert [problem.column for problem in problems] == [n for n, sign in enumerate(text, 1) if expected[n - 1] != sign]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('"4C"', " 4C "),
+        (' "4C" ', "  4C  "),
+        ("\u00ab4C\u00bb", " 4C "),
+        ("'4C'", "'4C'"),
+        ('"', '"'),
+        ('"4C', '"4C'),
+        ("", ""),
+    ],
+)
+def test_quotation_marks_around_a_line(line: str, expected: str) -> None:
+    assert without_quotes(line)[0] == expected
