@@ -195,6 +195,17 @@ class Collection(Store):
             seconds=seconds, progress=progress,
         )  # fmt: skip
 
+    def expected(self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER) -> float | None:
+        """How many melodies of the collection would be as near to the query by chance as the one with this id.
+
+        None where a distance depends on the other candidates (search for it then), or there is none.
+        """
+        chosen, number = matcher_of(matcher), self.numbers([candidate])
+        if not chosen.is_independent:
+            return None
+        alone = self.search(query, chosen, 1, within=number)
+        return alone[0].expected * len(self) if len(alone) and alone[0].expected is not None else None
+
     def explain(
         self, query: Query, candidate: str | int | Melody, matcher: str | Matcher = DEFAULT_MATCHER
     ) -> Explanation:

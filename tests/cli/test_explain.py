@@ -28,7 +28,8 @@ def test_table_and_files(starter: Path, tmp_path: Path) -> None:
     assert lines[1] == "Distance 0.0000 (emd)"
     assert lines[3].split() == ["query", "candidate", "weight", "distance", "cost"]
     assert lines[4].split() == ["1", "D4", "1", "B3", "1.0000", "0.0000", "0.0000"]
-    assert lines[-1] == "Sum of costs 0.0000, weight 32"
+    assert lines[-2] == "Sum of costs 0.0000, weight 32"
+    assert lines[-1].endswith(" such matches expected by chance")
     assert svg.read_text("utf-8").startswith("<svg")
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert done.stderr == f"drawing written to {svg}\npage written to {page}\n"
@@ -118,7 +119,8 @@ def test_any_other_matcher(starter: Path, tmp_path: Path) -> None:
     assert lines[1] == "Distance 0.2500 (dp(place='inside'))"
     assert lines[3].split() == ["step", "query", "candidate", "cost"]
     assert lines[4].split() == ["same", "C4", "G4", "0.0000"]
-    assert lines[-1] == "Sum of costs 0.2500"
+    assert lines[-2] == "Sum of costs 0.2500"
+    assert lines[-1].startswith("No more alike than chance: ")
     page, picture = tmp_path / "why.html", tmp_path / "why.svg"
     done = roslin(*asked, "fm", "--html", page, "--svg", picture)
     assert "What counts most: distance" in done.stdout

@@ -83,9 +83,9 @@ def test_before_and_after_the_command_and_from_the_environment(folder: Path) -> 
 
 
 def test_search_load_explain_and_evaluate(folder: Path) -> None:
-    arguments = ("--id", "a", "--matcher", "lengths", "--run", "mine.run", "--format", "json", "--plugin", "mine.py")
-    done = run(folder, "search", "tunes.roslin", *arguments)
-    assert [(row["id"], row["distance"]) for row in json.loads(done.stdout)] == [("b", 1.0), ("c", 2.0), ("d", 2.0)]
+    asked = ("search", "tunes.roslin", "--id", "a", "--matcher", "lengths", "--plugin", "mine.py", "--all")
+    found = json.loads(run(folder, *asked, "--run", "mine.run", "--format", "json").stdout)["results"]
+    assert [(row["id"], row["distance"]) for row in found] == [("b", 1.0), ("c", 2.0), ("d", 2.0)]
     rows = json.loads(run(folder, "load", "tunes.num", "--plugin", "mine.py", "--format", "json").stdout)
     assert [(row["id"], row["notation"]) for row in rows] == [(id, "numbers") for id in "abcd"]
     assert "--plugin FILE" in run(folder, "explain", "--help").stdout
@@ -107,7 +107,7 @@ def test_a_campaign_asks_again_when_the_file_has_changed(folder: Path) -> None:
 
 def test_every_worker_of_the_page_has_it(folder: Path, tmp_path: Path) -> None:
     with running(folder / "tunes.roslin", tmp_path, "--workers", "2", "--plugin", str(folder / "mine.py")) as server:
-        asked = urlencode({"id": "a", "matcher": "lengths", "k": 3})
+        asked = urlencode({"id": "a", "matcher": "lengths", "k": 3, "all": True})
         for _ in range(6):
             with urlopen(f"{server.address}/api/search?{asked}") as answer:
                 assert [one["id"] for one in json.load(answer)["results"]] == ["b", "c", "d"]

@@ -160,6 +160,18 @@ def test_explain(client: TestClient, matcher: str) -> None:
     assert "matched note" in page
 
 
+def test_an_explanation_says_how_sure_it_is(client: TestClient) -> None:
+    asked = {"id": "roslin-castle", "candidate": "roslin-castle-2"}
+    page = client.get("/explain", params=asked).text
+    assert '<strong class="meaning same">same tune</strong>' in page
+    assert "such matches expected by chance, among all 243 melodies." in page
+    listed = client.get("/api/search", params={"id": "roslin-castle"}).json()["results"]
+    (result,) = [each for each in listed if each["id"] == "roslin-castle-2"]
+    assert result["meaning"] == "same tune"
+    for more in ({"matcher": "orio"}, {"matcher": "dp", "place": "start"}):
+        assert 'class="meaning' not in client.get("/explain", params={**asked, **more}).text
+
+
 def test_the_way_back_from_an_explanation_is_the_whole_search(client: TestClient) -> None:
     asked: dict[str, Any] = {
         "q": FRERE,

@@ -39,7 +39,7 @@ from roslin.web.schemas import (
     SearchParams,
 )
 
-__all__ = ["Found", "Result", "explain", "find"]
+__all__ = ["Found", "Result", "expected", "explain", "find"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -155,6 +155,14 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
             return chosen.explain(query, among, number, tell).about(query, candidate)
         distance = float(chosen.distances_told(query, among, tell)[number])
         return likeness(chosen, query, among, number, distance).about(query, candidate)
+
+
+def expected(library: Library, asked: ExplainParams, why: Explanation) -> float | None:
+    """How many melodies of the whole collection would be as near by chance; None where nobody can tell."""
+    if asked.mode.of(why.matcher)[1]:
+        return None
+    with library.slot():
+        return library.collection.expected(why.query, asked.candidate, why.matcher)
 
 
 def _find(library: Library, collection: Collection, asked: SearchParams, chosen: Matcher, wait: Wait) -> Found:

@@ -15,6 +15,7 @@ from roslin.matchers import Matcher, matcher, matchers
 from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
+from roslin.run.meaning import meaning_of
 from roslin.web import service
 from roslin.web.dependencies import Opened
 from roslin.web.errors import refusal_of
@@ -77,10 +78,13 @@ async def results(request: Request, library: Opened, asked: Annotated[SearchPara
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
     """Why a melody is as near as it is."""
     why = service.explain(library, asked)
+    expected = service.expected(library, asked, why)
     name = name_of(why.candidate, "the melody")
     context = {
         "asked": asked,
         "why": why,
+        "expected": expected,
+        "meaning": "" if expected is None else meaning_of(expected),
         "name": name,
         "query_figure": melody_figure(why.query, "the query", "query-", why.query_notes),
         "candidate_figure": melody_figure(why.candidate, name, "candidate-", why.candidate_notes),
