@@ -13,6 +13,7 @@ from roslin import ArgumentError, Collection, CollectionError, Melody, NotationE
 from roslin.collection.check import check
 from roslin.collection.filters import contains, contour_distance, metadata, note_count, pitch_range, rhythm_distance
 from roslin.errors import FormatError, PlaceError, ReadingWarning
+from roslin.matchers import DEFAULT_MATCHER
 from roslin.represent.edits import EditCosts, edit_distance
 from roslin.represent.strings import contour_string, rhythm_string
 from roslin.run import Run
@@ -176,13 +177,13 @@ def test_rhythmic_variants_stay_where_rhythm_is_exact(tmp_path: Path) -> None:
 
 def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
     tune = starter["roslin-castle"]
-    expected = explain(demo_query(), tune, "emd")
-    assert starter.explain(demo_query(), "roslin-castle", "emd") == expected
-    assert starter.explain(demo_query(), starter.ids().index("roslin-castle"), "emd") == expected
-    assert starter.explain(demo_query(), tune, "emd") == expected
-    assert starter.explain(demo_query(), tune) == explain(demo_query(), tune) != expected  # by the matcher of search
+    expected = explain(demo_query(), tune, DEFAULT_MATCHER)
+    assert starter.explain(demo_query(), "roslin-castle") == expected  # by the matcher of search
+    assert starter.explain(demo_query(), starter.ids().index("roslin-castle")) == expected
+    assert starter.explain(demo_query(), tune) == expected
+    assert starter.explain(demo_query(), tune, "emd") == explain(demo_query(), tune, "emd") != expected
     text = demo_query().to_pae()
-    assert starter.explain(text, tune, "emd") == explain(load(text)[0], tune, "emd")
+    assert starter.explain(text, tune) == explain(load(text)[0], tune, DEFAULT_MATCHER)
     among = starter.explain(demo_query(), "roslin-castle", "twv")
     (listed,) = (hit for hit in starter.search(demo_query(), "twv", 300) if hit.id == "roslin-castle")
     assert among.distance == pytest.approx(listed.distance, abs=1e-9)
@@ -280,22 +281,6 @@ def test_a_collection_shows_its_first_melodies(starter: Collection, tmp_path: Pa
         assert "&lt;b&gt;" in odd._repr_html_()
 
 
-def test_how_sure_one_melody_is(starter: Collection) -> None:
-    """The same as in the list, where that can be told for one melody alone."""
-    query = starter["greensleeves"]
-    for name in ("roslin", "dp", "alignment"):
-        (listed,) = [hit.expected for hit in starter.search(query, name) if hit.id == "greensleeves-3"]
-        assert starter.expected(query, "greensleeves-3", name) == pytest.approx(listed)
-    assert starter.expected(query, "greensleeves-3", "orio") is None
-
-
-def test_beginnings_of_a_selection(starter: Collection) -> None:
-    few = starter.filter(pitch_range(0, 9))
-    run = starter.search_beginnings("'4CDECCDEC", "dp", 3, within=few)
-    assert set(run.ids) < set(few.ids)
-    assert run.has_meaning
-
-
 def test_other_ways_add_to_what_the_filters_left(starter: Collection) -> None:
     query = starter["roslin-castle"]
     short = starter.filter(note_count(high=8))
@@ -342,3 +327,19 @@ def test_candidates_have_their_costs_also_those_that_did_not_pass(starter: Colle
         assert row["rhythm cost"] == edit_distance(rhythm_string(query), rhythm)
         assert row["contour cost 2"] == edit_distance("UDU", contour)
     assert starter.filter(note_count(high=0)).candidates.rows == ()
+
+
+def test_how_sure_one_melody_is(starter: Collection) -> None:
+    """The same as in the list, where that can be told for one melody alone."""
+    query = starter["greensleeves"]
+    for name in ("roslin", "dp", "alignment"):
+        (listed,) = [hit.expected for hit in starter.search(query, name) if hit.id == "greensleeves-3"]
+        assert starter.expected(query, "greensleeves-3", name) == pytest.approx(listed)
+    assert starter.expected(query, "greensleeves-3", "orio") is None
+
+
+def test_beginnings_of_a_selection(starter: Collection) -> None:
+    few = starter.filter(pitch_range(0, 9))
+    run = starter.search_beginnings("'4CDECCDEC", "dp", 3, within=few)
+    assert set(run.ids) < set(few.ids)
+    assert run.has_meaning

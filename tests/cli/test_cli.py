@@ -12,7 +12,6 @@ import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -317,9 +316,8 @@ def test_modes_are_the_same_words_as_everywhere() -> None:
     from roslin.cli import modes
     from roslin.matchers.modes import MODES
 
-    options: list[Any] = [modes.CompareOption, modes.PlaceOption, modes.KeyOption]
-    for option, values in zip(options, MODES.values(), strict=True):
-        assert option.__metadata__[0].metavar == "|".join(values)
+    for option, values in zip((modes.CompareOption, modes.PlaceOption, modes.KeyOption), MODES.values(), strict=True):
+        assert get_args(option)[1].metavar == "|".join(values)
 
 
 @pytest.mark.parametrize(
