@@ -313,6 +313,8 @@ def test_a_list_ends_where_chance_begins(starter: Path) -> None:
 
 
 def test_modes_are_the_same_words_as_everywhere() -> None:
+    from typing import get_args
+
     from roslin.cli import modes
     from roslin.matchers.modes import MODES
 
