@@ -25,20 +25,16 @@ import numpy as np
 
 from roslin import Collection, Melody
 from roslin.matchers import Roslin
-from roslin.matchers.roslin.scores import fitted, tables
-from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin._alignment import Encoded
 from roslin.report.svg import SvgElement, circle, line, path, plot_style, svg, text
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS, meaning_of
 from roslin.search.chance import Null, Tail, sample_of, tail_of
-from roslin.search.roslin_nearest import aligned_distances
-from roslin.search.roslin_table import open_table
-from roslin.search.work import Work
 from roslin_data import Material, cut, material
 
 LIMITS = (0.01, 0.1, 1.0, 10.0)
 LENGTHS = (8, 12, 20, 40)
-QUERIES = 60
+QUERIES = 50
 BOTH = Roslin(compare="both")
 
 
@@ -56,14 +52,14 @@ def main() -> int:
     for name, each in of.items():
         path_ = options.folder / f"{name.replace(' ', '-')}.roslin"
         if not path_.exists():
-            melodies = [melody.with_metadata(id=f"m{at}") for at, melody in enumerate(each.melodies)]
-            Collection.build(melodies, path_).close()
+            named = [melody.with_metadata(id=f"m{at}") for at, melody in enumerate(each.melodies)]
+            Collection.build(named, path_).close()
         with Collection(path_) as collection:
-            table = open_table(collection, tables(fitted("both"), 1))
+            melodies = BOTH.encoded(each.melodies[0], collection.packed())
             tail = tail_of(collection, "both")
             print(f"{name}: {len(collection)} melodies, {tail}", flush=True)
             for kind, length, queries in _strangers(name, of):
-                found = np.array([_counts(query, table, tail) for query in queries]).mean(axis=0)
+                found = np.array([_counts(query, melodies, tail) for query in queries]).mean(axis=0)
                 seen[name, kind, length] = found
                 shown = "  ".join(f"{limit:g}: {value:.3f}" for limit, value in zip(LIMITS, found, strict=True))
                 print(f"  {kind}, {length} notes, {len(queries)} queries: {shown}", flush=True)
@@ -98,12 +94,10 @@ def _reversed(melody: Melody) -> Melody:
     return Melody(notes)
 
 
-def _counts(query: Melody, table: MelodyTable, tail: Tail | None) -> list[int]:
+def _counts(query: Melody, melodies: Encoded, tail: Tail | None) -> list[int]:
     """How many melodies have at most the chance matches of each limit."""
-    work = Work()
-    every = aligned_distances(query, BOTH, table, np.arange(len(table)), work)
-    null = Null.of(every[sample_of(len(table))], tail)
-    expected = null.expected(every, len(table))
+    every = BOTH.missing_in(query, melodies)
+    expected = Null.of(every[sample_of(len(every))], tail).expected(every, len(every))
     return [int((expected <= limit).sum()) for limit in LIMITS]
 
 

@@ -92,7 +92,28 @@ def main() -> int:
                 with lines.open("a") as file:
                     file.write(f"{name}\t{row}\t{first:.4f}\t{second:.4f}\t{count}\t{spent:.1f}\n")
                 print(f"{name:40.40s} {row:45s} {first:.3f} {second:.3f} ({count} queries, {spent:.0f} s)", flush=True)
+    _print_tables(lines)
     return 0
+
+
+def _print_tables(lines: Path) -> None:
+    """Both tables in Markdown: a line for each system, its first number for relatives, both for what was typed."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for line in lines.read_text().splitlines():
+        name, row, first, second, *_ = line.split("\t")
+        found.setdefault(name, {})[row] = (first, second)
+    rows = list(dict.fromkeys(row for each in found.values() for row in each))
+    for is_typed in (False, True):
+        columns = [row for row in rows if row.startswith("typed") == is_typed]
+        print("\n| system | " + " | ".join(column.removeprefix("typed ") for column in columns) + " |")
+        print("|---" * (len(columns) + 1) + "|")
+        for name, each in found.items():
+            cells = []
+            for column in columns:
+                first, second = each.get(column, ("", ""))
+                both = f"{first[:-1]}, {second[:-1]}" if is_typed else first[:-1]
+                cells.append(both.replace("0.", ".") if first else "")
+            print(f"| `{name}` | " + " | ".join(cells) + " |")
 
 
 Row = tuple[str, Callable[[Matcher], tuple[float, float, int]]]

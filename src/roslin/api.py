@@ -34,7 +34,7 @@ from roslin.represent.line import melodic_line
 from roslin.run import Run
 from roslin.search import depended_on, search
 from roslin.search.beginnings import search_beginnings
-from roslin.search.work import Progress
+from roslin.search.work import Progress, Work
 
 if TYPE_CHECKING:
     from roslin.collection import write
@@ -159,16 +159,16 @@ class Collection(Store):
         """The k melodies most similar to the query, none beyond the radius.
 
         The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
-        written, a `ReadingWarning` says so. `within` leaves out what is not in a
-        selection, `exclude` some ids. `threads` work at once; after `seconds` the search gives up (`TimeLimitError`);
-        `progress` is told the share that is done. With `chance` every hit says how many melodies would be as near by
+        written, a `ReadingWarning` says so. `within` leaves out what is not in a selection, `exclude` some ids.
+        `threads` work at once; after `seconds` the search gives up (`TimeLimitError`); `progress` is told the share
+        that is done. With `chance` every hit says how many melodies would be as near by
         chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` is the list up to where chance begins.
         """
         if isinstance(within, Selection):
             within = within.numbers_in(self)
         return search(
-            self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
-            seconds=seconds, progress=progress, chance=chance,
+            self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius,
+            work=Work(threads, seconds, progress), chance=chance,
         )  # fmt: skip
 
     def search_beginnings(

@@ -348,12 +348,11 @@ def test_bad_searches(starter: Path, arguments: list[str], message: str) -> None
 def test_what_is_read_otherwise_is_told(starter: Path) -> None:
     done = roslin("search", starter, "--pae", '"4CDEZC', "-k", 2, "--all")
     assert len(done.stdout.splitlines()) == 3
-    assert done.stderr.splitlines() == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
+    assert done.stderr.splitlines()[:2] == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
     many = roslin(
         "search", starter, "--pae", "'4" + "".join(f"{sign}CD" for sign in "ZVWRKLMOPSU?*"), "-k", 2, "--all"
     ).stderr
-    assert len(many.splitlines()) == 11
-    assert many.splitlines()[-1] == "... and 3 more; --strict stops at the first"
+    assert many.splitlines()[10] == "... and 3 more; --strict stops at the first"
 
 
 def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> None:
@@ -376,21 +375,21 @@ def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> No
 
 
 def test_search_among_what_the_filters_leave(starter: Path, tmp_path: Path) -> None:
-    asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--format", "tsv")
+    asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--all", "--format", "tsv")
     narrowed = ("--note-count", "..20", "--where", "metre=3/4", "--unique")
     done = roslin("search", starter, *asked, *narrowed)
     saved = tmp_path / "ids.txt"
     roslin("filter", starter, *narrowed, "--save", saved)
     left = saved.read_text().splitlines()
-    assert sorted(line.split("\t")[2] for line in done.stdout.splitlines()[1:]) == sorted(left)
-    assert done.stderr == (
+    assert sorted(line.split("\t")[4] for line in done.stdout.splitlines()[1:]) == sorted(left)
+    assert done.stderr.splitlines()[0] == (
         f'Searched {len(left)} of 243 melodies. Number of notes at most 20. Metre contains "3/4". '
-        "Without what is identical with another, or part of it.\n"
+        "Without what is identical with another, or part of it."
     )
     exactly = roslin("search", starter, *asked, *narrowed[:-1], "--unique-exactly")
     assert len(exactly.stdout) >= len(done.stdout)
     nothing = roslin("search", starter, *asked, "--where", "composer=nobody")
-    assert nothing.stderr == 'Searched 0 of 243 melodies. Composer contains "nobody".\n'
+    assert nothing.stderr.splitlines()[0] == 'Searched 0 of 243 melodies. Composer contains "nobody".'
     assert len(nothing.stdout.splitlines()) == 1
     both = roslin("filter", starter, "--unique", "--unique-exactly", code=2).stderr
     assert "choose one of --unique and --unique-exactly" in both
@@ -553,5 +552,5 @@ def test_errors_keep_their_parts_between_processes() -> None:
 def test_the_command_and_python_search_with_the_same_matcher(starter: Path) -> None:
     from roslin.search.engine import DEFAULT_MATCHER
 
-    answer = json.loads(roslin("search", starter, "--id", "greensleeves", "--format", "json").stdout)
-    assert answer["matcher"] == DEFAULT_MATCHER
+    asked = ("search", starter, "--id", "greensleeves", "--format", "json")
+    assert roslin(*asked).stdout == roslin(*asked, "--matcher", DEFAULT_MATCHER).stdout != "[]\n"

@@ -80,7 +80,7 @@ def test_voices_apart_and_together(collection: Path, tmp_path: Path) -> None:
     for options, counts in ((), [4, 3]), (("--voices", "apart"), [4, 3]), (("--voices", "together"), [7]):
         assert [row["notes"] for row in loaded(path, *options)] == counts
     done = roslin("search", collection, "--file", path, "--voices", "together", "--matcher", "dp")
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.exit_code == 0
     assert "--voices is for reading a file" in refused("search", collection, "--pae", "'4C", "--voices", "together")
     built = tmp_path / "together.roslin"
     assert "1 melody taken" in roslin("collection", "build", path, built, "--voices", "together").stdout

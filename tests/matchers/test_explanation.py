@@ -201,7 +201,6 @@ def test_what_is_made_of_others_names_the_one_that_weighs_most() -> None:
         ("fuse(dp, us, weights=(1, 2))", "us"),
         ("fuse(dp, us)", "dp"),
         ("fm", "ngrukkon"),
-        ("roslin", "alignment(metric=False, rhythm=0.75, divide='mean')"),
     ):
         chosen = matcher(name)
         assert repr(chosen.leading) == heaviest

@@ -90,6 +90,8 @@ def test_a_run_keeps_what_chance_gives(tmp_path: Path) -> None:
     run = Run([Ranking("q", ("a", "b", "c"), (0.1, 0.5, 0.9), expected=(0.0001, 0.5, 40.0))], name="x", kind="distance")
     assert [hit.meaning for hit in run] == ["same tune", "perhaps", "no more alike than chance"]
     assert run.matches.ids == ["a", "b"]
+    shuffled = Run([Ranking("q", ("a", "b", "c"), (0.1, 0.5, 0.9), expected=(3.0, 0.5, 0.1))], kind="distance")
+    assert [(hit.rank, hit.id) for hit in shuffled.matches] == [(1, "b"), (2, "c")]
     assert run.is_close
     assert run[:1].matches.ids == ["a"]
     run.write(tmp_path / "run.json")
@@ -108,7 +110,8 @@ def test_every_matcher_says_how_sure_it_is(name: str, tmp_path: Path) -> None:
         run = collection.search(TUNES[0], name, k=len(TUNES))
         expected = [hit.expected for hit in run if hit.expected is not None]
         assert len(expected) == len(run)
-        assert expected == sorted(expected)
+        if not name.startswith("roslin"):  # which counts by what is missing of the query, and ranks by both melodies
+            assert expected == sorted(expected)
         assert run[0].expected is not None
         assert run[0].expected < 1
         assert collection.search(TUNES[0], name, k=5, chance=False)[0].expected is None

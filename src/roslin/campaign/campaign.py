@@ -44,7 +44,7 @@ from roslin.melody import Melody
 from roslin.notation import jsonl
 from roslin.run import Ranking, Run
 from roslin.search import search
-from roslin.search.work import Progress
+from roslin.search.work import Progress, Work
 from roslin.truth.qrel import Truth
 
 __all__ = ["CAMPAIGN_MEASURES", "DEPTH", "Campaign", "System", "run_campaign"]
@@ -283,7 +283,7 @@ class _Asking:
         try:
             # One more than is kept, which tells whether the end of the list falls into a tie.
             run = search(
-                query, self.collection, each, self.k + 1, exclude=itself, threads=self.threads, progress=told,
+                query, self.collection, each, self.k + 1, exclude=itself, work=Work(self.threads, progress=told),
                 chance=False,
             )  # fmt: skip
         except MelodyError as error:

@@ -223,13 +223,13 @@ class Run:
 
     @property
     def matches(self) -> Self:
-        """The lists up to where chance begins: fewer than one melody would be as near by chance.
+        """What chance does not explain: fewer than one melody would be as near by chance.
 
         >>> run = Run([Ranking("q", ("a", "b"), (0.2, 0.7), expected=(0.001, 30.0))], kind="distance")
         >>> run.matches.ids, run.is_close
         (['a'], True)
         """
-        return self._with([_until_chance(ranking) for ranking in self.rankings.values()])
+        return self._with([_beyond_chance(ranking) for ranking in self.rankings.values()])
 
     @property
     def is_close(self) -> bool:
@@ -369,10 +369,16 @@ def _cut(ranking: Ranking, which: slice) -> Ranking:
     return replace(ranking, ids=ranking.ids[which], values=values, expected=expected)
 
 
-def _until_chance(ranking: Ranking) -> Ranking:
+def _beyond_chance(ranking: Ranking) -> Ranking:
     if ranking.expected is None:
         return ranking
-    return _cut(ranking, slice(sum(expected <= BY_CHANCE for expected in ranking.expected)))
+    kept = [place for place, expected in enumerate(ranking.expected) if expected <= BY_CHANCE]
+    return replace(
+        ranking,
+        ids=tuple(ranking.ids[place] for place in kept),
+        values=None if ranking.values is None else tuple(ranking.values[place] for place in kept),
+        expected=tuple(ranking.expected[place] for place in kept),
+    )
 
 
 def _has_values(ranking: object) -> bool:

@@ -75,7 +75,7 @@ def search_beginnings(
             work.report(done / max(len(parts), 1), "comparing beginnings")
     known = np.concatenate(found)
     is_sample = len(numbers) == len(collection) or not chosen.is_independent
-    null = Null.of(known if is_sample else compare(sample_of(len(collection))), None) if len(numbers) else None
+    null = Null.of(known if is_sample else compare(sample_of(len(collection))), None)
     return nearest_first(
         query,
         chosen,
@@ -84,8 +84,7 @@ def search_beginnings(
         k,
         exclude=exclude,
         radius=np.inf if radius is None else radius,
-        null=null,
-        searched=len(numbers),
+        expected=lambda _, distances: null.expected(distances, len(numbers)),
     )
 
 

@@ -2,7 +2,9 @@
 
 Most melodies of a collection have nothing to do with a query, and their distances say what chance gives. A fixed sample
 of the collection is compared with the query; with N melodies searched and p the share that chance puts at a distance or
-below it, E = N p. Where the sample is too small to count, the tail is taken to fall exponentially:
+below it, E = N p. With `roslin` the share of the query's own worth that a melody lacks takes the place of the distance
+(`Roslin.missing_in`): a melody of two notes is part of everything, and at a small distance from nearly everything.
+Where the sample is too small to count, the tail is taken to fall exponentially:
 
     ln p = ln share - (threshold - distance) / scale        for distances below the threshold
 
@@ -176,7 +178,7 @@ def calibrated(packed: Packed, matcher: Roslin) -> Tail:
     among = matcher.encoded(queries[0], packed.take(sample_of(len(packed), _DECOY_MELODIES)))
     found = []
     for query in queries:
-        sample = matcher.distances_to(query, among)
+        sample = matcher.missing_in(query, among)
         middle, spread = _middle_and_spread(sample)
         if spread > 0:
             found.append((middle - sample) / spread)

@@ -25,8 +25,8 @@ from roslin.run import Run
 from roslin.search.chance import Null, sample_of, tail_of
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
-from roslin.search.ranking import nearest_first
-from roslin.search.work import Progress, Work
+from roslin.search.ranking import Expected, nearest_first
+from roslin.search.work import Work
 from roslin.transport.align import Query
 
 if TYPE_CHECKING:
@@ -48,16 +48,14 @@ def search(
     within: Numbers | None = None,
     exclude: Container[str] = (),
     radius: float | None = None,
-    threads: int = 1,
-    seconds: float | None = None,
-    progress: Progress | None = None,
+    work: Work | None = None,
     chance: bool = True,
 ) -> Run:
     """The k melodies most similar to the query, none beyond the radius.
 
-    Only those with the numbers `within` (all by default) and without the ids `exclude`. `threads` work at once; after
-    `seconds` the search gives up (`TimeLimitError`); `progress` is told the share that is done. `chance`: every hit is
-    told how many melodies would be as near by chance (`roslin.search.chance`).
+    Only those with the numbers `within` (all by default) and without the ids `exclude`. `work` has threads, a limit of
+    time and somebody to tell about progress. `chance`: every hit is told how many melodies would be as near by chance
+    (`roslin.search.chance`).
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -67,16 +65,14 @@ def search(
     chosen = matcher(matcher_name)
     check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
-    with Work(threads, seconds, progress) as work:
+    with work or Work() as working:
         wanted = _Wanted(
-            query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, work
+            query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, working
         )
-        work.report(0.0, "getting ready (the first search after installation compiles for a while)")
+        working.report(0.0, "getting ready (the first search after installation compiles for a while)")
         found = SHORTCUTS.get(type(chosen), _compare_all)(wanted)
-        null = _null(wanted, found) if chance and len(numbers) else None
-    return nearest_first(
-        query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, null=null, searched=len(numbers)
-    )
+        expected = _expected(wanted, found) if chance and len(numbers) else None
+    return nearest_first(query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, expected=expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +95,24 @@ class _Wanted:
         return allowed
 
 
-def _null(wanted: _Wanted, found: Found) -> Null:
+def _expected(wanted: _Wanted, found: Found) -> Expected:
     """What chance gives for the query: from all distances where they are known, otherwise from a sample."""
-    chosen, collection = wanted.matcher, wanted.collection
-    is_everything = len(wanted.numbers) == len(collection)
+    chosen, collection, query = wanted.matcher, wanted.collection, wanted.query
+    packed, sample, searched = collection.packed(), sample_of(len(collection)), len(wanted.numbers)
     if isinstance(chosen, Roslin):
-        return _aligned_null(wanted, chosen)
-    if (is_everything and len(found[0]) == len(collection)) or not chosen.is_independent:
-        return Null.of(found[1], None)
-    return Null.of(chosen.distances(wanted.query, collection.packed().take(sample_of(len(collection)))), None)
+        tail = tail_of(collection, chosen.compared(query))
+        missing = Null.of(chosen.missing_in(query, chosen.encoded(query, packed.take(sample))), tail)
+
+        def by_what_is_missing(numbers: Numbers, _: Distances) -> Distances:
+            melodies = chosen.encoded(query, packed.take(numbers))
+            return missing.expected(chosen.missing_in(query, melodies), searched)
+
+        return by_what_is_missing
+    if (searched == len(collection) and len(found[0]) == searched) or not chosen.is_independent:
+        null = Null.of(found[1], None)
+    else:
+        null = Null.of(chosen.distances(query, packed.take(sample)), None)
+    return lambda _, distances: null.expected(distances, searched)
 
 
 def _compare_all(wanted: _Wanted) -> Found:
@@ -229,16 +234,6 @@ def _aligned(wanted: _Wanted) -> Found:
 
     found = nearest_aligned(wanted.query, chosen, _table(wanted), wanted.k, wanted.allowed, wanted.work, wanted.radius)
     return found.numbers, found.distances
-
-
-def _aligned_null(wanted: _Wanted, chosen: Roslin) -> Null:
-    compared, numbers = chosen.compared(wanted.query), sample_of(len(wanted.collection))
-    if compared == "contour":
-        return Null.of(chosen.distances(wanted.query, wanted.collection.packed().take(numbers)), None)
-    from roslin.search.roslin_nearest import aligned_distances
-
-    sample = aligned_distances(wanted.query, chosen, _table(wanted), numbers, wanted.work)
-    return Null.of(sample, tail_of(wanted.collection, compared))
 
 
 def _table(wanted: _Wanted) -> MelodyTable:

@@ -5,8 +5,8 @@ Ties are broken by id, so that the same collection and query give the same list 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Collection as Container
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,13 @@ from roslin.collection.store import Store
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
-from roslin.search.chance import Null
 
-__all__ = ["nearest_first"]
+__all__ = ["Expected", "nearest_first"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
+# From the numbers of melodies and their distances to how many would be as near by chance.
+Expected = Callable[[Numbers, Distances], Distances]
 
 # What is at infinity cannot be compared with the query: it is in no list.
 _FARTHEST = float(np.finfo(np.float64).max)
@@ -37,23 +38,22 @@ def nearest_first(
     *,
     exclude: Container[str] = (),
     radius: float = np.inf,
-    null: Null | None = None,
-    searched: int | None = None,
+    expected: Expected | None = None,
 ) -> Run:
     """The k nearest of some melodies, given by their numbers and distances, none beyond the radius.
 
-    With a `null`, each is told how many of those that were searched would be as near by chance.
+    With `expected`, each is told how many of those that were searched would be as near by chance.
     """
     numbers, distances = found
     near = _best(numbers, distances, collection, k + len(exclude), min(radius, _FARTHEST))
-    ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), strict=True))
-    kept = [(distance, id) for distance, id in ranked if id not in exclude][:k]
-    near_ones = np.array([distance for distance, _ in kept])
+    ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), numbers[near].tolist(), strict=True))
+    kept = [each for each in ranked if each[1] not in exclude][:k]
+    nearest, places = np.array([each[0] for each in kept]), np.array([each[2] for each in kept], dtype=np.int64)
     ranking = Ranking(
         query.id or "query",
-        tuple(id for _, id in kept),
-        tuple(near_ones.tolist()),
-        expected=None if null is None else tuple(null.expected(near_ones, searched or len(numbers)).tolist()),
+        tuple(each[1] for each in kept),
+        tuple(nearest.tolist()),
+        expected=None if expected is None else tuple(expected(places, nearest).tolist()),
         remarks=matcher.remarks(query),
     )
 

@@ -104,6 +104,18 @@ class Roslin(Matcher):
 
     def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
         """The distances to melodies that are encoded already (`encoded`)."""
+        return self.distances_of(*self._scores(query, melodies))
+
+    def missing_in(self, query: Melody, melodies: Encoded) -> Distances:
+        """The share of the query's own worth that is not found in each melody, 0 to 1: what chance is counted by.
+
+        Unlike the distance it does not favour melodies of a few notes, which fit into everything.
+        """
+        scores, own, _ = self._scores(query, melodies)
+        return np.clip(1.0 - scores / max(own, 1), 0.0, 1.0)
+
+    def _scores(self, query: Melody, melodies: Encoded) -> tuple[Longs, int, Longs]:
+        """The scores of the melodies, the query's self-score, and theirs."""
         from roslin.matchers.roslin._alignment import align_all, self_scores  # Numba loads only for a search
 
         asked = self.encoded(query, [query])
@@ -113,7 +125,7 @@ class Roslin(Matcher):
         align_all(asked, melodies, worth, np.arange(count), scores)
         self_scores(asked, worth, own)
         self_scores(melodies, worth, others)
-        return self.distances_of(scores, int(own[0]), others)
+        return scores, int(own[0]), others
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self.distances_to(query, self.encoded(query, candidates))
