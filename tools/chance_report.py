@@ -29,7 +29,7 @@ from roslin.matchers.roslin._alignment import Encoded
 from roslin.report.svg import SvgElement, circle, line, path, plot_style, svg, text
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS, meaning_of
-from roslin.search.chance import Null, Tail, sample_of, tail_of
+from roslin.search.chance import Null, Tail, decoy, sample_of, tail_of
 from roslin_data import Material, cut, material
 
 LIMITS = (0.01, 0.1, 1.0, 10.0)
@@ -56,9 +56,9 @@ def main() -> int:
             Collection.build(named, path_).close()
         with Collection(path_) as collection:
             melodies = BOTH.encoded(each.melodies[0], collection.packed())
-            tail = tail_of(collection, "both")
-            print(f"{name}: {len(collection)} melodies, {tail}", flush=True)
+            print(f"{name}: {len(collection)} melodies", flush=True)
             for kind, length, queries in _strangers(name, of):
+                tail = tail_of(collection, "both", length)
                 found = np.array([_counts(query, melodies, tail) for query in queries]).mean(axis=0)
                 seen[name, kind, length] = found
                 shown = "  ".join(f"{limit:g}: {value:.3f}" for limit, value in zip(LIMITS, found, strict=True))
@@ -84,14 +84,9 @@ def _strangers(name: str, of: dict[str, Material]) -> Iterator[tuple[str, int, l
                 if len(line_) >= length:
                     first = int(rng.integers(0, len(line_) - length + 1))
                     part = cut(melody, first, first + length)
-                    queries.append(_reversed(part) if kind == "decoys" else part)
+                    query = decoy(part, length) if kind == "decoys" else part
+                    queries += [] if query is None else [query]
             yield kind, length, queries
-
-
-def _reversed(melody: Melody) -> Melody:
-    notes = melody.notes.copy()
-    notes["pitch_midi"] = notes["pitch_midi"][::-1].copy()
-    return Melody(notes)
 
 
 def _counts(query: Melody, melodies: Encoded, tail: Tail | None) -> list[int]:

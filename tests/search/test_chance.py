@@ -12,7 +12,7 @@ from roslin.matchers import Roslin
 from roslin.represent.packed import pack
 from roslin.run import Ranking, Run, read_run
 from roslin.run.meaning import BY_CHANCE, CLOSE, expected_words, meaning_of
-from roslin.search.chance import DEFAULT_TAIL, Null, Tail, calibrated, decoy, sample_of
+from roslin.search.chance import DEFAULT_TAIL, Null, Tail, between, calibrated, decoy, sample_of, tail_of
 from roslin.starter import tunes_path
 
 TUNES = load(tunes_path())
@@ -68,15 +68,42 @@ def test_samples_and_decoys() -> None:
     assert len(sample_of(100_000)) == 500
     assert sample_of(7).tolist() == list(range(7))
     tune = TUNES[0]
-    assert decoy(tune, 6).notes["pitch_midi"].tolist() == tune.notes["pitch_midi"][:6][::-1].tolist()
-    assert decoy(tune, 6).notes["onset_ticks"].tolist() == tune.notes["onset_ticks"][:6].tolist()
+    made = decoy(tune, 6)
+    assert made is not None
+    assert made.notes["pitch_midi"].tolist() == tune.notes["pitch_midi"][:6][::-1].tolist()
+    assert made.notes["onset_ticks"].tolist() == tune.notes["onset_ticks"][:6].tolist()
+    assert decoy(load("'4CCGCCE")[0], 5) is None  # as well backwards as forwards
 
 
 def test_a_collection_has_its_own_tail() -> None:
-    tail = calibrated(pack(TUNES), Roslin(compare="both"))
-    assert 1 < tail.begin < 4
-    assert 0.2 < tail.scale < 1.5
-    assert calibrated(pack([Melody.from_notes([0, 1], [1, 1], [60, 62])]), Roslin()) == DEFAULT_TAIL
+    tails = calibrated(pack(TUNES), Roslin(compare="both"))
+    assert set(tails) >= {8, 12, 20}
+    assert all(1 < tail.begin < 6 and 0.1 < tail.scale < 2 for tail in tails.values())
+    assert calibrated(pack([Melody.from_notes([0, 1], [1, 1], [60, 62])]), Roslin()) == {}
+    assert calibrated(pack([]), Roslin()) == {}
+
+
+def test_between_two_lengths() -> None:
+    tails = {8: Tail(2.0, 0.02, 0.5), 32: Tail(4.0, 0.02, 0.7)}
+    assert between(tails, 16).begin == pytest.approx(3.0)
+    assert between(tails, 16).scale == pytest.approx(0.6)
+    assert between(tails, 4) == tails[8]
+    assert between(tails, 99) == tails[32]
+    assert between({}, 9) == DEFAULT_TAIL
+
+
+def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
+        first = tail_of(collection, "both", 10)
+        assert tail_of(collection, "rhythm", 10) is None
+        (kept,) = (tmp_path / "x.roslin").glob("chance-*.json")
+    monkeypatch.setattr("roslin.search.chance.calibrated", None)
+    with Collection(tmp_path / "x.roslin") as again:
+        assert tail_of(again, "both", 10) == first
+    monkeypatch.undo()
+    kept.write_text("no such thing", encoding="utf-8")
+    with Collection(tmp_path / "x.roslin") as again:
+        assert tail_of(again, "both", 10) == first
 
 
 def test_words() -> None:

@@ -8,10 +8,10 @@ Where the sample is too small to count, the tail is taken to fall exponentially:
 
     ln p = ln share - (threshold - distance) / scale        for distances below the threshold
 
-`roslin` has a threshold and a scale in units of the query's own spread, calibrated for each collection (`calibrated`):
-melodies of the collection are searched for with their pitches in reverse order. Such a decoy has the intervals, note
-values and length of music, and whatever it finds, it finds by chance. For every other matcher the tail is fitted to the
-sample itself.
+`roslin` has a threshold and a scale in units of the query's own spread, calibrated for each collection and several
+lengths of a query (`calibrated`): melodies of the collection are searched for with their pitches in reverse order. Such
+a decoy has the intervals, note values and length of music, and whatever it finds, it finds by chance. For every other
+matcher the tail is fitted to the sample itself.
 
 Middle and spread are the median and the distance from there to the 84 % quantile on the far side: relatives of the
 query are on the near side, and in a small collection they are many.
@@ -36,7 +36,18 @@ from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
-__all__ = ["CALIBRATED", "DEFAULT_TAIL", "SAMPLED", "Null", "Tail", "calibrated", "decoy", "sample_of", "tail_of"]
+__all__ = [
+    "CALIBRATED",
+    "DEFAULT_TAIL",
+    "SAMPLED",
+    "Null",
+    "Tail",
+    "between",
+    "calibrated",
+    "decoy",
+    "sample_of",
+    "tail_of",
+]
 
 Distances = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -46,10 +57,11 @@ _FAR = 0.84  # quantile: one standard deviation, were they normal
 _TAIL = 0.10  # the share of a sample that a tail is fitted to ...
 _TAIL_RELATIVES = 0.01  # ... without the nearest: they may be relatives
 _LEAST_FITTED = 200  # melodies without which no tail is fitted
-_DECOYS = 32
+_DECOYS = 24  # of each length
 _DECOY_LENGTHS = (8, 12, 20, 40)
-_DECOY_MELODIES = 4000
+_DECOY_MELODIES = 3000
 _DECOY_TAIL = 0.02
+_SAME_BACKWARDS = 0.5  # a larger share of equal pitches, and a melody is its own decoy: repeated notes are
 _LEAST_DECOYED = 500  # comparisons; with fewer, the tail of other collections is taken
 
 
@@ -127,34 +139,52 @@ def sample_of(count: int, most: int = SAMPLED) -> Numbers:
     return ((np.arange(most) + 0.5) * count / most).astype(np.int64)
 
 
-def decoy(melody: Melody, length: int) -> Melody:
-    """The first notes of a melody with their pitches in reverse order.
+def decoy(melody: Melody, length: int) -> Melody | None:
+    """The first notes of a melody with their pitches in reverse order; None if that leaves most of them as they are.
 
     >>> from roslin import load
     >>> decoy(load("'4C8DE4F")[0], 3).notes["pitch_midi"].tolist()
     [64, 62, 60]
     """
     notes = melodic_line(melody)[:length].copy()
+    if np.mean(notes["pitch_midi"] == notes["pitch_midi"][::-1]) > _SAME_BACKWARDS:
+        return None
     notes["pitch_midi"], notes["pitch_base40"] = notes["pitch_midi"][::-1].copy(), notes["pitch_base40"][::-1].copy()
     return Melody(notes)
 
 
-def tail_of(store: Store, compared: str) -> Tail | None:
-    """The tail of a collection for one way to compare, made if it is not there; None where none is kept."""
+def tail_of(store: Store, compared: str, size: int) -> Tail | None:
+    """The tail of a collection for one way to compare and queries of so many notes; None where none is kept.
+
+    Tails are made if they are not there.
+    """
     if compared not in CALIBRATED:
         return None
     path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(compared))
-    known = _read(path)
-    if known.get(compared, {}).get("fitted") == numbers:
-        return Tail(**known[compared]["tail"])
 
-    def made(packed: Packed) -> Tail:
-        tail = calibrated(packed, Roslin(compare=compared))
+    def known(packed: Packed) -> dict[int, Tail]:
+        kept = _read(path)
+        if kept.get(compared, {}).get("fitted") == numbers:
+            return {int(length): Tail(**tail) for length, tail in kept[compared]["tails"].items()}
+        tails = calibrated(packed, Roslin(compare=compared))
+        made = {str(length): asdict(tail) for length, tail in tails.items()}
         with suppress(OSError):  # a folder that others own: it costs a few seconds each time
-            write_text(path, json.dumps({**known, compared: {"fitted": numbers, "tail": asdict(tail)}}))
-        return tail
+            write_text(path, json.dumps({**kept, compared: {"fitted": numbers, "tails": made}}))
+        return tails
 
-    return store.packed().keep(("tail", compared), made)
+    return between(store.packed().keep(("tails", compared), known), size)
+
+
+def between(tails: dict[int, Tail], size: int) -> Tail:
+    """The tail for a number of notes, from those that are known."""
+    if not tails:
+        return DEFAULT_TAIL
+    at = np.log(sorted(tails))
+    begin, scale = (
+        float(np.interp(np.log(max(size, 1)), at, [getattr(tails[length], name) for length in sorted(tails)]))
+        for name in ("begin", "scale")
+    )
+    return Tail(begin, _DECOY_TAIL, scale)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -165,25 +195,29 @@ def _read(path: Path) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def calibrated(packed: Packed, matcher: Roslin) -> Tail:
-    """The tail of a collection, from decoys made of its own melodies."""
-    lengths = np.diff(packed.offsets)
-    places = np.flatnonzero(lengths >= _DECOY_LENGTHS[0])
-    queries = [
-        decoy(packed.melody(number), _DECOY_LENGTHS[turn % len(_DECOY_LENGTHS)])
-        for turn, number in enumerate(places[sample_of(len(places), _DECOYS)].tolist())
-    ]
-    if not queries:
-        return DEFAULT_TAIL
-    among = matcher.encoded(queries[0], packed.take(sample_of(len(packed), _DECOY_MELODIES)))
-    found = []
-    for query in queries:
-        sample = matcher.missing_in(query, among)
-        middle, spread = _middle_and_spread(sample)
-        if spread > 0:
-            found.append((middle - sample) / spread)
-    beyond = np.sort(np.concatenate([np.empty(0), *found]))[::-1]
-    count = int(_DECOY_TAIL * len(beyond))
-    if len(beyond) < _LEAST_DECOYED or not beyond[0] > beyond[count]:
-        return DEFAULT_TAIL
-    return Tail(float(beyond[count]), _DECOY_TAIL, float((beyond[:count] - beyond[count]).mean()))
+def calibrated(packed: Packed, matcher: Roslin) -> dict[int, Tail]:
+    """The tails of a collection by the number of notes of a query, from decoys made of its own melodies."""
+    from roslin.matchers.roslin.scoring import scorer
+    from roslin.matchers.roslin.table import table_of
+
+    among = packed.take(sample_of(len(packed), _DECOY_MELODIES))
+    melodies, lengths = matcher.encoded(among.melody(0), among) if len(among) else None, np.diff(packed.offsets)
+    tails = {}
+    for length in _DECOY_LENGTHS:
+        places = np.flatnonzero(lengths >= length)
+        made = [decoy(packed.melody(number), length) for number in places[sample_of(len(places), _DECOYS)].tolist()]
+        beyond = [np.empty(0)]
+        for query in made:
+            if query is None or melodies is None:
+                continue
+            tables = matcher.tables(query, int(max(np.diff(melodies.offsets).max(), length)))
+            scores = scorer(matcher.encoded(query, [query]), table_of(melodies, tables), tables)(np.arange(len(among)))
+            sample = matcher.missing_of(query, scores)
+            middle, spread = _middle_and_spread(sample)
+            if spread > 0:
+                beyond.append((middle - sample) / spread)
+        ranked = np.sort(np.concatenate(beyond))[::-1]
+        count = int(_DECOY_TAIL * len(ranked))
+        if len(ranked) >= _LEAST_DECOYED and ranked[0] > ranked[count]:
+            tails[length] = Tail(float(ranked[count]), _DECOY_TAIL, float((ranked[:count] - ranked[count]).mean()))
+    return tails

@@ -20,6 +20,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, Roslin, TWVCovered, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
+from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
 from roslin.search.chance import Null, sample_of, tail_of
@@ -100,7 +101,7 @@ def _expected(wanted: _Wanted, found: Found) -> Expected:
     chosen, collection, query = wanted.matcher, wanted.collection, wanted.query
     packed, sample, searched = collection.packed(), sample_of(len(collection)), len(wanted.numbers)
     if isinstance(chosen, Roslin):
-        tail = tail_of(collection, chosen.compared(query))
+        tail = tail_of(collection, chosen.compared(query), len(melodic_line(query)))
         missing = Null.of(chosen.missing_in(query, chosen.encoded(query, packed.take(sample))), tail)
 
         def by_what_is_missing(numbers: Numbers, _: Distances) -> Distances:

@@ -111,8 +111,15 @@ class Roslin(Matcher):
 
         Unlike the distance it does not favour melodies of a few notes, which fit into everything.
         """
-        scores, own, _ = self._scores(query, melodies)
-        return np.clip(1.0 - scores / max(own, 1), 0.0, 1.0)
+        return self.missing_of(query, self._scores(query, melodies)[0])
+
+    def missing_of(self, query: Melody, scores: Longs) -> Distances:
+        """The same from scores."""
+        from roslin.matchers.roslin._alignment import self_scores
+
+        own = np.empty(1, dtype=np.int32)
+        self_scores(self.encoded(query, [query]), self.tables(query, 1), own)
+        return np.clip(1.0 - scores / max(int(own[0]), 1), 0.0, 1.0)
 
     def _scores(self, query: Melody, melodies: Encoded) -> tuple[Longs, int, Longs]:
         """The scores of the melodies, the query's self-score, and theirs."""
