@@ -101,9 +101,10 @@ def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.
     with Collection(tmp_path / "x.roslin") as again:
         assert tail_of(again, "both", 10) == first
     monkeypatch.undo()
-    kept.write_text("no such thing", encoding="utf-8")
-    with Collection(tmp_path / "x.roslin") as again:
-        assert tail_of(again, "both", 10) == first
+    for content in ("no such thing", "[]", '{"both": 1}', kept.read_text("utf-8").replace("tails", "tales")):
+        kept.write_text(content, encoding="utf-8")
+        with Collection(tmp_path / "x.roslin") as again:
+            assert tail_of(again, "both", 10) == first
 
 
 def test_words() -> None:

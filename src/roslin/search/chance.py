@@ -164,8 +164,9 @@ def tail_of(store: Store, compared: str, size: int) -> Tail | None:
 
     def known(packed: Packed) -> dict[int, Tail]:
         kept = _read(path)
-        if kept.get(compared, {}).get("fitted") == numbers:
-            return {int(length): Tail(**tail) for length, tail in kept[compared]["tails"].items()}
+        with suppress(AttributeError, KeyError, TypeError, ValueError):  # another program's, or none that was kept
+            if kept[compared]["fitted"] == numbers:
+                return {int(length): Tail(**tail) for length, tail in kept[compared]["tails"].items()}
         tails = calibrated(packed, Roslin(compare=compared))
         made = {str(length): asdict(tail) for length, tail in tails.items()}
         with suppress(OSError):  # a folder that others own: it costs a few seconds each time
