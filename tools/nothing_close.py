@@ -71,8 +71,7 @@ def best_expected(library: Library, melodies: Iterator[Melody]) -> list[tuple[bo
     found = []
     for melody in melodies:
         answer = service.find(library, SearchParams(q=write(melody), notation="pae", all=True, k=1), Wait())
-        (result,) = answer.results
-        found.append((answer.run.is_close, float(result.hit.expected or 0.0)))
+        found.append((answer.run.is_close, min(float(hit.expected or 0.0) for hit in answer.run)))
     return found
 
 

@@ -42,7 +42,8 @@ def test_drawings_of_almost_nothing() -> None:
 
 
 def page_of(melody: Melody) -> str:
-    return results_page(melody, Run([Ranking("q", (NASTY,), (0.25,))], name=NASTY, kind="distance"), [melody], NASTY)
+    run = Run([Ranking("q", (NASTY,), (0.25,))], name=NASTY, kind="distance")
+    return results_page(melody, run, run, [melody], NASTY)
 
 
 def test_the_page_needs_nothing_and_escapes_everything() -> None:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
 
+# So many are looked at for what is more than chance: melodies of a few notes are near to everything, and mean nothing.
+_DEPTH = 50
+
+
 @with_options(options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
@@ -75,20 +79,20 @@ def search_command(
         with progress_bar("Searching", total=1.0) as progress:
             find = opened.search_beginnings if is_cut else opened.search
             run = find(
-                query, chosen, k, within=within, exclude=itself, radius=radius, threads=threads, seconds=seconds,
-                progress=progress,
+                query, chosen, k if everything else max(k, _DEPTH), within=within, exclude=itself, radius=radius,
+                threads=threads, seconds=seconds, progress=progress,
             )  # fmt: skip
         if html is not None:
-            write_page(opened, query, run, html, everything=everything)
+            write_page(opened, query, run, html, k, everything=everything)
             remark(f"page written to {html}")
         if run_file is not None:
-            shown = run if everything else run.matches
+            shown = run if everything else run.matches[:k]
             if run_file.suffix in (".csv", ".json", ".parquet"):
                 shown.write(run_file)
             else:
                 run_file.write_text(shown.to_trec(), encoding="utf-8")
         # Last: whoever reads may stop reading, and the files are to be there all the same.
-        print_run(opened, run, format, everything=everything)
+        print_run(opened, run, format, k, everything=everything)
 
 
 def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
@@ -121,11 +125,13 @@ def chosen_query(
     return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
 
 
-def print_run(collection: Collection, run: Run, format: OutputFormat, *, everything: bool = False) -> None:
+def print_run(
+    collection: Collection, run: Run, format: OutputFormat, k: int | None = None, *, everything: bool = False
+) -> None:
     """Print a ranked list with what the collection says about each melody, up to where chance begins."""
     from roslin.run.meaning import expected_words
 
-    shown = run if everything else run.matches
+    shown = (run if everything else run.matches)[:k]
     melodies = collection.melodies(collection.numbers(shown.ids))
     rows = [
         {
@@ -157,19 +163,21 @@ def _said(run: Run, shown: Run) -> Iterator[str]:
         is_some = len(run.matches) > 0
         follows = "These may be chance:" if is_some else "These are no more alike than chance:"
         yield f"Nothing close was found.{f' {follows}' if len(shown) else ''}"
-    if len(shown) < len(run):
+    if len(shown) == len(run.matches) < len(run):
         which = "the rest" if len(shown) else "what is nearest"
         hint = "" if run.is_close or len(shown) else "; or compare otherwise, with --compare, --place or --matcher"
         yield f"All others are no more alike than chance; --all shows {which}{hint}."
 
 
-def write_page(collection: Collection, query: Melody, run: Run, target: Path, *, everything: bool = False) -> None:
+def write_page(
+    collection: Collection, query: Melody, run: Run, target: Path, k: int | None = None, *, everything: bool = False
+) -> None:
     """Write a ranked list as one page that needs nothing else, up to where chance begins."""
     from importlib.metadata import version
 
     from roslin.report.results import results_page
 
-    shown = run if everything else run.matches
+    shown = (run if everything else run.matches)[:k]
     melodies = list(collection.melodies(collection.numbers(shown.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
-    target.write_text(results_page(query, run, melodies, note), encoding="utf-8")
+    target.write_text(results_page(query, run, shown, melodies, note), encoding="utf-8")

@@ -22,14 +22,14 @@ def by_chance(expected: float) -> str:
     return f"{number} such matches expected by chance"
 
 
-def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str) -> str:
-    """The whole page. `melodies` are the first of the run, as many as are shown; `note` says how it was made."""
+def results_page(query: Melody, run: Run, shown: Run, melodies: Sequence[Melody], note: str) -> str:
+    """The whole page: `shown` is the part of the run that it lists, as `melodies`; `note` says how it was made."""
     return document(
         "results.html",
         heading=f"Melodies like {query.title or query.id or 'the query'}",
         query=query,
         run=run,
-        results=list(zip(run.hits, melodies, strict=False)),
+        results=list(zip(shown.hits, melodies, strict=True)),
         by_chance=by_chance,
         note=note,
     )
