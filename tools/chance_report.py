@@ -9,8 +9,8 @@ collection have E of at most 0.01, 0.1, 1 and 10: by its meaning the mean over q
 another collection may have a relative after all; the decoys cannot.
 
 Words: whole melodies and first 12 notes of the share `report`, searched for in their collection without themselves. Of
-the ten nearest, how many with each word belong to the query by RISM's lists or by title (cleaned; `roslin_data`);
-copies that nobody judged are left out.
+the ten nearest, how many with each word belong to the query by RISM's lists or by title (cleaned; `roslin_data`), and
+how many have the same composer; copies that nobody judged are left out.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> int:
     of = {each.name: each for each in material(options.material / "material.pickle") if each.name != "rism hard"}
     options.folder.mkdir(parents=True, exist_ok=True)
     seen: dict[tuple[str, str, int], np.ndarray] = {}
-    words: dict[str, Counter[tuple[str, bool]]] = {}
+    words: dict[str, Counter[tuple[str, str]]] = {}
     for name, each in of.items():
         path_ = options.folder / f"{name.replace(' ', '-')}.roslin"
         if not path_.exists():
@@ -96,11 +96,11 @@ def _counts(query: Melody, melodies: Encoded, tail: Tail | None) -> list[int]:
     return [int((expected <= limit).sum()) for limit in LIMITS]
 
 
-def _words(of: Material, collection: Collection, form: str) -> Counter[tuple[str, bool]]:
+def _words(of: Material, collection: Collection, form: str) -> Counter[tuple[str, str]]:
     rng = np.random.default_rng(5)
     queries = of.queries("report")
     queries = sorted(rng.choice(queries, min(QUERIES, len(queries)), replace=False).tolist())
-    counted: Counter[tuple[str, bool]] = Counter()
+    counted: Counter[tuple[str, str]] = Counter()
     for number in queries:
         melody = of.melodies[number]
         if form == "beginning":
@@ -110,15 +110,17 @@ def _words(of: Material, collection: Collection, form: str) -> Counter[tuple[str
         left_out = [f"m{other}" for other in (number, *of.copies(number))]
         relatives = {f"m{other}" for other in of.relatives[number]}
         for hit in collection.search(melody, BOTH, 10, exclude=left_out):
-            counted[meaning_of(hit.expected or 0.0), hit.id in relatives] += 1
+            found = of.melodies[int(hit.id[1:])]
+            same = bool(found.composer) and found.composer == of.melodies[number].composer
+            kind = "listed" if hit.id in relatives else ("same composer" if same else "other")
+            counted[meaning_of(hit.expected or 0.0), kind] += 1
     return counted
 
 
-def _print_words(name: str, counted: Counter[tuple[str, bool]]) -> None:
+def _print_words(name: str, counted: Counter[tuple[str, str]]) -> None:
     for word in (*(word for _, word in MEANINGS), meaning_of(np.inf)):
-        right, wrong = counted[word, True], counted[word, False]
-        if right + wrong:
-            print(f"  {name}, {word}: {right} of {right + wrong} belong to the query ({right / (right + wrong):.0%})")
+        right, same, other = (counted[word, kind] for kind in ("listed", "same composer", "other"))
+        print(f"  {name}, {word}: {right} listed, {same} not listed by the same composer, {other} others")
 
 
 def _plot(seen: dict[tuple[str, str, int], np.ndarray]) -> str:
