@@ -78,7 +78,7 @@ def test_samples_and_decoys() -> None:
 def test_a_collection_has_its_own_tail() -> None:
     tails = calibrated(pack(TUNES), Roslin(compare="both"))
     assert set(tails) >= {8, 12, 20}
-    assert all(1 < tail.begin < 6 and 0.1 < tail.scale < 2 for tail in tails.values())
+    assert all(1 < tail.begin < 6 and 0.1 < tail.scale < 3 for tail in tails.values())
     assert calibrated(pack([Melody.from_notes([0, 1], [1, 1], [60, 62])]), Roslin()) == {}
     assert calibrated(pack([]), Roslin()) == {}
 

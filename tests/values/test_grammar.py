@@ -113,8 +113,10 @@ def test_names_parameters_and_cutoffs_that_are_not_there() -> None:
         matcher("fuse(dp, nothing)")
     with pytest.raises(UnknownNameError, match=r"^unknown parameter of dp 'size'; known: place$"):
         matcher("dp(size=3)")
-    with pytest.raises(ArgumentError, match=r"^the parameters of roslin need their names: it has none$"):
+    with pytest.raises(ArgumentError, match=r"^the parameters of roslin need their names: compare, place, key$"):
         matcher("roslin(3)")
+    with pytest.raises(ArgumentError, match=r"^the parameters of rawed need their names: it has none$"):
+        matcher("rawed(3)")
     with pytest.raises(ArgumentError, match=r"^shapetime has no cutoff; got @3$"):
         matcher("shapetime@3")
     with pytest.raises(UnknownNameError, match=r"^unknown parameter of NRGB 'k'; known: $"):

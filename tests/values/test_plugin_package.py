@@ -188,7 +188,9 @@ def test_matchers(fresh: Environment) -> None:
 
 
 def test_search(fresh: Environment, collection: Path) -> None:
-    done = fresh.roslin("search", collection, "--id", "a", "--matcher", "lengths(factor=2)", "--format", "json")
+    done = fresh.roslin(
+        "search", collection, "--id", "a", "--matcher", "lengths(factor=2)", "--all", "--format", "json"
+    )
     assert [(row["id"], row["distance"]) for row in json.loads(done.stdout)] == [("b", 2.0), ("c", 4.0), ("d", 4.0)]
     query = ("--file", "tunes.num", "--id", "b")
     done = fresh.roslin("search", collection, *query, "--matcher", "ends", "--format", "json")
@@ -216,7 +218,7 @@ def test_the_page(fresh: Environment, collection: Path) -> None:
         with urlopen(f"{server.address}/api/matchers") as answer:
             listed = {one["name"]: one["summary"] for one in json.load(answer)}
         assert listed["lengths"] == "Compares how many notes there are."
-        asked = urlencode({"id": "a", "matcher": "lengths", "k": 3})
+        asked = urlencode({"id": "a", "matcher": "lengths", "k": 3, "all": True})
         with urlopen(f"{server.address}/api/search?{asked}") as answer:
             found = [(one["id"], one["distance"]) for one in json.load(answer)["results"]]
         assert found == [("b", 1.0), ("c", 2.0), ("d", 2.0)]

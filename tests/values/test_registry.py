@@ -209,7 +209,9 @@ def test_formats() -> None:
         formats.register(3)
     with pytest.raises(ArgumentError, match=r"^Format: the name of a format must be a word .*; got ''$"):
         formats.register(Format("", "One.", (".one",), lambda head: False, read))
-    with pytest.raises(ArgumentError, match=r"^two formats are called 'pae': _read_pae of roslin\.notation and "):
+    with pytest.raises(
+        ArgumentError, match=r"^two formats are called 'pae': read_stream of roslin\.notation\.pae and "
+    ):
         FORMATS.register(Format("pae", "Mine.", (".one",), lambda head: False, read))
     for description, suffix in (("", ".one"), ("One.", "one")):
         with pytest.raises(ArgumentError, match=r"^the format one needs a description, and suffixes that start with"):

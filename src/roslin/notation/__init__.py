@@ -60,7 +60,11 @@ def _own(
     """A format whose reader, the module of its name, is imported when it is first needed: few programs need all."""
 
     def later(function: str) -> Callable[..., Any]:
-        return lambda *given, **named: getattr(import_module(f"{__name__}.{name}"), function)(*given, **named)
+        def called(*given: Any, **named: Any) -> Any:
+            return getattr(import_module(called.__module__), function)(*given, **named)
+
+        called.__qualname__, called.__module__ = function, f"{__name__}.{name}"
+        return called
 
     return Format(name, description, suffixes, later(matches), later(read), **more)
 

@@ -101,7 +101,7 @@ class Null:
                 return cls(sample, float(sample[last]), last / size, float(excess / (last - first)))
             if finite < size:
                 # Hardly anything can be compared at all: chance seldom gives a match, how near cannot be told.
-                return cls(sample, float(sample[0]) if finite else np.inf, max(finite, 1) / (size + 1), np.inf)
+                return cls(sample, float(sample[0]) if finite else -np.inf, max(finite, 1) / (size + 1), np.inf)
         middle, spread = _middle_and_spread(sample[:finite])
         known = tail or DEFAULT_TAIL
         return cls(sample, middle - known.begin * spread, known.share, known.scale * spread)
@@ -115,7 +115,7 @@ class Null:
         counted = np.searchsorted(self.sample, distances, side="right") / max(len(self.sample), 1)
         if not self.scale > 0:
             return np.asarray(np.clip(counted, 1 / (len(self.sample) + 1), 1.0))
-        below = np.maximum(self.threshold - np.minimum(distances, self.threshold), 0.0)
+        below = np.maximum(self.threshold - distances, 0.0)
         tail = self.share * np.exp(-below / self.scale)
         shares: Distances = np.where(distances < self.threshold, tail, np.maximum(counted, self.share))
         return shares

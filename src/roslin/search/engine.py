@@ -111,6 +111,8 @@ def _expected(wanted: _Wanted, found: Found) -> Expected:
         return by_what_is_missing
     if (searched == len(collection) and len(found[0]) == searched) or not chosen.is_independent:
         null = Null.of(found[1], None)
+    elif chosen.is_indexed:
+        null = Null.of(chosen.distances(query, packed)[sample], None)  # the index of all is there already
     else:
         null = Null.of(chosen.distances(query, packed.take(sample)), None)
     return lambda _, distances: null.expected(distances, searched)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roslin import Collection, Melody, load, matcher
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.errors import UnknownNameError
 from roslin.evaluate import evaluate
 from roslin.matchers import Roslin, fuse
 from roslin.matchers.fusion import SEVEN
@@ -51,28 +51,14 @@ def moved(melody: Melody, semitones: int = 0, slower: int = 1) -> Melody:
     return Melody(notes)
 
 
-def test_two_notes_by_hand() -> None:
-    """C D against C E, quarters: the first pair is equal and has no equal interval on either side; the second is apart
-    by two semitones. Ending after the first pair leaves one note of each out, at the price of equally long melodies."""
+def test_one_note_by_hand() -> None:
+    """A quarter against a half note of the same pitch: as written four steps apart, or in another tempo for its price."""
     worth = fitted("both")
-    rounded = {name: np.rint(np.array(getattr(worth, name)) * UNITS) for name in ("equal", "pitch", "near", "kinds")}
-    labels = {first: _label_worth(*first) for first in ((0, 2, 0, 2), (0, 1, 0, 1))}  # weak, start; weak, end
-    step = int(np.rint(np.array(worth.kinds) / 2 * UNITS)[4])  # a step or the first note, usual length: of each note
-    first = rounded["equal"][0] + 2 * step + labels[0, 2, 0, 2]
-    second = rounded["pitch"][1] + rounded["near"][0] + labels[0, 1, 0, 1]
-    end = sum(a + b * np.log(2) for a, b in zip(worth.end_any, worth.end_more, strict=True)) / 2
-    score = max(first + second, first - 2 * np.rint(end * UNITS))
-    after, before = (np.rint(worth.equal_context[k] * UNITS) for k in (2, 1))
-    alone = 2 * rounded["equal"][0] + 4 * step + after + before + labels[0, 2, 0, 2] + labels[0, 1, 0, 1]
-    found = BOTH.distances(load("'4CD")[0], load("'4CE"))
-    assert found[0] == pytest.approx(1 - score / alone)
-
-
-def _label_worth(*kinds: int) -> float:
-    from roslin.matchers.roslin.scores import tables
-
-    metre, phrase, other_metre, other_phrase = kinds
-    return float(tables(fitted("both"), 2).labels[1 + 3 * metre + phrase, 1 + 3 * other_metre + other_phrase])
+    equal, tempo = (np.rint(np.array(each) * UNITS) for each in (worth.equal, worth.tempo))
+    step = np.rint(worth.kinds[4] / 2 * UNITS)  # the first note, of usual length: half from each melody
+    score = max(equal[4], equal[0] - tempo.min()) + 2 * step
+    found = BOTH.distances(load("'4C")[0], load("'2C"))
+    assert found[0] == pytest.approx(1 - score / (equal[0] + 2 * step))
 
 
 @given(MELODIES, MELODIES)
@@ -130,7 +116,7 @@ def test_an_explanation_says_what_belongs_together_and_what_is_left_out() -> Non
     assert slower.tempo == 2
     assert slower.start > 1  # another tempo has a price
     apart = made([(61, 1)])
-    assert BOTH.explain(query, [apart]).distance == BOTH.distances(query, [apart])[0]
+    assert BOTH.explain(query, [apart]).distance == pytest.approx(BOTH.distances(query, [apart])[0])
 
 
 def test_a_query_in_equal_values_says_nothing_about_rhythm() -> None:
@@ -149,13 +135,13 @@ def test_places() -> None:
         matcher("roslin(compare='both', place='start')"),
         matcher("roslin(compare='both', place='whole')"),
     )
-    assert start.distances(begins, [whole])[0] == 0
-    assert start.distances(begins, [within])[0] > 0.2
+    # Not quite 0: the last note of the query ends a phrase, and that of the melody does not.
+    assert start.distances(begins, [whole])[0] < 0.2 < start.distances(begins, [within])[0]
     assert all_of_it.distances(begins, [whole])[0] > BOTH.distances(begins, [whole])[0]
 
 
 def test_parameters() -> None:
-    with pytest.raises(ArgumentError, match="compare must be one of"):
+    with pytest.raises(UnknownNameError, match="unknown compare of roslin 'pitch'; known: auto, both, melody"):
         Roslin(compare="pitch")
     with pytest.raises(UnknownNameError, match="unknown parameter of roslin 'tempo'"):
         matcher("roslin(tempo=2)")
@@ -170,12 +156,12 @@ def test_a_tune_in_longer_values_is_found_first(tunes: Collection, id: str, slow
 
 
 def test_variants_of_the_starter_collection(tunes: Collection) -> None:
-    """The fusion of seven systems that was called roslin before has AP .993 and ADR .919."""
+    """Measured: AP .961, ADR .956. The fusion of seven systems has .993 and .919."""
     truth = read_truth(truth_path())
     run = {query: tunes.search(tunes[query], k=50, exclude=[query], chance=False).ids for query in truth}
     precision, recall = evaluate(truth, {"roslin": run}, ["AP", "ADR"]).means[0]
-    assert precision > 0.98
-    assert recall > 0.90
+    assert precision > 0.95
+    assert recall > 0.94
 
 
 def test_the_seven_together_can_still_be_asked(tunes: Collection) -> None:
