@@ -52,7 +52,7 @@ def moved(melody: Melody, semitones: int = 0, slower: int = 1) -> Melody:
 
 
 def test_one_note_by_hand() -> None:
-    """A quarter against a half note of the same pitch: as written four steps apart, or in another tempo for its price."""
+    """A quarter against a half note of the same pitch: four steps apart, or in another tempo for its price."""
     worth = fitted("both")
     equal, tempo = (np.rint(np.array(each) * UNITS) for each in (worth.equal, worth.tempo))
     step = np.rint(worth.kinds[4] / 2 * UNITS)  # the first note, of usual length: half from each melody
