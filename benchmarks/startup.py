@@ -26,7 +26,7 @@ from roslin.starter import tunes_path
 
 SEARCH_TIMES_NUMBA = 2.6
 ROUNDS = 15
-MATCHERS = ("twv", "emd", "dp", "alignment")
+MATCHERS = ("roslin", "twv", "emd", "dp", "alignment")
 NUMBA = [sys.executable, "-c", "import numba"]
 
 PARTS = """

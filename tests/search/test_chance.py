@@ -12,7 +12,7 @@ from roslin.matchers import Roslin
 from roslin.represent.packed import pack
 from roslin.run import Ranking, Run, read_run
 from roslin.run.meaning import BY_CHANCE, CLOSE, expected_words, meaning_of
-from roslin.search.chance import DEFAULT_TAIL, Null, Tail, between, calibrated, decoy, sample_of, tail_of
+from roslin.search.chance import DEFAULT_TAIL, DEFAULT_TAILS, Null, Tail, between, calibrated, decoy, sample_of, tail_of
 from roslin.starter import tunes_path
 
 TUNES = load(tunes_path())
@@ -89,18 +89,21 @@ def test_between_two_lengths() -> None:
     assert between(tails, 16).scale == pytest.approx(0.6)
     assert between(tails, 4) == tails[8]
     assert between(tails, 99) == tails[32]
-    assert between({}, 9) == DEFAULT_TAIL
+    assert between({}, 8) == DEFAULT_TAILS[8]
 
 
 def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
+        assert tail_of(collection, "both", 12) == DEFAULT_TAILS[12]  # too few, and many of them variants
+        assert not list((tmp_path / "x.roslin").glob("chance-*.json"))
+    monkeypatch.setattr("roslin.search.chance._LEAST_CALIBRATED", 100)
+    with Collection(tmp_path / "x.roslin") as collection:
         first = tail_of(collection, "both", 10)
         assert tail_of(collection, "rhythm", 10) is None
         (kept,) = (tmp_path / "x.roslin").glob("chance-*.json")
-    monkeypatch.setattr("roslin.search.chance.calibrated", None)
-    with Collection(tmp_path / "x.roslin") as again:
+    with monkeypatch.context() as patch, Collection(tmp_path / "x.roslin") as again:
+        patch.setattr("roslin.search.chance.calibrated", None)
         assert tail_of(again, "both", 10) == first
-    monkeypatch.undo()
     for content in ("no such thing", "[]", '{"both": 1}', kept.read_text("utf-8").replace("tails", "tales")):
         kept.write_text(content, encoding="utf-8")
         with Collection(tmp_path / "x.roslin") as again:

@@ -39,6 +39,7 @@ from roslin.represent.packed import Packed
 __all__ = [
     "CALIBRATED",
     "DEFAULT_TAIL",
+    "DEFAULT_TAILS",
     "SAMPLED",
     "Null",
     "Tail",
@@ -62,7 +63,8 @@ _DECOY_LENGTHS = (8, 12, 20, 40)
 _DECOY_MELODIES = 3000
 _DECOY_TAIL = 0.02
 _SAME_BACKWARDS = 0.5  # a larger share of equal pitches, and a melody is its own decoy: repeated notes are
-_LEAST_DECOYED = 500  # comparisons; with fewer, the tail of other collections is taken
+_LEAST_DECOYED = 500  # comparisons without which a length gets no tail
+_LEAST_CALIBRATED = 1000  # melodies; in a smaller collection variants of a few tunes would decide how rare chance is
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,10 @@ class Tail:
     scale: float
 
 
-# Of incipits and tune books together (docs/measurements/chance.md).
+# Of distances, for a matcher whose sample is too small to fit a tail to; seen with incipits and tune books alike.
 DEFAULT_TAIL = Tail(begin=2.4, share=0.02, scale=0.65)
+# Of `roslin`, by the number of notes of a query: those of the incipits of RISM (docs/measurements/chance.md).
+DEFAULT_TAILS = {8: Tail(3.25, 0.02, 0.90), 12: Tail(3.34, 0.02, 0.92), 20: Tail(3.49, 0.02, 0.94)}
 CALIBRATED = ("both", "melody")  # ways to compare whose tails are kept
 
 
@@ -163,6 +167,8 @@ def tail_of(store: Store, compared: str, size: int) -> Tail | None:
     path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(compared))
 
     def known(packed: Packed) -> dict[int, Tail]:
+        if len(packed) < _LEAST_CALIBRATED:
+            return DEFAULT_TAILS
         kept = _read(path)
         with suppress(AttributeError, KeyError, TypeError, ValueError):  # another program's, or none that was kept
             if kept[compared]["fitted"] == numbers:
@@ -178,8 +184,7 @@ def tail_of(store: Store, compared: str, size: int) -> Tail | None:
 
 def between(tails: dict[int, Tail], size: int) -> Tail:
     """The tail for a number of notes, from those that are known."""
-    if not tails:
-        return DEFAULT_TAIL
+    tails = tails or DEFAULT_TAILS
     at = np.log(sorted(tails))
     begin, scale = (
         float(np.interp(np.log(max(size, 1)), at, [getattr(tails[length], name) for length in sorted(tails)]))
