@@ -99,9 +99,10 @@ def test_an_error_is_shown_at_its_column(page: Page) -> None:
     expect(message).to_have_text("4 notes, read as Plaine & Easie.")
     page.locator("#q").fill("CDE Q")
     page.locator("#notation").select_option("abc")
-    expect(message).to_contain_text("Column 5")
+    expect(message).to_contain_text("left out 'Q' at line 1, column 5")
+    page.locator("#q").fill("?!")
     page.get_by_role("button", name="Find").click()
-    expect(page.locator(".refusal")).to_contain_text("unreadable sign")
+    expect(page.locator(".refusal")).to_contain_text("no notes")
 
 
 def test_upload_a_midi_file(page: Page, tmp_path: Path) -> None:
