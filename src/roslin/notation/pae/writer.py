@@ -66,8 +66,8 @@ def as_catalogued(melody: Melody) -> str:
     """Music that was read from Plaine & Easie as it stood there, in one line with its clef, metre and key.
 
     >>> from roslin import load
-    >>> as_catalogued(load("@clef:G-2\\n@keysig:bB\\n@timesig:3/4\\n@data:\"4CDE")[0])
-    '%G-2@3/4$bB "4CDE'
+    >>> as_catalogued(load("@clef:G-2\\n@keysig:bB\\n@timesig:3/4\\n@data:'4CDE")[0])
+    "%G-2@3/4$bB '4CDE"
     """
     clef, key, metre = melody.clef or "", melody.key_signature or "", melody.metre or ""
     return _line(clef, key, metre, melody.music or "") if clef or key or metre else melody.music or ""
