@@ -84,7 +84,7 @@ def test_melodic_accent_of_thomassen_s_figure_5() -> None:
 
 
 def test_melodic_accent_as_music21_has_it() -> None:
-    music21 = pytest.importorskip("music21")
+    music21 = pytest.importorskip("music21", reason="needs music21: pip install 'roslin[test]'")
     random = np.random.default_rng(8)
     for notes in (1, 2, 3, 5, 40):
         pitches = random.integers(60, 66, notes).tolist()

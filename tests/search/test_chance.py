@@ -73,6 +73,7 @@ def test_samples_and_decoys() -> None:
     assert made.notes["pitch_midi"].tolist() == tune.notes["pitch_midi"][:6][::-1].tolist()
     assert made.notes["onset_ticks"].tolist() == tune.notes["onset_ticks"][:6].tolist()
     assert decoy(load("'4CCGCCE")[0], 5) is None  # as well backwards as forwards
+    assert decoy(load("'4CDE")[0], 5) is None  # too short
 
 
 def test_a_collection_has_its_own_tail() -> None:

@@ -128,7 +128,7 @@ def chosen_query(
 def print_run(
     collection: Collection, run: Run, format: OutputFormat, k: int | None = None, *, everything: bool = False
 ) -> None:
-    """Print a ranked list with what the collection says about each melody, up to where chance begins."""
+    """Print what chance does not explain of a ranked list, with what the collection says about each melody."""
     from roslin.run.meaning import expected_words
 
     shown = (run if everything else run.matches)[:k]
@@ -172,7 +172,7 @@ def _said(run: Run, shown: Run) -> Iterator[str]:
 def write_page(
     collection: Collection, query: Melody, run: Run, target: Path, k: int | None = None, *, everything: bool = False
 ) -> None:
-    """Write a ranked list as one page that needs nothing else, up to where chance begins."""
+    """Write what chance does not explain of a ranked list as one page that needs nothing else."""
     from importlib.metadata import version
 
     from roslin.report.results import results_page

@@ -144,14 +144,16 @@ def sample_of(count: int, most: int = SAMPLED) -> Numbers:
 
 
 def decoy(melody: Melody, length: int) -> Melody | None:
-    """The first notes of a melody with their pitches in reverse order; None if that leaves most of them as they are.
+    """The first notes of a melody with their pitches in reverse order.
+
+    None where there are fewer, or where most of them are the same backwards.
 
     >>> from roslin import load
     >>> decoy(load("'4C8DE4F")[0], 3).notes["pitch_midi"].tolist()
     [64, 62, 60]
     """
     notes = melodic_line(melody)[:length].copy()
-    if np.mean(notes["pitch_midi"] == notes["pitch_midi"][::-1]) > _SAME_BACKWARDS:
+    if len(notes) < length or np.mean(notes["pitch_midi"] == notes["pitch_midi"][::-1]) > _SAME_BACKWARDS:
         return None
     notes["pitch_midi"], notes["pitch_base40"] = notes["pitch_midi"][::-1].copy(), notes["pitch_base40"][::-1].copy()
     return Melody(notes)
@@ -206,18 +208,19 @@ def calibrated(packed: Packed, matcher: Roslin) -> dict[int, Tail]:
     from roslin.matchers.roslin.scoring import scorer
     from roslin.matchers.roslin.table import table_of
 
-    among = packed.take(sample_of(len(packed), _DECOY_MELODIES))
-    melodies, lengths = matcher.encoded(among.melody(0), among) if len(among) else None, np.diff(packed.offsets)
-    tails = {}
+    if not len(packed):
+        return {}
+    among, lengths = packed.take(sample_of(len(packed), _DECOY_MELODIES)), np.diff(packed.offsets)
+    any_query = among.melody(0)  # the way to compare is given, so no query decides it
+    melodies = matcher.encoded(any_query, among)
+    tables = matcher.tables(any_query, int(max(np.diff(melodies.offsets).max(), *_DECOY_LENGTHS)))
+    table, tails = table_of(melodies, tables), {}
     for length in _DECOY_LENGTHS:
         places = np.flatnonzero(lengths >= length)
         made = [decoy(packed.melody(number), length) for number in places[sample_of(len(places), _DECOYS)].tolist()]
         beyond = [np.empty(0)]
-        for query in made:
-            if query is None or melodies is None:
-                continue
-            tables = matcher.tables(query, int(max(np.diff(melodies.offsets).max(), length)))
-            scores = scorer(matcher.encoded(query, [query]), table_of(melodies, tables), tables)(np.arange(len(among)))
+        for query in filter(None, made):
+            scores = scorer(matcher.encoded(query, [query]), table, tables)(np.arange(len(among)))
             sample = matcher.missing_of(query, scores)
             middle, spread = _middle_and_spread(sample)
             if spread > 0:

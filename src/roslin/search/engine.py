@@ -100,6 +100,8 @@ def _expected(wanted: _Wanted, found: Found) -> Expected:
     """What chance gives for the query: from all distances where they are known, otherwise from a sample."""
     chosen, collection, query = wanted.matcher, wanted.collection, wanted.query
     packed, sample, searched = collection.packed(), sample_of(len(collection)), len(wanted.numbers)
+    # One melody must not take longer than the whole search may.
+    sample = sample[np.diff(packed.offsets)[sample] <= chosen.longest(query)]
     if isinstance(chosen, Roslin):
         tail = tail_of(collection, chosen.compared(query), len(melodic_line(query)))
         missing = Null.of(chosen.missing_in(query, chosen.encoded(query, packed.take(sample))), tail)

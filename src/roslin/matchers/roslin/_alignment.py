@@ -61,17 +61,6 @@ class Tables(NamedTuple):
     lanes: Longs  # [16]: 0 for a transposition that is allowed, otherwise FARTHEST
 
 
-@kernel(inline="always")
-def context(query: Encoded, i: int, last_i: int, melody: Encoded, j: int, last_j: int) -> int:
-    """1 if the intervals before are equal, 2 if those after are, 3 if both."""
-    found = 0
-    if query.intervals[i] != NO_INTERVAL and query.intervals[i] == melody.intervals[j]:
-        found = 1
-    if i < last_i and j < last_j and query.intervals[i + 1] == melody.intervals[j + 1]:
-        found += 2
-    return found
-
-
 @kernel
 def tempo_shift(tempo: int, difference: int | np.int64) -> Any:
     """How much longer a melody's notes are taken to be than the query's, in quarters of an octave of time."""
