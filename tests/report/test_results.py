@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from roslin import Melody
+from roslin import Melody, load
 from roslin.notation import pae
 from roslin.report.pianoroll import pianoroll_svg
 from roslin.report.player import drawing, marked, melody_figure, player_script
@@ -116,3 +116,12 @@ class _Balance(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+
+
+def test_what_is_left_out_is_called_chance_only_if_it_is() -> None:
+    melody = load("'4CDEF")[0]
+    run = Run([Ranking("q", ("a", "b", "c"), (0.1, 0.2, 0.9), expected=(0.001, 0.01, 9.0))], kind="distance")
+    sentence = "All others are no more alike than chance."
+    assert sentence in results_page(melody, run, run.matches, [melody] * 2, "")
+    assert sentence not in results_page(melody, run, run.matches[:1], [melody], "")
+    assert sentence not in results_page(melody, run, run, [melody] * 3, "")
