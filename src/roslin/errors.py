@@ -10,6 +10,10 @@
     +-- ArgumentError           an argument that makes no sense; also a ValueError
     |   +-- PlaceError          a place beyond the end of a sequence; also an IndexError
     +-- FilterError             a filter that makes no sense
+    +-- ExperimentError         a study that cannot be used as asked
+    |   +-- FrozenError         a change of what a running study has frozen
+    |   +-- DecisionError       a decision that its trial does not allow
+    |   +-- UnknownExpertError  nobody of this name takes part, or they have withdrawn
     +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
@@ -30,8 +34,11 @@ __all__ = [
     "ArgumentError",
     "CollectionError",
     "DamagedError",
+    "DecisionError",
+    "ExperimentError",
     "FilterError",
     "FormatError",
+    "FrozenError",
     "MelodyError",
     "MissingExtraError",
     "NotationError",
@@ -42,6 +49,7 @@ __all__ = [
     "RoslinError",
     "SandboxError",
     "TimeLimitError",
+    "UnknownExpertError",
     "UnknownNameError",
 ]
 
@@ -114,6 +122,22 @@ class DamagedError(CollectionError):
 
 class SandboxError(RoslinError):
     """What ran in the worker process crashed, took too long, or refused its input."""
+
+
+class ExperimentError(RoslinError):
+    """A study that cannot be used as asked."""
+
+
+class FrozenError(ExperimentError):
+    """A change of what a running study has frozen."""
+
+
+class DecisionError(ExperimentError):
+    """A decision that its trial does not allow: a candidate that was not shown, a trial that is finished."""
+
+
+class UnknownExpertError(ExperimentError):
+    """Nobody of this name takes part, or they have withdrawn."""
 
 
 class ArgumentError(RoslinError, ValueError):

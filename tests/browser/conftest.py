@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -41,6 +42,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     Collection.build(tunes_path(), folder / "starter.roslin").close()
     with running(folder / "starter.roslin", folder, "--title", "Starter tunes") as started:
         yield started
+
+
+def wait_until(page: Page, condition: str) -> None:
+    """Wait until a condition in JavaScript holds. Asked from here each time: the page's own policy lets no text be run
+    as a script, so Playwright's `wait_for_function` fails there as soon as it has to ask twice."""
+    limit = time.monotonic() + _PATIENCE / 1000
+    while not page.evaluate(condition):
+        assert time.monotonic() < limit, f"never came true: {condition}"
+        page.wait_for_timeout(20)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
+from tests.browser.conftest import wait_until
 
 from roslin import load
 from roslin.playback import midi_bytes
@@ -185,10 +186,10 @@ def test_hear_it_from_the_match(page: Page) -> None:
         })).observe(document.body, { subtree: true, attributeFilter: ["class"] }); }"""
     )
     button.click()
-    page.wait_for_function("roslinPlayer.state() === 'running'")
+    wait_until(page, "roslinPlayer.state() === 'running'")
     expect(button).to_have_attribute("aria-pressed", "true")
     expect(button).to_contain_text("Stop")
-    page.wait_for_function("lit.length > 0")
+    wait_until(page, "lit.length > 0")
     assert page.evaluate("lit[0]") == "8"
     page.keyboard.press("Escape")
     expect(button).to_contain_text("From the match")

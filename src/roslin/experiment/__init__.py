@@ -1,0 +1,14 @@
+"""The ranking study: experts order melodies in a browser, and a ground truth comes of it. No HTTP in here.
+
+plan      what the experimenter decided, frozen
+events    what an expert did, and the state that follows
+design    who judges which query next, and in which order
+store     where every decision is kept: SQLite or PostgreSQL
+"""
+
+from __future__ import annotations
+
+from roslin.experiment.plan import Item, Plan, Practice, Question, Rules, Task
+from roslin.experiment.store import EventStore
+
+__all__ = ["EventStore", "Item", "Plan", "Practice", "Question", "Rules", "Task"]

@@ -1,0 +1,49 @@
+"""Who judges which query next, and in which order candidates are shown. Pure and seeded.
+
+A query is chosen when it is begun, not when an expert joins: whoever never finishes then takes no place away from
+others. The query that lacks most opinions comes next, trials that are being worked on counted as if they were finished;
+among equals chance decides, from the seed of the study and the name of the expert.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.experiment.plan import Plan, Task
+
+__all__ = ["Load", "next_query", "shown_order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Opinions of one query: given, and being given."""
+
+    finished: int = 0
+    running: int = 0
+
+
+def next_query(plan: Plan, loads: Mapping[str, Load], done: Collection[str], expert: str) -> str | None:
+    """The query that an expert judges next, not one of those they have done; None where enough is known of all."""
+    lacking = {
+        query: plan.rules.quota - load.finished - load.running for query, load in loads.items() if query not in done
+    }
+    most = max(lacking.values(), default=0)
+    if most <= 0:
+        return None
+    wanted = sorted(query for query, lack in lacking.items() if lack == most)
+    return wanted[int(_chance(plan.seed, expert, len(done)).integers(len(wanted)))]
+
+
+def shown_order(plan: Plan, task: Task, expert: str) -> tuple[str, ...]:
+    """The candidates in the order in which this expert sees them."""
+    ids = np.array(task.ids, dtype=object)
+    return tuple(_chance(plan.seed, expert, task.query.id).permutation(ids).tolist())
+
+
+def _chance(*parts: object) -> np.random.Generator:
+    digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "big"))

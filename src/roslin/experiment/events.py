@@ -1,0 +1,224 @@
+"""What an expert did, one event after another, and the state that follows from it. Pure: no database, no clock.
+
+Every event has a number in the sequence of its expert (1, 2, ...) and a key that whoever made it chose: the same key is
+the same event, however often it arrives. Trials count from 1; trial 0 is the practice.
+
+    consented                                       answered    answers: {question: value}
+    read       the instructions                     practised   the end of the practice
+    began      query, shown: the order shown        finished    this trial counts now
+    sorted     document, verdict                    placed      document, after: a document or None, tied: bool
+    offered    documents, to compare                chose       documents, best: one of them or None (no difference)
+    heard      document                             undone      undoes: the key of a decision
+    completed  receipt: everything is done
+
+Decisions name documents, never positions: whatever another tab did in between, each has a meaning, and none is refused
+for coming second. `placed` takes the document out of the list and puts it after another (None: first), alone or tied
+with it; after a document that is no longer in the list means at its end. A document sorted as "no" leaves the list. A
+decision that was undone is as if it had never been made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from roslin.experiment.plan import Plan
+
+__all__ = [
+    "DECISIONS",
+    "VERDICTS",
+    "Choice",
+    "Event",
+    "Position",
+    "Stage",
+    "TrialState",
+    "missing",
+    "position_of",
+    "ranks_of",
+    "trial_state",
+]
+
+VERDICTS = ("resembles", "perhaps", "no")
+# What an expert sends from the page of a trial; all other events are the server's.
+DECISIONS = ("sorted", "placed", "chose", "heard", "undone")
+_UNDOABLE = ("sorted", "placed", "chose")
+_HOUR_MS = 3_600_000
+
+Stage = Literal["consent", "questions", "instructions", "practice", "trial", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened. `made_ms`: by the clock of the browser; `time_ms`: by that of the server."""
+
+    sequence: int
+    kind: str
+    trial: int
+    payload: dict[str, Any]
+    key: str
+    time_ms: int
+    made_ms: int = 0
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One comparison: what was shown, and which of them was most similar; None: no difference."""
+
+    documents: tuple[str, ...]
+    best: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialState:
+    """A trial as it stands. `groups` is the list so far, the most similar first, tied documents together."""
+
+    query: str
+    shown: tuple[str, ...]
+    verdicts: dict[str, str] = field(default_factory=dict)
+    groups: tuple[tuple[str, ...], ...] = ()
+    choices: tuple[Choice, ...] = ()
+    offered: tuple[str, ...] = ()  # the comparison that waits for an answer
+    undoable: str = ""  # the key of the last decision that can be undone
+    is_finished: bool = False
+
+    @property
+    def placed(self) -> set[str]:
+        """The documents of the list."""
+        return {document for group in self.groups for document in group}
+
+
+def trial_state(events: Iterable[Event]) -> TrialState:
+    """The state after the events of one trial, in order. A trial that was begun again starts from there."""
+    told = list(events)
+    start = max(place for place, event in enumerate(told) if event.kind == "began")
+    began, told = told[start], told[start:]
+    undone = {event.payload["undoes"] for event in told if event.kind == "undone"}
+    verdicts: dict[str, str] = {}
+    groups: list[list[str]] = []
+    choices: list[Choice] = []
+    offered: tuple[str, ...] = ()
+    undoable, is_finished = "", False
+    for event in told:
+        if event.key in undone and event.kind in _UNDOABLE:
+            if event.kind == "chose":
+                offered = tuple(event.payload["documents"])
+            continue
+        if event.kind in _UNDOABLE:
+            undoable = event.key
+        match event.kind:
+            case "sorted":
+                document, verdict = event.payload["document"], event.payload["verdict"]
+                verdicts[document] = verdict
+                if verdict == "no":
+                    groups = _without(groups, document)
+            case "placed":
+                document = event.payload["document"]
+                verdicts.setdefault(document, "resembles")
+                if verdicts[document] == "no":
+                    verdicts[document] = "resembles"
+                groups = _placed(groups, document, event.payload["after"], event.payload.get("tied", False))
+            case "offered":
+                offered = tuple(event.payload["documents"])
+            case "chose":
+                choices.append(Choice(tuple(event.payload["documents"]), event.payload["best"]))
+                offered = ()
+            case "finished":
+                is_finished = True
+    return TrialState(
+        query=began.payload["query"],
+        shown=tuple(began.payload["shown"]),
+        verdicts=verdicts,
+        groups=tuple(map(tuple, groups)),
+        choices=tuple(choices),
+        offered=offered,
+        undoable=undoable,
+        is_finished=is_finished,
+    )
+
+
+def _without(groups: Sequence[Sequence[str]], document: str) -> list[list[str]]:
+    left = [[each for each in group if each != document] for group in groups]
+    return [group for group in left if group]
+
+
+def _placed(groups: Sequence[Sequence[str]], document: str, after: str | None, tied: bool) -> list[list[str]]:
+    if after == document:
+        return [list(group) for group in groups]
+    others = _without(groups, document)
+    if after is None:
+        return [[document], *others]
+    place = next((k for k, group in enumerate(others) if after in group), None)
+    if place is None:
+        return [*others, [document]]
+    if tied:
+        return [*others[:place], [*others[place], document], *others[place + 1 :]]
+    return [*others[: place + 1], [document], *others[place + 1 :]]
+
+
+def missing(state: TrialState, plan: Plan) -> list[str]:
+    """The documents that stand between a ranking and its end: not sorted yet, or said to resemble and not placed.
+
+    For comparisons: as many empty names as comparisons are still to be made.
+    """
+    if plan.rules.design != "ranking":
+        return [""] * max(plan.rules.comparisons - len(state.choices), 0)
+    placed = state.placed
+    return [
+        document
+        for document in state.shown
+        if document not in state.verdicts or (state.verdicts[document] == "resembles" and document not in placed)
+    ]
+
+
+def ranks_of(state: TrialState) -> dict[str, float | None]:
+    """The rank of every document shown; tied ones share the mean of their places, None is left out."""
+    ranks: dict[str, float | None] = dict.fromkeys(state.shown)
+    before = 0
+    for group in state.groups:
+        for document in group:
+            ranks[document] = before + (len(group) + 1) / 2
+        before += len(group)
+    return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where an expert stands in the study: what the next page is. `trial` is the open one, or the next."""
+
+    stage: Stage
+    trial: int
+    finished: int
+    sequence: int
+    receipt: str = ""
+
+
+def position_of(events: Sequence[Event], plan: Plan, now_ms: int) -> Position:
+    """Where an expert stands after these events, and after the pause since the last one.
+
+    Somebody back after a long pause reads the instructions again (`resume = "reread"`), and perhaps begins the open
+    trial again, too ("restart": the store adds another `began` when they have read).
+    """
+    kinds = {event.kind for event in events}
+    finished = sum(event.kind == "finished" and event.trial > 0 for event in events)
+    begun = max((event.trial for event in events if event.kind == "began"), default=0)
+    is_open = begun > 0 and not any(event.kind == "finished" and event.trial == begun for event in events)
+    last = events[-1].time_ms if events else now_ms
+    was_away = plan.rules.resume != "continue" and now_ms - last > plan.rules.pause_hours * _HOUR_MS
+    receipt = next((event.payload["receipt"] for event in events if event.kind == "completed"), "")
+    stage: Stage
+    if receipt:
+        stage = "done"
+    elif "consented" not in kinds:
+        stage = "consent"
+    elif plan.questions and "answered" not in kinds:
+        stage = "questions"
+    elif "read" not in kinds or was_away:
+        stage = "instructions"
+    elif plan.practice and "practised" not in kinds:
+        stage = "practice"
+    else:
+        stage = "trial"
+    number = begun if is_open else begun + 1
+    return Position(stage, number, finished, events[-1].sequence if events else 0, receipt)

@@ -1,0 +1,157 @@
+"""What an experimenter decided, as one frozen value: who judges how many queries, how, with which texts and candidates.
+
+A plan is made from `study.toml` (`reading`), kept as JSON in the folder of the study (`folder`) and in its database.
+Its fingerprint tells two plans apart. Once somebody has joined, only what is not in `FROZEN` may change: judgements
+that were made under other rules, of other candidates, are not one ground truth.
+
+A candidate is an `Item`: a melody, which the study's own small collection holds under the same id, or a picture, a
+sound or both, which lie in the folder of the study under names that say nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+__all__ = ["FROZEN", "Item", "Plan", "Practice", "Question", "Rules", "Task", "Words"]
+
+# The same text in the languages of the study, by code ("en", "de"); instructions and consent are Markdown.
+Words = dict[str, str]
+
+Design = Literal["ranking", "pairs", "triplets"]
+Resume = Literal["continue", "reread", "restart"]
+QuestionKind = Literal["number", "text", "choice", "choices"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A query or a candidate. With neither picture nor sound it is a melody of the study's collection."""
+
+    id: str
+    picture: str = ""  # a file in the study's folder
+    sound: str = ""
+
+    @property
+    def is_melody(self) -> bool:
+        """Whether it is drawn and played from its notes."""
+        return not (self.picture or self.sound)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One query and its candidates; the query is among them where it is hidden there as a check of attention."""
+
+    query: Item
+    candidates: tuple[Item, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the candidates, in the order of the plan, which nobody is shown."""
+        return tuple(item.id for item in self.candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """A trial before the first that counts. `expected`: what most people would say of each candidate, by id."""
+
+    task: Task
+    expected: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of the questionnaire. `choices`: each as the word that is exported and as people read it."""
+
+    name: str
+    kind: QuestionKind
+    label: Words
+    choices: dict[str, Words] = field(default_factory=dict)
+    required: bool = False
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How experts judge, how many there are, and what happens to those who stop. The defaults are the paper's."""
+
+    design: Design = "ranking"
+    quota: int = 30  # opinions wanted of each query
+    queries_per_expert: int = 11
+    ties: bool = False
+    resume: Resume = "reread"  # what somebody does who comes back after `pause_hours`
+    pause_hours: float = 24.0
+    abandoned_hours: float = 48.0  # a trial untouched so long no longer counts towards the quota
+    comparisons: int = 40  # that an expert makes of each query; for pairs and triplets
+    keeps_participant: bool = False  # whether the id in the address (of Prolific and the like) is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole study."""
+
+    name: str
+    title: Words
+    languages: tuple[str, ...]
+    consent: Words
+    instructions: Words
+    thanks: Words
+    contact: str
+    questions: tuple[Question, ...]
+    practice: Practice | None
+    tasks: tuple[Task, ...]
+    rules: Rules
+    seed: int
+
+    def task(self, query: str) -> Task:
+        """The task of a query."""
+        return next(task for task in self.tasks if task.query.id == query)
+
+    def text(self, words: Mapping[str, str], language: str) -> str:
+        """A text in a language, or in the first language of the study where it has none."""
+        return words.get(language) or words.get(self.languages[0], "")
+
+    def to_json(self) -> str:
+        """The plan as text; the same plan gives the same text."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, indent=1)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the plan."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The plan that `to_json` wrote."""
+        values: dict[str, Any] = json.loads(text)
+        practice = values["practice"]
+        return cls(
+            **{
+                **values,
+                "languages": tuple(values["languages"]),
+                "questions": tuple(Question(**each) for each in values["questions"]),
+                "practice": practice and Practice(_task(practice["task"]), practice["expected"]),
+                "tasks": tuple(map(_task, values["tasks"])),
+                "rules": Rules(**values["rules"]),
+            }
+        )
+
+    def frozen_changes(self, other: Plan) -> list[str]:
+        """What of the frozen parts is different in another plan, as "rules.ties"."""
+        mine, theirs = (asdict(plan) for plan in (self, other))
+        flat = [
+            {name: part[name] for name in part if name != "rules"} | {f"rules.{k}": v for k, v in part["rules"].items()}
+            for part in (mine, theirs)
+        ]
+        return [name for name in FROZEN if flat[0][name] != flat[1][name]]
+
+
+# What changes the question that experts answer. Texts may be corrected, the quota may grow.
+FROZEN = ("name", "tasks", "seed", "rules.design", "rules.ties", "rules.comparisons", "rules.keeps_participant")
+
+
+def _task(values: Mapping[str, Any]) -> Task:
+    return Task(Item(**values["query"]), tuple(Item(**each) for each in values["candidates"]))
