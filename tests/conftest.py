@@ -10,9 +10,12 @@ import shutil
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.postgresql import Cluster
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,6 +54,29 @@ def chromium() -> str:
     if program is None:
         pytest.skip("needs Chromium; install it with: apt-get install chromium")
     return program
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Cluster]:
+    """A PostgreSQL server of the tests' own. What is lost if the computer stops does not matter here."""
+    from tests.postgresql import programs, started
+
+    if programs() is None:
+        pytest.skip("needs PostgreSQL; install it with: apt-get install postgresql")
+    with started("fsync=off", "full_page_writes=off") as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty database of a study; each test that asks for it runs on both kinds."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'study.db'}"
+        return
+    cluster: Cluster = request.getfixturevalue("postgresql")
+    name = cluster.new()
+    yield cluster.url(name)
+    cluster.drop(name)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ set -euo pipefail
 
 missing=()
 command -v chromium >/dev/null || missing+=(chromium)
+# Debian keeps initdb off the path. Tests start a server of their own: none needs to run.
+command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
