@@ -13,6 +13,7 @@
     +-- ExperimentError         a study that cannot be used as asked
     |   +-- FrozenError         a change of what a running study has frozen
     |   +-- DecisionError       a decision that its trial does not allow
+    |   +-- NotKeptError        the database did not keep what it was given
     |   +-- UnknownExpertError  nobody of this name takes part, or they have withdrawn
     +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- TimeLimitError          a search that took longer than it was allowed to
@@ -41,6 +42,7 @@ __all__ = [
     "FrozenError",
     "MelodyError",
     "MissingExtraError",
+    "NotKeptError",
     "NotationError",
     "PlaceError",
     "PluginError",
@@ -134,6 +136,10 @@ class FrozenError(ExperimentError):
 
 class DecisionError(ExperimentError):
     """A decision that its trial does not allow: a candidate that was not shown, a trial that is finished."""
+
+
+class NotKeptError(ExperimentError):
+    """The database did not keep what it was given: nothing of it was written, and it may be sent again."""
 
 
 class UnknownExpertError(ExperimentError):

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
 
-from roslin.errors import ArgumentError, DecisionError, ExperimentError, FrozenError, UnknownExpertError
+from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment.design import Load, next_query, shown_order
 from roslin.experiment.events import DECISIONS, Event, TrialState, missing, position_of, trial_state
 from roslin.experiment.plan import Plan
@@ -416,7 +416,7 @@ class EventStore:
             with self._writer.begin() as connection:
                 yield connection
         except sa.exc.OperationalError as error:
-            raise ExperimentError(f"the database did not keep it: {error.orig}") from error
+            raise NotKeptError(f"the database did not keep it: {error.orig}") from error
 
     def _held(self, connection: Connection, name: str) -> Row[Any]:
         """The row of an expert, which nobody else changes until the transaction ends."""

@@ -5,6 +5,8 @@ Body      a body above the limit is refused at its Content-Length, or where it g
 Rate      so many requests a minute from one client, in a bucket that refills
 Last      an error that nobody foresaw is an answer all the same
 Log       one line of JSON for each request
+
+The page of a collection and that of a study share them; what differs is a parameter.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from roslin.web.errors import answer, refusal
 
-__all__ = ["BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders"]
+__all__ = ["POLICY", "BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders", "address_of"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -59,7 +62,11 @@ class Guard(ABC):
 
 
 class SafeHeaders(Guard):
-    """Put the headers on every answer."""
+    """Put the headers on every answer; `others` are put on, too, or take the place of the usual ones."""
+
+    def __init__(self, app: ASGIApp, others: Mapping[str, str] | None = None):
+        super().__init__(app)
+        self.headers = {**_HEADERS, **(others or {})}
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -67,7 +74,7 @@ class SafeHeaders(Guard):
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in self.headers.items():
                     headers[name] = value
             await send(message)
 
@@ -76,6 +83,10 @@ class SafeHeaders(Guard):
 
 class LastResort(Guard):
     """Answer what nobody foresaw. Nearest to the application, so that this answer has headers and is logged too."""
+
+    def __init__(self, app: ASGIApp, answer: Callable[[Request, Exception], Awaitable[Response]] = answer):
+        super().__init__(app)
+        self.answer = answer
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; an error after the answer has begun can only break it off."""
@@ -91,7 +102,7 @@ class LastResort(Guard):
         except Exception as error:
             if has_begun:
                 raise
-            response = await answer(Request(scope), error)
+            response = await self.answer(Request(scope), error)
             await response(scope, receive, send)
 
 
@@ -145,12 +156,17 @@ class OwnHost(Guard):
         await (self.app if is_own else refused)(scope, receive, send)
 
 
+def address_of(scope: Scope) -> str:
+    """Where a request comes from."""
+    return str((scope.get("client") or ("", 0))[0])
+
+
 class RateLimit(Guard):
     """Let each client ask so often a minute; short bursts up to that number are fine."""
 
-    def __init__(self, app: ASGIApp, per_minute: int):
+    def __init__(self, app: ASGIApp, per_minute: int, client_of: Callable[[Scope], str] = address_of):
         super().__init__(app)
-        self.per_minute = per_minute
+        self.per_minute, self.client_of = per_minute, client_of
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -158,7 +174,7 @@ class RateLimit(Guard):
         if scope["path"].startswith(("/static/", "/healthz")):
             await self.app(scope, receive, send)
             return
-        wait = self._wait((scope.get("client") or ("", 0))[0])
+        wait = self._wait(self.client_of(scope))
         if wait:
             words = f"more than {self.per_minute} requests in a minute; wait {wait} seconds"
             refused = JSONResponse(refusal(429, words).model_dump(), 429, {"Retry-After": str(wait)})
@@ -177,8 +193,19 @@ class RateLimit(Guard):
         return 0 if left >= 1 else int((1 - left) * 60 / self.per_minute) + 1
 
 
+def _client_and_path(scope: Scope) -> dict[str, str]:
+    return {"client": address_of(scope), "method": scope["method"], "path": scope["path"]}
+
+
 class Log(Guard):
-    """One line of JSON for each request. The query is not logged: what people look for is theirs."""
+    """One line of JSON for each request. The query is not logged: what people look for is theirs.
+
+    `about` says what else is in the line: who asks, and for what.
+    """
+
+    def __init__(self, app: ASGIApp, about: Callable[[Scope], Mapping[str, str]] = _client_and_path):
+        super().__init__(app)
+        self.about = about
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and write it down."""
@@ -196,9 +223,7 @@ class Log(Guard):
         finally:
             line = {
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "client": (scope.get("client") or ("", 0))[0],
-                "method": scope["method"],
-                "path": scope["path"],
+                **self.about(scope),
                 "status": status,
                 "bytes": sent,
                 "ms": round((time.perf_counter() - began) * 1000, 1),
