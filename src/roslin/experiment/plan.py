@@ -28,11 +28,16 @@ QuestionKind = Literal["number", "text", "choice", "choices"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A query or a candidate. With neither picture nor sound it is a melody of the study's collection."""
+    """A query or a candidate. With neither picture nor sound it is a melody of the study's collection.
+
+    `content` is a checksum of the notes: a melody that was corrected is another one to the plan. Files need none, they
+    are named by what is in them.
+    """
 
     id: str
     picture: str = ""  # a file in the study's folder
     sound: str = ""
+    content: str = ""
 
     @property
     def is_melody(self) -> bool:

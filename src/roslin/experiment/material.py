@@ -1,0 +1,210 @@
+"""What a study shows: melodies of a collection, or pictures and sounds of a folder, each under an id.
+
+Files are taken over under names made from their content and the key of the study: the same file has the same name every
+time, and the name says nothing about it. What a file is, its first bytes tell; its ending must agree. SVG is refused,
+because it can carry scripts.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from roslin.api import Collection
+from roslin.errors import ExperimentError, MelodyError, Problem, RoslinError, UnknownNameError
+from roslin.experiment.plan import Item
+from roslin.experiment.reading import StudyDraft
+from roslin.experiment.toml_table import TomlTable
+from roslin.matchers.base import check_query
+from roslin.melody import Melody
+from roslin.notation.query import read_query
+
+__all__ = ["FileMaterial", "Material", "MelodyMaterial", "melody_item", "open_material"]
+
+_COLUMNS = ("id", "picture", "sound")
+_LARGEST = 20 * 1024 * 1024
+_PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
+_SOUNDS = {".mp3": "mp3", ".ogg": "ogg", ".wav": "wav", ".flac": "flac"}
+
+
+class Material(Protocol):
+    """Where items come from. Whatever is used is remembered, to be taken over into the folder of the study."""
+
+    melodies: dict[str, Melody]
+    files: dict[str, Path]
+
+    def item(self, id: str, table: TomlTable, key: str) -> Item:
+        """The item with an id, which this key of the file names."""
+        ...
+
+
+@dataclass
+class MelodyMaterial:
+    """Melodies of a collection."""
+
+    collection: Collection
+    melodies: dict[str, Melody] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def item(self, id: str, table: TomlTable, key: str) -> Item:
+        """A melody of the collection."""
+        try:
+            return self.take(id, self.collection[id])
+        except UnknownNameError as error:
+            some = ", ".join(error.known)
+            raise table.error(key, f"no melody of {self.collection.path.name}", f"an id such as {some}", id) from None
+
+    def written(self, id: str, notation: str, table: TomlTable) -> Item:
+        """A query that is written down in the file."""
+        if id in self.collection:
+            raise table.error("id", "a melody of the collection has this id", "another id, or no notation", id)
+        try:
+            melody = read_query(notation)
+        except RoslinError as error:
+            raise table.error("notation", str(error)) from None
+        return self.take(id, melody.with_metadata(id=id))
+
+    def query(self, item: Item, table: TomlTable) -> Melody:
+        """The melody of a query, which must be one that can be searched for."""
+        melody = self.melodies[item.id]
+        try:
+            check_query(melody)
+        except MelodyError as error:
+            raise table.error("id", str(error)) from None
+        return melody
+
+    def take(self, id: str, melody: Melody) -> Item:
+        """A melody that the study shows."""
+        self.melodies[id] = melody
+        return melody_item(melody)
+
+
+def melody_item(melody: Melody) -> Item:
+    """A melody as an item: all that is drawn and played of it makes its content."""
+    drawn = (melody.clef, melody.key_signature, melody.metre, *map(repr, melody.changes))
+    digest = hashlib.blake2b("\0".join(map(str, drawn)).encode(), digest_size=8)
+    digest.update(melody.notes.tobytes())
+    digest.update(melody.barlines_ticks.tobytes())
+    return Item(str(melody.id), content=digest.hexdigest())
+
+
+@dataclass
+class FileMaterial:
+    """Pictures and sounds, by a table with the columns id, picture and sound."""
+
+    path: Path
+    items: dict[str, Item]
+    sources: dict[str, Path]  # by the name in the study's folder
+    melodies: dict[str, Melody] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def item(self, id: str, table: TomlTable, key: str) -> Item:
+        """An item of the table."""
+        if id not in self.items:
+            some = ", ".join([*sorted(self.items)[:3], "..."])
+            raise table.error(key, f"no id of {self.path.name}", f"one such as {some}", id)
+        item = self.items[id]
+        self.files |= {name: self.sources[name] for name in (item.picture, item.sound) if name}
+        return item
+
+
+@contextmanager
+def open_material(draft: StudyDraft, key: bytes) -> Iterator[MelodyMaterial | FileMaterial]:
+    """The material that a file names."""
+    material = draft.material
+    if "collection" not in material:
+        folder, table = (draft.beside(material.text(name)) for name in ("folder", "table"))
+        if not folder.is_dir():
+            raise material.error("folder", "no such folder", "a folder beside this file", material.text("folder"))
+        if not table.is_file():
+            raise material.error("table", "no such file", "a CSV file beside this file", material.text("table"))
+        yield _read_table(table, folder, key)
+        return
+    path = draft.beside(material.text("collection"))
+    if not path.exists():
+        raise material.error("collection", "no such file", "a collection beside this file", material.text("collection"))
+    if path.suffix == ".roslin":
+        with Collection(path) as collection:
+            yield MelodyMaterial(collection)
+        return
+    with TemporaryDirectory() as made, Collection.build(path, Path(made) / f"{path.stem}.roslin") as collection:
+        yield MelodyMaterial(collection)
+
+
+# -- tables of files ------------------------------------------------------------------------------------------------
+
+
+def _read_table(path: Path, folder: Path, key: bytes) -> FileMaterial:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        columns = list(rows.fieldnames or ())
+        if "id" not in columns or not {"picture", "sound"} & set(columns):
+            raise _refused(path, 1, "columns are missing", "id, and picture or sound or both", ", ".join(columns))
+        items: dict[str, Item] = {}
+        sources: dict[str, Path] = {}
+        for row in rows:
+            id, picture, sound = ((row.get(column) or "").strip() for column in _COLUMNS)
+            if not id or not (picture or sound):
+                raise _refused(path, rows.line_num, "a row is not complete", "an id, and a picture or a sound", id)
+            if id in items:
+                raise _refused(path, rows.line_num, "an id is there twice", "each once", id)
+            names = []
+            for name, known in ((picture, _PICTURES), (sound, _SOUNDS)):
+                taken = _checked(path, rows.line_num, folder, name, known, key) if name else ("", None)
+                names.append(taken[0])
+                if taken[1] is not None:
+                    sources[taken[0]] = taken[1]
+            items[id] = Item(id, *names)
+    return FileMaterial(path, items, sources)
+
+
+def _checked(
+    table: Path, line: int, folder: Path, name: str, known: dict[str, str], key: bytes
+) -> tuple[str, Path | None]:
+    """The name of a file in the folder of the study, and where it is now."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+        raise _refused(table, line, f"no such file in {folder.name}", "the name of a file", name)
+    ending = path.suffix.lower()
+    if ending not in known:
+        raise _refused(table, line, "a file of another kind", f"one that ends with {', '.join(known)}", name)
+    size = path.stat().st_size
+    if size > _LARGEST:
+        raise _refused(
+            table, line, "a file is too large", f"{_LARGEST // 1024**2} MiB at most", f"{name}, {size:,} bytes"
+        )
+    content = path.read_bytes()
+    kind = _kind(content)
+    if kind != known[ending]:
+        raise _refused(table, line, f"{name} is not what its ending says", known[ending], kind or "something else")
+    return hmac.new(key, content, hashlib.sha256).hexdigest()[:32] + ending, path
+
+
+def _kind(content: bytes) -> str:
+    """What a file is by its first bytes."""
+    head = content[:16]
+    starts: Sequence[tuple[bytes, str]] = (
+        (b"\x89PNG\r\n\x1a\n", "png"),
+        (b"\xff\xd8\xff", "jpeg"),
+        (b"OggS", "ogg"),
+        (b"fLaC", "flac"),
+        (b"ID3", "mp3"),
+    )
+    for start, kind in starts:
+        if head.startswith(start):
+            return kind
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "webp", b"WAVE": "wav"}.get(head[8:12], "")
+    is_frame = len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2  # the first frame of an MP3 without a tag
+    return "mp3" if is_frame else ""
+
+
+def _refused(path: Path, line: int, reason: str, expected: str, found: str) -> ExperimentError:
+    return ExperimentError(str(Problem(reason, expected, repr(found), line=line, file=str(path))))

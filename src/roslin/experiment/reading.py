@@ -1,0 +1,356 @@
+"""`study.toml`: what an experimenter writes, checked and read. Every key is in `KEYS`, and explained in the docs.
+
+Reading looks at no melody: which candidates there are is found out when the study is made (`folder`). Paths are those
+from the folder in which the file lies.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from roslin.experiment.plan import Plan, Question, QuestionKind, Rules, Words
+from roslin.experiment.toml_table import TomlTable, read_toml
+
+__all__ = ["KEYS", "SHIPPED_LANGUAGES", "QueryWish", "StudyDraft", "read_study", "shipped_text"]
+
+SHIPPED_LANGUAGES = ("en", "de")
+_TEXTS = ("consent", "instructions", "thanks")
+_POOL = (
+    "pitch_range",
+    "max_interval",
+    "duration_ratio",
+    "note_count",
+    "contains",
+    "contains_semitones",
+    "share",
+    "motive",
+    "times",
+    "contour",
+    "rhythm",
+    "costs",
+    "where",
+    "also",
+    "matchers",
+    "disagreement",
+    "add",
+    "leave_out",
+    "unique",
+    "most",
+)
+KEYS: dict[str, tuple[str, ...]] = {
+    "": ("study", "design", "material", "pool", "queries", "practice", "questions"),
+    "study": ("name", "title", "languages", "contact", "seed", *_TEXTS),
+    "design": (
+        "kind",
+        "quota",
+        "queries_per_expert",
+        "ties",
+        "query_among_candidates",
+        "resume",
+        "pause_hours",
+        "abandoned_hours",
+        "comparisons",
+        "keeps_participant",
+    ),
+    "material": ("collection", "folder", "table"),
+    "pool": _POOL,
+    "queries": ("id", "notation", "candidates", "pool"),
+    "practice": ("skip", "query", "expected"),
+    "questions": ("name", "kind", "label", "choices", "required", "least", "most"),
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
+_VERDICTS = ("resembles", "perhaps", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWish:
+    """One query as the file asks for it: its candidates by id, or a table that says how to find them."""
+
+    id: str
+    notation: str
+    candidates: tuple[str, ...]
+    table: TomlTable  # where it stands, for what is wrong later
+    pool: TomlTable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyDraft:
+    """A file that makes sense in itself. `plan` still lacks its tasks and its practice."""
+
+    path: Path
+    plan: Plan
+    material: TomlTable
+    queries: tuple[QueryWish, ...]
+    hides_query: bool
+    practice: TomlTable
+
+    def beside(self, name: str) -> Path:
+        """A path of the file, from the folder in which the file lies."""
+        return self.path.parent / name
+
+
+def read_study(path: Path) -> StudyDraft:
+    """The study that a file describes."""
+    source, values = read_toml(path)
+    top = TomlTable(path, source, (), values)
+    top.check_keys(KEYS[""])
+    about = top.table("study", KEYS["study"])
+    languages = _languages(about)
+    name = about.text("name")
+    if not _NAME.fullmatch(name):
+        raise about.error("name", "must be a name for a folder", "letters, digits, - and _, at most 60", name)
+    title = about.words("title", languages)
+    contact = about.text("contact")
+    texts = {each: _markdown(about, each, languages, title, contact) for each in _TEXTS}
+    design = top.table("design", KEYS["design"])
+    plan = Plan(
+        name=name,
+        title=title,
+        languages=languages,
+        contact=contact,
+        questions=_questions(top, languages),
+        practice=None,
+        tasks=(),
+        rules=_rules(design),
+        seed=about.whole("seed", 0, least=0),
+        **texts,
+    )
+    return StudyDraft(
+        path,
+        plan,
+        _material(top),
+        _queries(top),
+        design.yes("query_among_candidates", otherwise=False),
+        _practice(top),
+    )
+
+
+def shipped_text(name: str, language: str) -> str:
+    """A text that comes with Roslin: consent, instructions or thanks, in English or German."""
+    return (files("roslin.experiment") / "example" / f"{name}.{language}.md").read_text(encoding="utf-8")
+
+
+# -- the tables -----------------------------------------------------------------------------------------------------
+
+
+def _languages(about: TomlTable) -> tuple[str, ...]:
+    languages = about.texts("languages", ("en",))
+    if not languages or len(set(languages)) < len(languages) or not all(map(_LANGUAGE.fullmatch, languages)):
+        raise about.error("languages", "must be codes of languages", 'such as ["en", "de"], each once', list(languages))
+    return languages
+
+
+def _markdown(about: TomlTable, name: str, languages: tuple[str, ...], title: Words, contact: str) -> Words:
+    """A text in every language: from the files that are named, or as it comes with Roslin."""
+    if name in about:
+        named = about.words(name, languages)
+        texts = {language: _file_text(about, name, file) for language, file in named.items()}
+    else:
+        for language in languages:
+            if language not in SHIPPED_LANGUAGES:
+                expected = f"a file for {name} in every language, because none comes with Roslin in {language}"
+                raise about.error("languages", f"no text for {name}", expected, language)
+        texts = {language: shipped_text(name, language) for language in languages}
+    return {
+        language: text.replace("{title}", title[language]).replace("{contact}", contact)
+        for language, text in texts.items()
+    }
+
+
+def _file_text(about: TomlTable, name: str, file: str) -> str:
+    path = about.path.parent / file
+    try:
+        text = path.read_text(encoding="utf-8-sig").strip()
+    except FileNotFoundError:
+        raise about.error(name, "no such file", "a Markdown file beside this one", file) from None
+    except (UnicodeDecodeError, IsADirectoryError):
+        raise about.error(name, "cannot be read", "a Markdown file in UTF-8", file) from None
+    if not text:
+        raise about.error(name, "the file is empty", "a text in Markdown", file)
+    return text + "\n"
+
+
+def _rules(design: TomlTable) -> Rules:
+    usual = Rules()
+    kind = design.one_of("kind", ("ranking", "pairs", "triplets"), usual.design)
+    if kind == "ranking" and "comparisons" in design:
+        raise design.error("comparisons", "is only for pairs and triplets", 'kind = "pairs" or "triplets"', kind)
+    if kind != "ranking" and design.yes("ties", otherwise=False):
+        raise design.error("ties", "is only for rankings", 'kind = "ranking"', kind)
+    return Rules(
+        design=cast(Any, kind),
+        quota=design.whole("quota", usual.quota),
+        queries_per_expert=design.whole("queries_per_expert", usual.queries_per_expert),
+        ties=design.yes("ties", usual.ties),
+        resume=cast(Any, design.one_of("resume", ("continue", "reread", "restart"), usual.resume)),
+        pause_hours=design.number("pause_hours", usual.pause_hours),
+        abandoned_hours=design.number("abandoned_hours", usual.abandoned_hours),
+        comparisons=design.whole("comparisons", usual.comparisons),
+        keeps_participant=design.yes("keeps_participant", usual.keeps_participant),
+    )
+
+
+def _material(top: TomlTable) -> TomlTable:
+    material = top.table("material", KEYS["material"])
+    if "collection" in material:
+        material.text("collection")
+        for name in ("folder", "table"):
+            if name in material:
+                raise material.error(name, "is not for melodies", "either collection, or folder and table")
+    elif "folder" in material or "table" in material:
+        material.text("folder")
+        material.text("table")
+    else:
+        raise material.error("", "there is nothing to show", 'collection = "NAME.roslin", or folder and table')
+    return material
+
+
+def _queries(top: TomlTable) -> tuple[QueryWish, ...]:
+    usual = top.table("pool", KEYS["pool"])
+    tables = top.tables("queries", KEYS["queries"])
+    if not tables:
+        raise top.error("queries", "there are no queries", "a table [[queries]] for each")
+    found: list[QueryWish] = []
+    for table in tables:
+        id = table.text("id")
+        if any(id == other.id for other in found):
+            raise table.error("id", "two queries have this id", "each query once", id)
+        found.append(_query(table, id, usual))
+    return tuple(found)
+
+
+def _query(table: TomlTable, id: str, usual: TomlTable) -> QueryWish:
+    notation = table.text("notation", "")
+    own = table.table("pool", KEYS["pool"])
+    if "candidates" in table:
+        if own.values:
+            raise table.error("pool", "the candidates are named already", "candidates or a pool, not both")
+        candidates = _candidates(table)
+        return QueryWish(id, notation, candidates, table)
+    if not own.values and not usual.values:
+        raise table.error("", "there are no candidates", "candidates = [...], or a table [queries.pool]")
+    return QueryWish(id, notation, (), table, replace(own, values={**usual.values, **own.values}))
+
+
+def _candidates(table: TomlTable) -> tuple[str, ...]:
+    """Ids in a list, or a file with one a line, as `roslin filter --save` writes it."""
+    value = table.values["candidates"]
+    if isinstance(value, str):
+        path = table.path.parent / value
+        if not path.is_file():
+            raise table.error("candidates", "no such file", "a list of ids, or a file with an id a line", value)
+        ids = tuple(line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip())
+    else:
+        ids = table.texts("candidates")
+    if len(ids) < 2:
+        raise table.error("candidates", "too few to put in order", "at least 2", len(ids))
+    for place, id in enumerate(ids):
+        if id in ids[:place]:
+            raise table.error("candidates", "a candidate is there twice", "each once", id)
+    return ids
+
+
+def _practice(top: TomlTable) -> TomlTable:
+    practice = top.table("practice", KEYS["practice"])
+    if practice.yes("skip", otherwise=False):
+        for name in ("query", "expected"):
+            if name in practice:
+                raise practice.error(name, "there is no practice", "skip = false")
+        return practice
+    if practice.values.keys() - {"skip"}:
+        practice.text("query")
+        expected = practice.table("expected", ())
+        if len(expected.values) < 2:
+            raise practice.error("expected", "too few candidates", 'at least 2, as { "id" = "resembles" }')
+        for id in expected.values:
+            expected.one_of(id, _VERDICTS)
+    return practice
+
+
+def _questions(top: TomlTable, languages: tuple[str, ...]) -> tuple[Question, ...]:
+    if "questions" not in top:
+        return tuple(
+            replace(question, label={language: _in(question.label, language) for language in languages})
+            for question in USUAL_QUESTIONS
+        )
+    found: list[Question] = []
+    for table in top.tables("questions", KEYS["questions"]):
+        question = _question(table, languages)
+        if any(question.name == other.name for other in found):
+            raise table.error("name", "two questions have this name", "each once", question.name)
+        found.append(question)
+    return tuple(found)
+
+
+def _question(table: TomlTable, languages: tuple[str, ...]) -> Question:
+    name = table.text("name")
+    if not _NAME.fullmatch(name):
+        raise table.error("name", "must be a name for a column", "letters, digits, - and _, at most 60", name)
+    kind = cast(QuestionKind, table.one_of("kind", ("number", "text", "choice", "choices")))
+    if "choices" in table and kind not in ("choice", "choices"):
+        raise table.error("choices", "is not for this kind", 'kind = "choice" or "choices"', kind)
+    for bound in ("least", "most"):
+        if bound in table and kind != "number":
+            raise table.error(bound, "is not for this kind", 'kind = "number"', kind)
+    least, most = (table.number(each, 0.0, -1e12) if each in table else None for each in ("least", "most"))
+    if least is not None and most is not None and least > most:
+        raise table.error("most", "must not be below least", f"{least:g} or more", most)
+    return Question(
+        name=name,
+        kind=kind,
+        label=table.words("label", languages),
+        choices=_choices(table, languages) if kind in ("choice", "choices") else {},
+        required=table.yes("required", otherwise=False),
+        least=least,
+        most=most,
+    )
+
+
+def _choices(table: TomlTable, languages: tuple[str, ...]) -> dict[str, Words]:
+    value = table.values.get("choices")
+    if isinstance(value, dict):
+        choices = table.table("choices", ())
+        found = {each: choices.words(each, languages) for each in choices.values}
+    else:
+        found = {each: dict.fromkeys(languages, each) for each in table.texts("choices")}
+    if len(found) < 2:
+        raise table.error("choices", "too few to choose from", "at least 2", len(found))
+    return found
+
+
+def _in(words: Words, language: str) -> str:
+    return words.get(language, words["en"])
+
+
+# Section 3.2.2 of paper 002 tells of its experts how long they have made music, and what they play.
+USUAL_QUESTIONS = (
+    Question(
+        "experience_years",
+        "number",
+        {
+            "en": "For how many years have you played an instrument, sung or studied music?",
+            "de": "Seit wie vielen Jahren spielen Sie ein Instrument, singen oder studieren Sie Musik?",
+        },
+        required=True,
+        least=0,
+        most=100,
+    ),
+    Question(
+        "instruments",
+        "text",
+        {
+            "en": "Which instruments do you play? Singing counts.",
+            "de": "Welche Instrumente spielen Sie? Singen zählt mit.",
+        },
+    ),
+    Question(
+        "remarks",
+        "text",
+        {"en": "Is there anything else that we should know?", "de": "Gibt es etwas, das wir noch wissen sollten?"},
+    ),
+)
