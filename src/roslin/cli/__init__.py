@@ -20,6 +20,7 @@ from roslin.cli import (
     data,
     demo,
     evaluate,
+    experiment,
     explain,
     filter,
     load,
@@ -49,6 +50,7 @@ app.command("explain")(explain.explain_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(truth.app, name="truth")
+app.add_typer(experiment.app, name="experiment")
 app.command("matchers")(matchers.matchers_command)
 app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")
