@@ -3,6 +3,7 @@
 plan      what the experimenter decided, frozen
 events    what an expert did, and the state that follows
 design    who judges which query next, and in which order
+comparisons  which two or three candidates an expert compares next
 store     where every decision is kept: SQLite or PostgreSQL
 """
 

@@ -2,7 +2,8 @@
 
 A query is chosen when it is begun, not when an expert joins: whoever never finishes then takes no place away from
 others. The query that lacks most opinions comes next, trials that are being worked on counted as if they were finished;
-among equals chance decides, from the seed of the study and the name of the expert.
+among equals chance decides, from the seed of the study and the name of the expert. More opinions than wanted come only
+from somebody who finishes a trial that was no longer counted on. Which candidates are compared is in `comparisons`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from roslin.experiment.plan import Plan, Task
 
-__all__ = ["Load", "next_query", "shown_order"]
+__all__ = ["Load", "chance_of", "next_query", "shown_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,16 @@ def next_query(plan: Plan, loads: Mapping[str, Load], done: Collection[str], exp
     if most <= 0:
         return None
     wanted = sorted(query for query, lack in lacking.items() if lack == most)
-    return wanted[int(_chance(plan.seed, expert, len(done)).integers(len(wanted)))]
+    return wanted[int(chance_of(plan.seed, expert, len(done)).integers(len(wanted)))]
 
 
 def shown_order(plan: Plan, task: Task, expert: str) -> tuple[str, ...]:
     """The candidates in the order in which this expert sees them."""
     ids = np.array(task.ids, dtype=object)
-    return tuple(_chance(plan.seed, expert, task.query.id).permutation(ids).tolist())
+    return tuple(chance_of(plan.seed, expert, task.query.id).permutation(ids).tolist())
 
 
-def _chance(*parts: object) -> np.random.Generator:
+def chance_of(*parts: object) -> np.random.Generator:
+    """A source of chance of its own for these parts, the same on every computer and in every process."""
     digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))

@@ -1,0 +1,173 @@
+"""Which two or three candidates an expert compares next: those whose answer is expected to tell most. Pure and seeded.
+
+What everybody has answered so far gives a strength for every candidate, by Bradley-Terry (pairs) or Plackett-Luce (the
+best of three): the chance that one of a set is chosen is proportional to exp(strength). Strengths are about normal
+around their most probable values (Laplace's approximation, with a normal prior). An answer is expected to tell as much
+about them as the chances of its outcomes are uncertain, less what would stay uncertain if the strengths were known: its
+mutual information with the strengths, the expected information gain of Lindley (1956). It is estimated from strengths
+drawn from that approximation, for every set, or for a random thousand where there are more.
+
+Before that, comparisons link candidates that no chain of comparisons links yet: Bradley-Terry has no scale without.
+Nobody compares the same two candidates twice, also not inside two sets of three, so `most_comparisons` is how many one
+expert can certainly make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.experiment.design import chance_of
+from roslin.experiment.events import Choice
+from roslin.truth.preferences import Vote
+
+__all__ = ["SIZES", "as_votes", "fitted_strengths", "most_comparisons", "next_comparison"]
+
+# How many candidates are compared at once, by the design of a study.
+SIZES = {"pairs": 2, "triplets": 3}
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two times of three
+_STEPS = 30
+_LONGEST_STEP = 3.0
+_ENOUGH = 1e-4
+_SETS = 1000  # looked at
+_DRAWS = 48
+
+
+def most_comparisons(candidates: int, size: int) -> int:
+    """How many comparisons one expert can make of a query, whatever was asked before.
+
+    Of three: sets that share no pair. When none is left, what was not asked has no triangle, so it has at most n^2/4 of
+    the n(n-1)/2 pairs (Mantel); the others were asked three at a time.
+    """
+    if size == 2:
+        return candidates * (candidates - 1) // 2
+    return max(candidates * (candidates - 2) // 12, 1 if candidates >= 3 else 0)
+
+
+def next_comparison(
+    documents: Sequence[str], everybody: Iterable[Choice], own: Iterable[Choice], size: int, *seed: object
+) -> tuple[str, ...]:
+    """The documents that an expert compares next; none where nothing is left to ask of them.
+
+    `everybody`: the choices of all experts for this query, with those of this expert (`own`). `seed`: the seed of the
+    study and the name of the expert. The same arguments give the same answer.
+    """
+    names = tuple(sorted(documents))
+    place = {name: k for k, name in enumerate(names)}
+    mine, choices = list(own), list(everybody)
+    sets = _unasked(len(names), size, [[place[name] for name in choice.documents] for choice in mine])
+    if not len(sets):
+        return ()
+    chance = chance_of(*seed, len(mine))
+    spans = _spans(sets, _parts(len(names), [[place[name] for name in choice.documents] for choice in choices]))
+    sets = sets[spans == spans.max()]
+    if len(sets) > _SETS:
+        sets = sets[chance.choice(len(sets), _SETS, replace=False)]
+    best = sets[int(np.argmax(_gains(sets, *fitted_strengths(names, choices), chance)))]
+    return tuple(names[k] for k in chance.permutation(best))
+
+
+def fitted_strengths(documents: Sequence[str], choices: Iterable[Choice]) -> tuple[Floats, Floats]:
+    """The most probable strength of every document, and their covariance. No difference counts a part for each."""
+    size = len(documents)
+    means, curve = np.zeros(size), np.eye(size) * _PRECISION
+    asked = _tables(documents, choices)
+    for _ in range(_STEPS if asked else 0):
+        slope, curve = -_PRECISION * means, np.eye(size) * _PRECISION
+        for rows, shares in asked:
+            weights = np.exp(means[rows] - means[rows].max(axis=1, keepdims=True))
+            chances = weights / weights.sum(axis=1, keepdims=True)
+            slope += np.bincount(rows.ravel(), (shares - chances).ravel(), size)
+            curve += np.diag(np.bincount(rows.ravel(), chances.ravel(), size))
+            cells = rows[:, :, None] * size + rows[:, None, :]
+            products = chances[:, :, None] * chances[:, None, :]
+            curve -= np.bincount(cells.ravel(), products.ravel(), size * size).reshape(size, size)
+        step = np.linalg.solve(curve, slope)
+        means = means + step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        if np.abs(step).max() < _ENOUGH:
+            break
+    covariance: Floats = np.linalg.inv(curve)
+    return means, covariance
+
+
+def _tables(documents: Sequence[str], choices: Iterable[Choice]) -> list[tuple[Integers, Floats]]:
+    """For each size of sets: the places of what was compared, (choices, size), and the share of the choice of each."""
+    place = {name: k for k, name in enumerate(documents)}
+    rows: dict[int, list[list[int]]] = {}
+    shares: dict[int, list[list[float]]] = {}
+    for choice in choices:
+        size = len(choice.documents)
+        rows.setdefault(size, []).append([place[name] for name in choice.documents])
+        won = [1 / size if choice.best is None else float(name == choice.best) for name in choice.documents]
+        shares.setdefault(size, []).append(won)
+    return [(np.array(rows[size]), np.array(shares[size])) for size in rows]
+
+
+def as_votes(query: str, expert: str, choices: Iterable[Choice]) -> list[Vote]:
+    """Choices as the truth layer reads them: the best of three is preferred to each of the others."""
+    votes = []
+    for choice in choices:
+        if choice.best is None:
+            votes += [Vote(query, expert, first, second, "s") for first, second in combinations(choice.documents, 2)]
+        else:
+            others = [name for name in choice.documents if name != choice.best]
+            votes += [Vote(query, expert, choice.best, other, "a") for other in others]
+    return votes
+
+
+@lru_cache(maxsize=32)
+def _all_sets(count: int, size: int) -> Integers:
+    return np.array(list(combinations(range(count), size)), dtype=np.int64).reshape(-1, size)
+
+
+def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Integers:
+    """The sets of which no two were asked together."""
+    together = np.zeros((count, count), dtype=bool)
+    for places in asked:
+        together[np.ix_(places, places)] = True
+    sets = _all_sets(count, size)
+    known = np.zeros(len(sets), dtype=bool)
+    for first, second in combinations(range(size), 2):
+        known |= together[sets[:, first], sets[:, second]]
+    return sets[~known]
+
+
+def _parts(count: int, asked: Iterable[Sequence[int]]) -> Integers:
+    """The number of the part to which each candidate belongs: inside a part, chains of comparisons link any two."""
+    parts = list(range(count))
+    for places in asked:
+        first = parts[places[0]]
+        for other in {parts[place] for place in places} - {first}:
+            parts = [first if part == other else part for part in parts]
+    return np.array(parts)
+
+
+def _spans(sets: Integers, parts: Integers) -> Integers:
+    """How many parts each set would link."""
+    ordered = np.sort(parts[sets], axis=1)
+    spans: Integers = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+    return spans
+
+
+def _gains(sets: Integers, means: Floats, covariance: Floats, chance: np.random.Generator) -> Floats:
+    """The expected information gain of each set, in nats."""
+    half = chance.standard_normal((_DRAWS // 2, len(means)))
+    spread = np.concatenate([half, -half]) @ np.linalg.cholesky(covariance).T
+    strengths = (means + spread)[:, sets]
+    weights = np.exp(strengths - strengths.max(axis=2, keepdims=True))
+    chances = weights / weights.sum(axis=2, keepdims=True)
+    gains: Floats = _entropy(chances.mean(axis=0)) - _entropy(chances).mean(axis=0)
+    return gains
+
+
+def _entropy(chances: Floats) -> Floats:
+    entropy: Floats = -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=-1)
+    return entropy
