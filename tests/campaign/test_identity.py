@@ -154,7 +154,11 @@ class Counter:
         return [0.0] * len(candidates)
 
 
-@pytest.mark.parametrize("function", [Counter(), Counter().compare, shifted(Counter()), shifted({1: 2})], ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [Counter(), Counter().compare, shifted(Counter()), shifted({1: 2})],
+    ids=["object", "method", "holds an object", "holds a dict"],
+)
 def test_a_state_that_nobody_sees(function: Any) -> None:
     assert code_checksum(matcher(function, name="unseen")) is None
     assert code_checksum(fuse("dp", matcher(function, name="unseen"))) is None
