@@ -78,10 +78,12 @@ def next_comparison(
 def fitted_strengths(documents: Sequence[str], choices: Iterable[Choice]) -> tuple[Floats, Floats]:
     """The most probable strength of every document, and their covariance. No difference counts a part for each."""
     size = len(documents)
-    means, curve = np.zeros(size), np.eye(size) * _PRECISION
+    means: Floats = np.zeros(size)
+    curve: npt.NDArray[np.floating] = np.eye(size) * _PRECISION
     asked = _tables(documents, choices)
     for _ in range(_STEPS if asked else 0):
-        slope, curve = -_PRECISION * means, np.eye(size) * _PRECISION
+        slope = -_PRECISION * means
+        curve = np.eye(size) * _PRECISION
         for rows, shares in asked:
             weights = np.exp(means[rows] - means[rows].max(axis=1, keepdims=True))
             chances = weights / weights.sum(axis=1, keepdims=True)
@@ -91,11 +93,10 @@ def fitted_strengths(documents: Sequence[str], choices: Iterable[Choice]) -> tup
             products = chances[:, :, None] * chances[:, None, :]
             curve -= np.bincount(cells.ravel(), products.ravel(), size * size).reshape(size, size)
         step = np.linalg.solve(curve, slope)
-        means = means + step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        means += step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
         if np.abs(step).max() < _ENOUGH:
             break
-    covariance: Floats = np.linalg.inv(curve)
-    return means, covariance
+    return means, np.linalg.inv(curve).astype(np.float64)
 
 
 def _tables(documents: Sequence[str], choices: Iterable[Choice]) -> list[tuple[Integers, Floats]]:
