@@ -21,6 +21,7 @@ from roslin.cli import (
     demo,
     evaluate,
     experiment,
+    experiment_serve,
     explain,
     filter,
     load,
@@ -51,6 +52,9 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
+experiment.app.command("serve")(experiment_serve.serve_study_command)
+experiment.app.command("invite")(experiment_serve.invite_command)
+experiment.app.command("try")(experiment_serve.try_command)
 app.command("matchers")(matchers.matchers_command)
 app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")

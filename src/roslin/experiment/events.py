@@ -185,10 +185,11 @@ def ranks_of(state: TrialState) -> dict[str, float | None]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where an expert stands in the study: what the next page is. `trial` is the open one, or the next."""
+    """Where an expert stands in the study: what the next page is. `trial` is the open one (`is_open`), or the next."""
 
     stage: Stage
     trial: int
+    is_open: bool
     finished: int
     sequence: int
     receipt: str = ""
@@ -221,4 +222,4 @@ def position_of(events: Sequence[Event], plan: Plan, now_ms: int) -> Position:
     else:
         stage = "trial"
     number = begun if is_open else begun + 1
-    return Position(stage, number, finished, events[-1].sequence if events else 0, receipt)
+    return Position(stage, number, is_open, finished, events[-1].sequence if events else 0, receipt)

@@ -17,42 +17,42 @@ from roslin.search.index import open_index
 from roslin.web.app import create_app
 from roslin.web.settings import VARIABLE, Settings
 
-__all__ = ["serve"]
+__all__ = ["OPTIONS", "log_to_stderr", "serve"]
 
 _LAST_SECONDS = 15
+OPTIONS = {
+    "access_log": False,  # ours has the shape that we document
+    "log_level": "warning",
+    "server_header": False,
+    "timeout_graceful_shutdown": _LAST_SECONDS,
+    "limit_concurrency": 1000,
+    "timeout_keep_alive": 15,
+}
 
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
-    _log_to_stderr()
+    log_to_stderr()
     with Collection(settings.collection) as collection:
         open_index(collection)  # once, before several processes would each make it
-    server_options = {
-        "host": host,
-        "port": port,
-        "access_log": False,  # ours has the shape that we document
-        "log_level": "warning",
-        "server_header": False,
-        "timeout_graceful_shutdown": _LAST_SECONDS,
-        "limit_concurrency": 1000,
-        "timeout_keep_alive": 15,
-    }
+    options = {**OPTIONS, "host": host, "port": port}
     if workers == 1:
-        uvicorn.run(create_app(settings), **server_options)  # type: ignore[arg-type]
+        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
     else:
         os.environ[VARIABLE] = settings.to_environment()
-        uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **server_options)  # type: ignore[arg-type]
+        uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **options)  # type: ignore[arg-type]
 
 
 def worker() -> object:
     """The application of one of several processes."""
-    _log_to_stderr()
+    log_to_stderr()
     from roslin.web.app import app_from_environment
 
     return app_from_environment()
 
 
-def _log_to_stderr() -> None:
+def log_to_stderr() -> None:
+    """Write what happens, and every request, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     for name in ("roslin.access", "roslin.web"):

@@ -1,0 +1,70 @@
+"""The application of a study, put together: routes, guards, start and end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import Scope
+
+from roslin.sandbox import shared_worker
+from roslin.web.experiment.errors import add_study_handlers, study_answer
+from roslin.web.experiment.routes import pages, steps, trials
+from roslin.web.experiment.settings import ExperimentSettings
+from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.visitor import client_of
+from roslin.web.routes import static
+from roslin.web.security import POLICY, BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+
+__all__ = ["create_app", "study_from_environment"]
+
+# Sounds of a study are its own files.
+_OTHER_HEADERS = {"Content-Security-Policy": f"{POLICY}; media-src 'self'"}
+_SECRET_PATHS = ("/e/", "/join/")
+
+
+def create_app(settings: ExperimentSettings) -> FastAPI:
+    """The application for one study. It refuses a folder that cannot be opened, before anything is served."""
+    study = OpenStudy(settings)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        if settings.warm_up:
+            threading.Thread(target=study.figures.warm_up, daemon=True).start()
+        yield
+        study.close()
+        shared_worker().close()
+
+    app = FastAPI(title="Roslin", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.study = study
+    for room in (pages, steps, trials, static):
+        app.include_router(room.router)
+    add_study_handlers(app)
+    # The last one added is the first to see a request.
+    app.add_middleware(LastResort, answer=study_answer)
+    app.add_middleware(BodyLimit, limit=settings.body_bytes)
+    if settings.hosts:
+        app.add_middleware(OwnHost, hosts=tuple(settings.hosts))
+    if settings.requests_per_minute:
+        limit = settings.requests_per_minute
+        app.add_middleware(RateLimit, per_minute=limit, client_of=lambda scope: client_of(study, scope))
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
+    app.add_middleware(SafeHeaders, others=_OTHER_HEADERS)
+    if settings.log_requests:
+        app.add_middleware(Log, about=_without_secrets)
+    return app
+
+
+def study_from_environment() -> FastAPI:
+    """The application of a worker process, which finds its settings in the environment."""
+    return create_app(ExperimentSettings.from_environment())
+
+
+def _without_secrets(scope: Scope) -> Mapping[str, str]:
+    """What of a request may be written down: neither who asks, nor what only they know."""
+    path = scope["path"]
+    hidden = next((f"{start}…" for start in _SECRET_PATHS if path.startswith(start)), path)
+    return {"method": scope["method"], "path": hidden}

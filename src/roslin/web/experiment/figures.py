@@ -1,0 +1,107 @@
+"""What is judged, as figures: drawn once, for everybody, and given the number that an expert sees it under.
+
+A drawing takes a while the first time, so all are made in a thread when the server starts. Nothing of a figure tells
+what it shows: no title, no composer, no id.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+
+from markupsafe import Markup
+
+from roslin.display.templates import render
+from roslin.experiment.folder import StudyFolder
+from roslin.experiment.plan import Item
+from roslin.matchers import matcher
+from roslin.melody import Melody
+from roslin.report.player import melody_figure
+from roslin.web.experiment.language import Catalogues
+
+__all__ = ["Figures"]
+
+_LOG = logging.getLogger("roslin.web")
+_NUMBER = "%N%"  # stands for the number in figures that are kept
+_FIGURES_KEPT = 8192
+_PAIRS_KEPT = 1024
+
+
+class Figures:
+    """The figures of a study."""
+
+    def __init__(self, folder: StudyFolder, catalogues: Catalogues):
+        self._folder, self._catalogues = folder, catalogues
+        self._lock = threading.Lock()
+        self._melody = lru_cache(maxsize=_FIGURES_KEPT)(self._read)
+        self._kept = lru_cache(maxsize=_FIGURES_KEPT)(self._drawn)
+        self._pairs = lru_cache(maxsize=_PAIRS_KEPT)(self._differing)
+
+    def warm_up(self) -> None:
+        """Draw everything."""
+        plan = self._folder.plan
+        tasks = [*plan.tasks, *([plan.practice.task] if plan.practice else [])]
+        items = {item.id: item for task in tasks for item in (task.query, *task.candidates) if item.is_melody}
+        _LOG.info("drawing %d melodies", len(items))
+        for done, item in enumerate(items.values(), start=1):
+            for language in plan.languages:
+                self._kept(item.id, "candidate", language)
+            if done % 100 == 0:
+                _LOG.info("%d of %d melodies are drawn", done, len(items))
+        for task in tasks:
+            for language in plan.languages:
+                if task.query.is_melody:
+                    self._kept(task.query.id, "query", language)
+        _LOG.info("ready: %d melodies are drawn", len(items))
+
+    def figure(self, item: Item, trial: int, place: str, language: str) -> Markup:
+        """A query or candidate; `place` is "query" or its number."""
+        if item.is_melody:
+            kind = "query" if place == "query" else "candidate"
+            return self._numbered(self._kept(item.id, kind, language), place)
+        _ = self._catalogues[language].gettext
+        name = _("the query") if place == "query" else _("candidate {number}").format(number=int(place) + 1)
+        made = render("web/experiment/_item.html", item=item, trial=trial, place=place, name=name, _=_)
+        return Markup(made)  # noqa: S704 - made, and escaped, by a template
+
+    def differences(self, first: Item, second: Item, places: Sequence[str], language: str) -> tuple[Markup, Markup]:
+        """Two melodies with the notes marked that have no partner of the same kind in the other."""
+        kinds = tuple("query" if place == "query" else "candidate" for place in places)
+        drawn = self._pairs(first.id, second.id, kinds, language)
+        one, two = (self._numbered(figure, place) for figure, place in zip(drawn, places, strict=True))
+        return one, two
+
+    @staticmethod
+    def _numbered(figure: str, place: str) -> Markup:
+        number = place if place == "query" else str(int(place) + 1)
+        return Markup(figure.replace(_NUMBER, number))  # noqa: S704 - made by a template
+
+    def _read(self, id: str) -> Melody:
+        with self._lock:
+            return self._folder.melody(id)
+
+    def _name(self, kind: str, language: str) -> str:
+        _ = self._catalogues[language].gettext
+        return _("the query") if kind == "query" else _("candidate {number}").format(number=_NUMBER)
+
+    def _drawn(self, id: str, kind: str, language: str) -> str:
+        return str(melody_figure(self._melody(id), self._name(kind, language), f"{kind}-{_NUMBER}-"))
+
+    def _differing(self, first: str, second: str, kinds: tuple[str, str], language: str) -> tuple[str, str]:
+        one, two = self._melody(first), self._melody(second)
+        found = matcher("dp").explain(one, [two], 0)
+        alike = (set(found.query_notes), set(found.candidate_notes))
+        figures = [
+            str(
+                melody_figure(
+                    melody,
+                    self._name(kind, language),
+                    f"{side}-{kind}-{_NUMBER}-",
+                    [row for row in range(len(melody)) if row not in same],
+                )
+            )
+            for melody, same, kind, side in zip((one, two), alike, kinds, ("first", "second"), strict=True)
+        ]
+        return figures[0], figures[1]

@@ -1,0 +1,67 @@
+"""Pages from templates, in the language of the reader."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import Request
+from markupsafe import Markup
+
+from roslin.display.templates import render
+from roslin.web.experiment.language import Translation
+from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.visitor import visitor_or_none
+from roslin.web.routes.static import address
+
+__all__ = ["LANGUAGE_COOKIE", "language_of", "markdown", "page", "words_of"]
+
+LANGUAGE_COOKIE = "roslin_language"
+
+
+def language_of(request: Request) -> str:
+    """The language of the reader: chosen, or what their browser asks for, or the first of the study."""
+    study: OpenStudy = request.app.state.study
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    return study.catalogues.best(chosen, request.headers.get("accept-language", ""))
+
+
+def words_of(request: Request) -> Translation:
+    """The words of the pages in the language of the reader."""
+    study: OpenStudy = request.app.state.study
+    return study.catalogues[language_of(request)]
+
+
+def page(request: Request, template: str, **values: Any) -> str:
+    """What a template makes of these values, and of those that every page knows."""
+    study: OpenStudy = request.app.state.study
+    who = visitor_or_none(request)
+    words, plan = words_of(request), study.plan
+    return render(
+        f"web/experiment/{template}",
+        plan=plan,
+        title=plan.text(plan.title, words.language),
+        language=words.language,
+        languages=study.catalogues.named,
+        _=words.gettext,
+        ngettext=words.ngettext,
+        words=words.for_scripts,
+        text=lambda text: markdown(plan.text(text, words.language)),
+        label=lambda text: plan.text(text, words.language),
+        static=address,
+        path=request.url.path,
+        is_known=who is not None,
+        csrf="" if who is None else who.form,
+        roslin_version=version("roslin"),
+        **values,
+    )
+
+
+@lru_cache(maxsize=256)
+def markdown(text: str) -> Markup:
+    """A text of the study as HTML. Tags in it are shown as text, and nothing is loaded from anywhere."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+    return Markup(reader.render(text))  # noqa: S704 - markdown-it escapes what it is given

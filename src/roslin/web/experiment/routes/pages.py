@@ -1,0 +1,158 @@
+"""Pages that say something: welcome, the personal link, where to go on, thanks, and that there is nothing to do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from roslin.errors import UnknownExpertError
+from roslin.web.experiment.rendering import LANGUAGE_COOKIE, language_of, page
+from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.visitor import (
+    Served,
+    Visiting,
+    begin_session,
+    check_site,
+    is_secure,
+    own_address,
+    read_form,
+    visitor_or_none,
+)
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+
+_YEAR_SECONDS = 365 * 86_400
+_PARTICIPANT = ("participant", "PROLIFIC_PID")
+_MOST_LETTERS = 100
+_RETURN_TO = ("/", "/link", "/consent", "/questions", "/instructions", "/practice", "/trial", "/withdraw", "/study")
+
+AnyForm = Annotated[FormData, Depends(read_form)]
+
+
+def see(path: str) -> RedirectResponse:
+    """Go on there, by GET."""
+    return RedirectResponse(path, 303)
+
+
+@router.get("/")
+def welcome(request: Request) -> Response:
+    """What this is, for whoever comes without a link."""
+    return HTMLResponse(page(request, "welcome.html"))
+
+
+@router.get("/e/{token}")
+def personal_link(request: Request, study: Served, token: str) -> Response:
+    """A personal link begins a session, and leads to where its owner stopped. One that nobody has is no page."""
+    name = study.signatures.name_in_link(token)
+    try:
+        expert = None if name is None else study.store.expert(name)
+    except UnknownExpertError:
+        expert = None
+    if expert is None:
+        raise HTTPException(404)
+    answer = see("/continue")
+    begin_session(request, answer, expert.name)
+    if expert.language:
+        _set_language(request, answer, expert.language)
+    return answer
+
+
+@router.get("/join/{code}")
+def invitation(request: Request, study: Served, code: str) -> Response:
+    """The open invitation: a button, because a link that is looked at by a mail program must not make an expert."""
+    _check_invitation(study, code)
+    ticket = study.signatures.new_ticket()
+    participant = next((request.query_params[name] for name in _PARTICIPANT if name in request.query_params), "")
+    kept = participant[:_MOST_LETTERS] if study.plan.rules.keeps_participant else ""
+    return HTMLResponse(page(request, "join.html", code=code, ticket=ticket, participant=kept))
+
+
+@router.post("/join/{code}")
+def join(request: Request, study: Served, code: str, form: AnyForm) -> Response:
+    """Make an expert; sent twice, the form makes one."""
+    check_site(request)
+    _check_invitation(study, code)
+    name = study.signatures.name_in_ticket(str(form.get("ticket", "")))
+    if name is None or study.store.status != "open":
+        return see(f"/join/{code}" if name is None else "/wait")
+    kept = study.plan.rules.keeps_participant
+    participant = str(form.get("participant", ""))[:_MOST_LETTERS] if kept else ""
+    study.store.join(name, participant, language_of(request))
+    answer = see("/link")
+    begin_session(request, answer, name)
+    return answer
+
+
+def _check_invitation(study: OpenStudy, code: str) -> None:
+    if not study.is_invitation(code):
+        raise HTTPException(404)
+
+
+@router.get("/link")
+def own_link(request: Request, study: Served, who: Visiting) -> Response:
+    """The personal link, to be kept."""
+    expert = study.store.expert(who.name)
+    return HTMLResponse(page(request, "link.html", link=study.link(expert, own_address(request))))
+
+
+@router.get("/continue")
+def go_on(study: Served, who: Visiting) -> Response:
+    """To where an expert stands."""
+    return see(_where(study, who.name))
+
+
+def _where(study: OpenStudy, name: str) -> str:
+    position, status = study.position(name), study.store.status
+    if position.stage == "done":
+        return "/thanks"
+    if position.stage != "trial":
+        return f"/{position.stage}" if position.is_open or status == "open" else "/wait"
+    if study.store.begin(name):
+        return "/trial"
+    # Whoever has judged something gets a receipt for it when there is nothing more for them; in a pause there may be.
+    if position.finished == 0 or study.store.status == "paused":
+        return "/wait"
+    study.store.complete(name)
+    return "/thanks"
+
+
+@router.get("/wait")
+def wait(request: Request, study: Served) -> Response:
+    """There is nothing to do: the study is paused, closed, or needs no more answers."""
+    return HTMLResponse(page(request, "wait.html", status=study.store.status))
+
+
+@router.get("/thanks")
+def thanks(request: Request, study: Served, who: Visiting) -> Response:
+    """The receipt, when everything is kept."""
+    position = study.position(who.name)
+    if position.stage != "done":
+        return see("/continue")
+    return HTMLResponse(page(request, "thanks.html", receipt=position.receipt, finished=position.finished))
+
+
+@router.post("/language")
+def language(request: Request, study: Served, form: AnyForm) -> Response:
+    """Read in another language from now on."""
+    check_site(request)
+    back = str(form.get("back", ""))
+    is_join = back.startswith("/join/") and study.is_invitation(back.removeprefix("/join/"))
+    answer = see(back if back in _RETURN_TO or is_join else "/")
+    chosen = str(form.get("language", ""))
+    if chosen in study.plan.languages:
+        _set_language(request, answer, chosen)
+        who = visitor_or_none(request)
+        if who is not None:
+            study.store.set_language(who.name, chosen)
+    return answer
+
+
+def _set_language(request: Request, answer: Response, chosen: str) -> None:
+    secure = is_secure(request)
+    answer.set_cookie(LANGUAGE_COOKIE, chosen, max_age=_YEAR_SECONDS, httponly=True, samesite="lax", secure=secure)

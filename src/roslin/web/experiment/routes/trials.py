@@ -1,0 +1,69 @@
+"""Trials as JSON, for the page of a trial and for simulated experts."""
+
+from __future__ import annotations
+
+import mimetypes
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+
+from roslin.errors import UnknownNameError
+from roslin.web.experiment.rendering import language_of
+from roslin.web.experiment.schemas import DecisionsBody, FinishBody
+from roslin.web.experiment.trials import decided, ended, state_in_numbers
+from roslin.web.experiment.visitor import FORM_HEADER, Served, Visiting, check_form
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+
+@router.get("/api/trials/{trial}")
+def state(study: Served, who: Visiting, trial: int) -> Response:
+    """A trial as it stands."""
+    return JSONResponse(state_in_numbers(study, who, trial))
+
+
+@router.post("/api/trials/{trial}/decisions")
+def decisions(request: Request, study: Served, who: Visiting, trial: int, sent: DecisionsBody) -> Response:
+    """Keep decisions. Those that are kept already are acknowledged again."""
+    check_form(request, who, request.headers.get(FORM_HEADER, ""))
+    return JSONResponse(decided(study, who, trial, sent))
+
+
+@router.post("/api/trials/{trial}/finish")
+def finish(request: Request, study: Served, who: Visiting, trial: int, sent: FinishBody) -> Response:
+    """Finish a trial."""
+    check_form(request, who, request.headers.get(FORM_HEADER, ""))
+    return JSONResponse(ended(study, who, trial, sent))
+
+
+@router.get("/api/trials/{trial}/differences")
+def differences(request: Request, study: Served, who: Visiting, trial: int, first: str, second: str) -> Response:
+    """Two melodies of a trial with their differences marked."""
+    shown = study.shown(who.name, trial)
+    items = shown.item(first), shown.item(second)
+    if not all(item.is_melody for item in items):
+        raise UnknownNameError("melody", "", [])
+    one, two = study.figures.differences(*items, (first, second), language_of(request))
+    return JSONResponse({"first": one, "second": two})
+
+
+@router.get("/trials/{trial}/{place}/{kind}")
+def file(study: Served, who: Visiting, trial: int, place: str, kind: Literal["picture", "sound"]) -> Response:
+    """The picture or the sound of what is no melody."""
+    item = study.shown(who.name, trial).item(place)
+    name: str = getattr(item, kind)
+    if not name:
+        raise UnknownNameError(kind, place, [])
+    found = study.folder.file(name)
+    media_type = mimetypes.guess_type(found.name)[0] or "application/octet-stream"
+    # What the file is called on the disk stays there.
+    return FileResponse(found, media_type=media_type, headers={"Cache-Control": "private, max-age=3600"})
+
+
+@router.get("/healthz")
+def health(study: Served) -> dict[str, Any]:
+    """Whether the database answers."""
+    return {"status": "ok", "study": study.store.status}

@@ -1,0 +1,162 @@
+"""Who asks: the expert of a session, and what writing needs besides it.
+
+Reading needs the session cookie, which other sites cannot read. Writing needs the form token of that session as well,
+and must not come from another site: browsers say so in `Sec-Fetch-Site` and `Origin`. (Our pages tell browsers to send
+no referrer, so `Origin` is often `null`; then `Sec-Fetch-Site` decides where it is sent.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from starlette.datastructures import FormData
+from starlette.responses import Response
+from starlette.types import Scope
+
+from roslin.errors import RoslinError
+from roslin.web.experiment.study import OpenStudy
+from roslin.web.security import address_of
+
+__all__ = [
+    "COOKIE",
+    "FORM_HEADER",
+    "ForgedError",
+    "NoSessionError",
+    "Served",
+    "Visiting",
+    "Visitor",
+    "begin_session",
+    "check_form",
+    "check_site",
+    "client_of",
+    "end_session",
+    "is_secure",
+    "own_address",
+    "read_form",
+    "read_own_form",
+    "visitor_or_none",
+]
+
+COOKIE = "roslin_expert"
+FORM_HEADER = "x-roslin-csrf"
+_OWN_SITES = ("same-origin", "none")
+_MOST_FIELDS = 300
+
+
+class NoSessionError(RoslinError):
+    """Nobody knows who asks: there is no session, or it is over."""
+
+
+class ForgedError(RoslinError):
+    """Something to be written that does not come from our own pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """An expert, by their session."""
+
+    name: str
+    session: str
+    form: str  # the token that their forms carry
+
+
+def _study(request: Request) -> OpenStudy:
+    study: OpenStudy = request.app.state.study
+    return study
+
+
+# The study that is served.
+Served = Annotated[OpenStudy, Depends(_study)]
+
+
+def visitor(request: Request) -> Visitor:
+    """Who asks, by the cookie. Refuses whoever has none."""
+    found = visitor_or_none(request)
+    if found is None:
+        raise NoSessionError("you are not known here, or it was too long ago; please open your personal link again")
+    return found
+
+
+def visitor_or_none(request: Request) -> Visitor | None:
+    """Who asks, if that is known."""
+    signatures, session = _study(request).signatures, request.cookies.get(COOKIE, "")
+    name = signatures.name_in_session(session)
+    return None if name is None else Visitor(name, session, signatures.form(session))
+
+
+# The expert who asks.
+Visiting = Annotated[Visitor, Depends(visitor)]
+
+
+def check_site(request: Request) -> None:
+    """Refuse what another site sent."""
+    site, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
+    is_foreign = bool(site) and site not in _OWN_SITES
+    if origin and origin != "null":
+        public = _study(request).settings.public_address
+        own = {request.headers.get("host", "").lower(), urlsplit(public).netloc.lower()}
+        is_foreign = is_foreign or urlsplit(origin).netloc.lower() not in own
+    if is_foreign:
+        raise ForgedError("this was sent from another site; please use the pages of the study")
+
+
+def check_form(request: Request, who: Visitor, token: str) -> None:
+    """Refuse what does not come from a page of this session."""
+    check_site(request)
+    if not _study(request).signatures.is_form(who.session, token):
+        raise ForgedError("this page is out of date; please open it again and repeat what you did")
+
+
+async def read_form(request: Request) -> FormData:
+    """The fields of a form; files are refused."""
+    return await request.form(max_files=0, max_fields=_MOST_FIELDS)
+
+
+async def read_own_form(request: Request, who: Visiting) -> FormData:
+    """The fields of a form that a page of this session sent."""
+    form = await read_form(request)
+    check_form(request, who, str(form.get("csrf", "")))
+    return form
+
+
+def own_address(request: Request) -> str:
+    """The address at which the server was asked."""
+    return f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
+
+
+def begin_session(request: Request, response: Response, name: str) -> None:
+    """Make the answer begin a new session."""
+    study = _study(request)
+    response.set_cookie(
+        COOKIE,
+        study.signatures.new_session(name),
+        max_age=study.signatures.session_seconds,
+        httponly=True,
+        samesite="lax",
+        secure=is_secure(request),
+    )
+
+
+def is_secure(request: Request) -> bool:
+    """Whether people reach the server by https."""
+    public = _study(request).settings.public_address
+    return public.startswith("https:") or request.url.scheme == "https"
+
+
+def end_session(response: Response) -> None:
+    """Make the answer forget who asks."""
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+
+
+def client_of(study: OpenStudy, scope: Scope) -> str:
+    """Whose rate counts: the expert's, or that of an address. A seminar has one address and many experts."""
+    name = study.signatures.name_in_session(_cookies(scope).get(COOKIE, ""))
+    return f"expert {name}" if name else f"address {address_of(scope)}"
+
+
+def _cookies(scope: Scope) -> Mapping[str, str]:
+    return Request(scope).cookies
