@@ -1,7 +1,7 @@
 // A small synthesiser: plays the notes of a figure, and lights up each note of its drawing while it sounds.
 // A figure carries data-notes, rows of [row of the note table, start, duration, MIDI pitch], times in seconds. A button
-// may say data-from, the second at which it starts. Pages that add figures later call `roslinPlayer.reveal()`; `note`
-// sounds a single pitch.
+// may say data-from, the second at which it starts, and data-stop, its word while it plays. Pages that add figures later
+// call `roslinPlayer.reveal()`; `note` sounds a single pitch.
 (() => {
   "use strict";
   const AHEAD = 0.3;     // how far ahead notes are handed to the sound card, in seconds
@@ -32,7 +32,7 @@
     button.querySelector(".sign").textContent = isPlaying ? "■" : "▶";
     const word = button.querySelector(".word");
     button.dataset.word = button.dataset.word || word.textContent;
-    word.textContent = isPlaying ? "Stop" : button.dataset.word;
+    word.textContent = isPlaying ? button.dataset.stop || "Stop" : button.dataset.word;
   }
 
   function stop() {

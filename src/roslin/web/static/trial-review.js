@@ -1,0 +1,125 @@
+// The end of a trial: the list once more, what is missing, and the button that finishes it. After a practice, what most
+// people say.
+import { missing, placeOf, unplaced } from "./trial-state.js";
+import { Candidate, _, announce, ngettext } from "./trial-text.js";
+import { copyOf } from "./trial-figures.js";
+
+const VERDICTS = {
+  resembles: () => _("resembles"),
+  perhaps: () => _("perhaps"),
+  no: () => _("does not resemble"),
+};
+
+export class Review {
+  constructor(trial) {
+    this.trial = trial;
+    this.section = document.getElementById("review");
+    this.part = name => this.section.querySelector(`[data-part="${name}"]`);
+    this.section.addEventListener("click", event => {
+      const jump = event.target.closest("[data-jump]");
+      if (jump) this.jump(Number(jump.dataset.jump));
+    });
+    document.querySelectorAll("[data-finish]").forEach(each => each.addEventListener("click", () => this.finish()));
+  }
+
+  enter() {
+    this.render(this.trial.state);
+    scrollTo({ top: 0 });
+    this.part("heading").focus({ preventScroll: true });
+    announce(this.part("summary").textContent);
+  }
+
+  render(state) {
+    if (this.section.hidden) return;
+    const { count } = this.trial;
+    const left = missing(state, count);
+    const order = state.groups.flat();
+    const perhaps = unplaced(state, count, "perhaps").length;
+    const out = [...state.verdicts.values()].filter(each => each === "no").length;
+    const told = [
+      ngettext("One candidate in order.", "{count} candidates in order.", order.length),
+      ngettext("One does not resemble the query.", "{count} do not resemble the query.", out),
+    ];
+    if (perhaps) {
+      told.push(ngettext("One “perhaps” has no place; it counts as left out.",
+        "{count} “perhaps” have no place; they count as left out.", perhaps));
+    }
+    this.part("summary").textContent = told.join(" ");
+    this.part("missing").hidden = left.length === 0;
+    this.part("missing-list").replaceChildren(...left.map(k => this.missingItem(state, k)));
+    this.part("ready").hidden = left.length > 0;
+    const shown = state.groups.map(group => group.join("=")).join();
+    if (this.shown === shown) return;
+    this.shown = shown;
+    this.part("list").replaceChildren(...order.map(k => this.item(state, k)));
+  }
+
+  missingItem(state, k) {
+    const item = document.createElement("li");
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "chip" });
+    button.dataset.jump = k;
+    button.textContent = state.verdicts.has(k)
+      ? _("{name}: has no place yet", { name: Candidate(k) }) : _("{name}: not sorted yet", { name: Candidate(k) });
+    item.append(button);
+    return item;
+  }
+
+  item(state, k) {
+    const item = document.getElementById("reviewed").content.firstElementChild.cloneNode(true);
+    const { rank, tied } = placeOf(state, k);
+    item.dataset.candidate = k;
+    item.querySelector(".rank").textContent = tied.length ? `${rank} =` : rank;
+    item.querySelector(".number").textContent = Candidate(k);
+    item.querySelector(".holder").replaceChildren(copyOf(k));
+    return item;
+  }
+
+  jump(k) {
+    const isSorted = this.trial.state.verdicts.has(k);
+    this.trial.show(isSorted ? "ordering" : "sorting", () => (isSorted ? this.trial.views.ordering.choose(k)
+      : this.trial.views.sorting.stand(k)));
+  }
+
+  key(event) {
+    if (event.key === "Enter") return this.finish();
+    return false;
+  }
+
+  undone() {
+    this.render(this.trial.state);
+  }
+
+  async finish() {
+    const { status, body } = await this.trial.finish();
+    if (status === 200 && body.feedback) this.showFeedback(body.feedback);
+    else if (status === 200) location.assign(body.next);
+  }
+
+  // What most people say of the practice, beside what was said.
+  showFeedback(feedback) {
+    this.trial.show("feedback");
+    const section = document.getElementById("feedback");
+    const right = feedback.filter(each => each.is_right).length;
+    section.querySelector("[data-part=score]").textContent = _("You agree with most people on {right} of {of}.",
+      { right, of: feedback.length });
+    const rows = [...feedback].sort((a, b) => a.is_right - b.is_right).map(each => this.feedbackItem(each));
+    section.querySelector("ol").replaceChildren(...rows);
+    section.querySelector("h1").focus({ preventScroll: true });
+    scrollTo({ top: 0 });
+    announce(section.querySelector("[data-part=score]").textContent);
+  }
+
+  feedbackItem({ document: k, said, expected, is_right: isRight }) {
+    const item = document.getElementById("fed-back").content.firstElementChild.cloneNode(true);
+    item.dataset.candidate = k;
+    item.dataset.right = isRight;
+    item.querySelector(".number").textContent = Candidate(k);
+    const values = { said: VERDICTS[said](), expected: VERDICTS[expected]() };
+    item.querySelector(".verdict").textContent = isRight
+      ? _("You say: {said}. So do most people.", values) : _("You say: {said}. Most people say: {expected}.", values);
+    item.querySelector(".holder").replaceChildren(copyOf(k));
+    item.querySelector("button.difference").addEventListener("click", () => this.trial.compare("query", k));
+    return item;
+  }
+}

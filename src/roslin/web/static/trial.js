@@ -1,0 +1,301 @@
+// A trial: what the server knows and what still waits in this browser, shown by the stage that somebody is in.
+import { fold, missing, unplaced, unsorted } from "./trial-state.js";
+import { Queue, newKey } from "./trial-queue.js";
+import { Candidate, _, announce, ngettext } from "./trial-text.js";
+import { label, play, watchSounds, watchWidths } from "./trial-figures.js";
+import { Comparing } from "./trial-comparing.js";
+import { Differences } from "./trial-differences.js";
+import { Ordering } from "./trial-ordering.js";
+import { Review } from "./trial-review.js";
+import { Sorting } from "./trial-sorting.js";
+
+const given = JSON.parse(document.getElementById("state").textContent);
+const element = id => document.getElementById(id);
+const top = element("above");
+let { log, sequence, csrf } = given;
+let pointer = "keyboard";
+let view = "";
+const finishKey = newKey();
+
+const trial = {
+  count: given.count,
+  ties: given.ties,
+  isRanking: given.design === "ranking",
+  queueName: given.queue,
+  state: null,
+  views: {},
+  get isComplete() { return !this.isRanking && this.state.choices.length >= given.comparisons; },
+  decide,
+  show,
+  compare: (first, second) => differences.open(first, second),
+  ask: path => call(`/api/trials/${given.trial}/${path}`),
+  finish,
+  bring: (card, block = "start") => card.scrollIntoView({ block }),
+  top: () => top.getBoundingClientRect().bottom,
+};
+
+// -- the server -----------------------------------------------------------------------------------------------------
+
+async function call(path, body) {
+  const options = body === undefined ? {} : {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", "x-roslin-csrf": csrf },
+    keepalive: true, // it arrives even when the page is left
+  };
+  try {
+    const answer = await fetch(path, { ...options, credentials: "same-origin", cache: "no-store" });
+    const isJson = answer.headers.get("content-type")?.startsWith("application/json");
+    return {
+      status: answer.status,
+      body: isJson ? await answer.json() : {},
+      retryAfter: Number(answer.headers.get("retry-after")),
+    };
+  } catch {
+    return { status: 0, body: {}, retryAfter: 0 };
+  }
+}
+
+// Writing. The token belongs to the session: whoever opened their link again in another tab has a new one.
+async function write(path, body) {
+  const answer = await call(path, body);
+  if (answer.status !== 403) return answer;
+  const old = csrf;
+  await fetchState();
+  return csrf === old ? answer : call(path, body);
+}
+
+async function fetchState() {
+  const { status, body } = await call(`/api/trials/${given.trial}`);
+  if (status !== 200) return;
+  ({ log, sequence, csrf } = body);
+  given.is_finished = body.is_finished;
+  refresh();
+}
+
+const queue = new Queue({
+  name: given.queue,
+  send: decisions => write(`/api/trials/${given.trial}/decisions`, { device: device(), decisions }),
+  told: () => { refresh(); noticeOthers(); },
+  confirmed: async (batch, answer) => {
+    const isOffered = answer.offered?.length && !trial.isRanking;
+    if (answer.sequence === sequence + batch.length + (isOffered ? 1 : 0)) {
+      log = [...log, ...batch];
+      if (isOffered) log.push({ kind: "offered", key: newKey(), documents: answer.offered });
+      sequence = answer.sequence;
+    } else { // something came from another tab or device in between
+      await fetchState();
+    }
+  },
+  refused: async (decision, body) => {
+    element("trouble").hidden = false;
+    element("trouble").textContent = _("The server did not accept a decision: {reason}",
+      { reason: body.error?.message ?? "" });
+    announce(element("trouble").textContent);
+    await fetchState();
+  },
+});
+
+// Another tab has sent what lay in the common store, so the server knows more than this tab.
+let known = new Set();
+function noticeOthers() {
+  const now = new Set(queue.waiting.map(each => each.key));
+  const told = new Set(log.map(each => each.key));
+  const isGone = [...known].some(key => !now.has(key) && !told.has(key));
+  known = now;
+  if (isGone && !queue.isSending) fetchState();
+}
+
+function device() {
+  const size = innerWidth < 600 ? "phone" : innerWidth < 1000 ? "tablet" : "desktop";
+  return `${size} ${pointer}`;
+}
+
+// -- state and decisions ------------------------------------------------------------------------------------------
+
+function everything() {
+  const told = new Set(log.map(each => each.key));
+  return [...log, ...queue.waiting.filter(each => !told.has(each.key))];
+}
+
+function decide(decision) {
+  queue.add(decision);
+}
+
+function undo() {
+  if (trial.views[view]?.takesBack?.()) return;
+  const key = trial.state.undoable;
+  const event = everything().find(each => each.key === key);
+  if (!event) {
+    announce(_("There is nothing to undo."));
+    return;
+  }
+  decide({ kind: "undone", undoes: key });
+  if (event.kind === "chose") announce(_("The last choice is undone."));
+  else announce(_("The last decision about {name} is undone.", { name: Candidate(event.document) }));
+  if (event.kind === "sorted" && view !== "ordering") show("sorting");
+  trial.views[view].undone(event);
+}
+
+async function finish() {
+  queue.hurry();
+  const limit = Date.now() + 8000;
+  while (queue.length && !queue.mood && Date.now() < limit) await new Promise(done => { setTimeout(done, 50); });
+  const trouble = element("trouble");
+  trouble.hidden = true;
+  let answer = { status: 0, body: {} };
+  if (!queue.length) answer = await write(`/api/trials/${given.trial}/finish`, { key: finishKey });
+  if (answer.status === 409) {
+    await fetchState();
+    trouble.textContent = _("Not everything is judged yet.");
+  } else if (answer.status !== 200) {
+    trouble.textContent = _("This can be finished only when everything has reached the server. Please try again in a moment.");
+  }
+  trouble.hidden = answer.status === 200;
+  if (!trouble.hidden) announce(trouble.textContent);
+  return answer;
+}
+
+// -- showing --------------------------------------------------------------------------------------------------------
+
+function refresh() {
+  trial.state = fold(everything());
+  if (!view) return;
+  trial.views[view]?.render?.(trial.state);
+  showProgress();
+  showKept();
+}
+
+function showProgress() {
+  const { state, count } = trial;
+  element("undo").disabled = !state.undoable;
+  if (trial.isRanking) {
+    const sorted = count - unsorted(state, count).length;
+    const placed = state.groups.flat().length;
+    const wanted = placed + unplaced(state, count, "resembles").length;
+    element("progress-sorting").textContent = _("{done} of {of}", { done: sorted, of: count });
+    element("progress-ordering").textContent = _("{done} of {of}", { done: placed, of: wanted });
+    const left = missing(state, count).length;
+    element("progress-review").textContent = left ? ngettext("one missing", "{count} missing", left) : _("ready");
+    bar(sorted + placed, count + wanted);
+  } else {
+    const done = Math.min(state.choices.length, given.comparisons);
+    element("progress-comparing").textContent = _("{done} of {of}", { done, of: given.comparisons });
+    bar(done, given.comparisons);
+  }
+}
+
+function bar(done, of) {
+  const line = element("progress");
+  line.setAttribute("max", of);
+  line.value = done;
+}
+
+let mood = "";
+function showKept() {
+  const line = element("kept");
+  const { length } = queue;
+  const now = given.is_finished ? "finished" : queue.mood || (navigator.onLine || !length ? "" : "offline");
+  line.dataset.mood = now || (length ? "sending" : "kept");
+  if (now === "signed-out") {
+    line.textContent = ngettext("You are no longer known here: open your personal link again. One decision waits in this browser.",
+      "You are no longer known here: open your personal link again. {count} decisions wait in this browser.", length);
+  } else if (now === "offline") {
+    line.textContent = ngettext("Not connected: one decision waits in this browser.",
+      "Not connected: {count} decisions wait in this browser.", length);
+  } else if (now === "finished") {
+    line.textContent = given.trial ? _("This melody is finished.") : _("The practice is finished.");
+  } else {
+    line.textContent = length ? _("Saving …") : _("Everything is saved.");
+  }
+  element("finished").hidden = now !== "finished" || given.trial === 0;
+  if (now !== mood && now) announce(line.textContent);
+  else if (now !== mood) announce(_("Connected again; everything is saved."));
+  mood = now;
+}
+
+function show(name, then) {
+  view = name;
+  for (const each of document.querySelectorAll("main > section[data-view]")) each.hidden = each.dataset.view !== name;
+  for (const button of document.querySelectorAll("#steps button")) {
+    if (button.dataset.step === name) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+  }
+  element("steps").hidden = !trial.isRanking || name === "feedback";
+  for (const guide of document.querySelectorAll("[data-guide]")) guide.hidden = guide.dataset.guide !== name;
+  refresh();
+  if (then) then();
+  else trial.views[name]?.enter?.();
+}
+
+// -- keys -------------------------------------------------------------------------------------------------------------
+
+const KEYS_OFF = "roslin.keys.off";
+const areKeysOn = () => !element("keys-on") || element("keys-on").checked;
+
+addEventListener("keydown", event => {
+  pointer = "keyboard";
+  const isTyped = event.target.matches?.("input:not([type=checkbox]), select, textarea");
+  if (document.querySelector("dialog[open]") || isTyped) return;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
+    event.preventDefault();
+    undo();
+    return;
+  }
+  const isSingle = event.key.length === 1;
+  if (event.ctrlKey || event.metaKey || event.altKey || (isSingle && !areKeysOn())) return;
+  const isPressed = event.target.matches?.("button, a, summary, audio, input");
+  if (isPressed && (event.key === " " || event.key === "Enter")) return;
+  if (event.key === "u") undo();
+  else if (event.key === "q") play(element("query"));
+  else if (event.key === "?") element("help").showModal();
+  else if (!trial.views[view]?.key || trial.views[view].key(event) === false) return;
+  event.preventDefault();
+});
+addEventListener("pointerdown", event => { pointer = event.pointerType; });
+
+// -- the start --------------------------------------------------------------------------------------------------------
+
+const folded = fold(everything());
+trial.state = folded;
+const differences = new Differences(trial);
+const review = new Review(trial);
+trial.views = trial.isRanking
+  ? { sorting: new Sorting(trial), ordering: new Ordering(trial), review }
+  : { comparing: new Comparing(trial), review };
+label(element("query"), "query");
+watchSounds(k => decide({ kind: "heard", document: k }));
+watchWidths();
+new ResizeObserver(() => document.documentElement.style.setProperty("--above", `${top.offsetHeight}px`)).observe(top);
+
+element("undo").addEventListener("click", undo);
+element("help-open").addEventListener("click", () => element("help").showModal());
+try {
+  element("keys-on").checked = !localStorage.getItem(KEYS_OFF);
+} catch { /* not remembered */ }
+element("keys-on").addEventListener("change", event => {
+  try {
+    if (event.target.checked) localStorage.removeItem(KEYS_OFF);
+    else localStorage.setItem(KEYS_OFF, "1");
+  } catch { /* not remembered */ }
+});
+document.querySelectorAll("[data-step]").forEach(each => each.addEventListener("click", () => show(each.dataset.step)));
+document.querySelectorAll("dialog [data-close]").forEach(each =>
+  each.addEventListener("click", () => each.closest("dialog").close()));
+element("query-toggle").addEventListener("click", event => {
+  const isOpen = event.currentTarget.getAttribute("aria-expanded") === "true";
+  event.currentTarget.setAttribute("aria-expanded", String(!isOpen));
+  element("query-body").hidden = isOpen;
+});
+addEventListener("visibilitychange", () => document.hidden || queue.length || fetchState());
+
+function firstView() {
+  if (!trial.isRanking) return "comparing";
+  if (unsorted(folded, trial.count).length) return "sorting";
+  return folded.groups.length || missing(folded, trial.count).length ? "ordering" : "sorting";
+}
+
+show(firstView());
+document.documentElement.classList.add("ready");
+queue.pump();
+if (given.is_finished && given.trial === 0) review.finish();
