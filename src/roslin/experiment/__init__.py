@@ -5,6 +5,10 @@ events    what an expert did, and the state that follows
 design    who judges which query next, and in which order
 comparisons  which two or three candidates an expert compares next
 store     where every decision is kept: SQLite or PostgreSQL
+database  how it is reached and brought up to date; `schema` has its tables, `migrations` the steps to them
+backup    a copy while the study runs
+export    what the truth layer and other programs read
+overview  how far the study is, and what is known by now
 """
 
 from __future__ import annotations

@@ -1,0 +1,212 @@
+"""The database of a study as such: how it is reached, locked, brought up to date, and rid of what was deleted.
+
+SQLite runs in WAL mode with a flush at every commit. Whoever writes takes its one lock at once; the threads of a
+process wait for each other here, in turn, where SQLite itself would have them ask again and again.
+
+PostgreSQL runs its usual READ COMMITTED. A transaction that holds the row of an expert sees everything that those who
+held it before have written. What concerns the study as a whole (which query lacks opinions, the plan, the version of
+the tables) is guarded by one more lock, `hold_study`, which is always taken last.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
+
+__all__ = ["STEPS", "StudyDatabase"]
+
+STEPS = Path(__file__).parent / "migrations"
+_VERSION_TABLE = "roslin_version"
+_STUDY_LOCK = 0x526F736C696E  # any number that no other program takes
+_BUSY_SECONDS = 30
+_READERS, _MORE_READERS = 10, 10
+_LOG = logging.getLogger("roslin.experiment")
+
+
+class StudyDatabase:
+    """The connections to a database of SQLite or PostgreSQL."""
+
+    def __init__(self, url: str):
+        self.engine = _engine(url)
+        self._writer = self.engine.execution_options(writes=True)
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file of SQLite."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One view of the data: whatever is read inside was there at the same time."""
+        with _as_our_errors("answer"), self.engine.connect() as connection:
+            if not self.is_sqlite:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction. It is on the disk when the block has ended; an error says that nothing was kept."""
+        with _as_our_errors("keep it"), self._turn, self._writer.begin() as connection:
+            yield connection
+
+    def hold_study(self, connection: Connection) -> None:
+        """Wait until no other transaction holds the study, and hold it to the end of this one."""
+        if not self.is_sqlite:  # there, whoever writes has the file
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_STUDY_LOCK)))
+
+    def hold_everybody(self, connection: Connection) -> None:
+        """Wait until no expert is written for, and let none be until the end of this transaction."""
+        if not self.is_sqlite:
+            connection.execute(sa.text("LOCK TABLE experts IN EXCLUSIVE MODE"))
+
+    def upgrade(self, steps: Path = STEPS) -> None:
+        """Make the tables of a new database, or bring those of an older one up to date. A newer one is refused."""
+        from alembic.operations import Operations
+        from alembic.runtime.migration import MigrationContext
+        from alembic.script import ScriptDirectory
+
+        script = ScriptDirectory(str(steps))
+        known = [step.revision for step in script.walk_revisions()]
+        with self.writing() as connection:
+            self.hold_study(connection)
+            context = MigrationContext.configure(
+                connection, opts={"version_table": _VERSION_TABLE, "transactional_ddl": True}
+            )
+            current = context.get_current_revision()
+            if current is not None and current not in known:
+                raise ExperimentError(
+                    f"the database was made by a newer Roslin (its tables have version {current}, this Roslin knows "
+                    f"them up to {known[0]}); install that or a newer one"
+                )
+            if current == known[0]:
+                return
+            with Operations.context(context):
+                for step in reversed(list(script.iterate_revisions("head", current or "base"))):
+                    step.module.upgrade()
+                context.stamp(script, "head")
+        if current is not None:
+            _LOG.warning("the tables of an earlier Roslin (%s) are brought up to date (%s)", current, known[0])
+
+    def version(self) -> str:
+        """The version of the tables; empty for a database that has none."""
+        from alembic.runtime.migration import MigrationContext
+
+        with self.reading() as connection:
+            context = MigrationContext.configure(connection, opts={"version_table": _VERSION_TABLE})
+            return context.get_current_revision() or ""
+
+    def forget_deleted(self) -> None:
+        """Leave no bytes of what was deleted in the files of the tables. The whole database is written anew.
+
+        Overwriting alone is not enough: SQLite moves rows between pages and leaves copies behind, and in its log;
+        PostgreSQL keeps deleted rows until their room is needed.
+        """
+        if not self.is_sqlite:
+            with _as_our_errors("forget what was deleted"), self.engine.connect() as connection:
+                apart = connection.execution_options(isolation_level="AUTOCOMMIT")
+                apart.execute(sa.text("VACUUM (FULL, ANALYZE) events, trials, experts"))
+            return
+        try:
+            with self._turn, self._plain() as plain:
+                plain.execute("VACUUM")
+                limit = time.monotonic() + _BUSY_SECONDS
+                while plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    if time.monotonic() > limit:
+                        raise sqlite3.OperationalError("somebody else reads all the time")
+                    time.sleep(0.05)
+        except sqlite3.Error as error:
+            raise NotKeptError(f"the database was not written anew: {error}") from error
+
+    @contextmanager
+    def _plain(self) -> Iterator[Any]:
+        """A connection of the driver, outside any transaction."""
+        fairy = self.engine.raw_connection()
+        try:
+            yield fairy.driver_connection
+        finally:
+            fairy.close()
+
+
+@contextmanager
+def _as_our_errors(what: str) -> Iterator[None]:
+    """Errors of the driver in our words. Only their first line: the others may name an expert."""
+    try:
+        yield
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        said = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
+        raise NotKeptError(f"the database did not {what}: {said[0]}") from error
+
+
+def _engine(url: str) -> Engine:
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise ArgumentError("the database must be sqlite:///FILE or postgresql://...; got no such address") from None
+    backend = parsed.get_backend_name()
+    if backend == "postgresql":
+        return _postgresql(parsed.set(drivername="postgresql+psycopg"))
+    if backend != "sqlite" or not parsed.database or parsed.database == ":memory:":
+        got = backend if backend != "sqlite" else "no file"
+        raise ArgumentError(f"the database must be sqlite:///FILE or postgresql://...; got {got}")
+    with suppress(OSError):  # opening it says what is wrong
+        # Names in it are the secrets of links: nobody else on this computer reads it.
+        os.close(os.open(parsed.database, os.O_CREAT | os.O_RDWR, 0o600))
+    engine = sa.create_engine(
+        parsed, connect_args={"timeout": _BUSY_SECONDS}, pool_size=_READERS, max_overflow=_MORE_READERS
+    )
+    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _postgresql(url: sa.URL) -> Engine:
+    try:
+        engine = sa.create_engine(url, pool_size=_READERS, max_overflow=_MORE_READERS, pool_pre_ping=True)
+    except ImportError:
+        raise MissingExtraError("a database of PostgreSQL", "psycopg", "postgresql") from None
+    sa.event.listen(engine, "connect", _prepare_postgresql)
+    return engine
+
+
+def _prepare_postgresql(connection: Any, _record: object) -> None:
+    connection.execute("SET synchronous_commit = on")  # whatever the server's own setting is
+    connection.execute(f"SET lock_timeout = '{_BUSY_SECONDS}s'")
+    connection.commit()
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # transactions are begun by SQLAlchemy's event, not by the driver
+    limit = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            # The one statement for which SQLite does not wait, when another process opens a new file as well.
+            connection.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > limit:
+                raise
+            time.sleep(0.02)
+    for pragma in ("synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Who means to write takes the lock at once: taking it later could fail. Who reads waits for nobody."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
