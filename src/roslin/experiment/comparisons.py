@@ -23,12 +23,10 @@ import numpy.typing as npt
 
 from roslin.experiment.design import chance_of
 from roslin.experiment.events import Choice
+from roslin.experiment.plan import SIZES, most_comparisons
 from roslin.truth.preferences import Vote
 
 __all__ = ["SIZES", "as_votes", "fitted_strengths", "most_comparisons", "next_comparison"]
-
-# How many candidates are compared at once, by the design of a study.
-SIZES = {"pairs": 2, "triplets": 3}
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,17 +37,6 @@ _LONGEST_STEP = 3.0
 _ENOUGH = 1e-4
 _SETS = 1000  # looked at
 _DRAWS = 48
-
-
-def most_comparisons(candidates: int, size: int) -> int:
-    """How many comparisons one expert can make of a query, whatever was asked before.
-
-    Of three: sets that share no pair. When none is left, what was not asked has no triangle, so it has at most n^2/4 of
-    the n(n-1)/2 pairs (Mantel); the others were asked three at a time.
-    """
-    if size == 2:
-        return candidates * (candidates - 1) // 2
-    return max(candidates * (candidates - 2) // 12, 1 if candidates >= 3 else 0)
 
 
 def next_comparison(

@@ -14,16 +14,17 @@ the same event, however often it arrives. Trials count from 1; trial 0 is the pr
 Decisions name documents, never positions: whatever another tab did in between, each has a meaning, and none is refused
 for coming second. `placed` takes the document out of the list and puts it after another (None: first), alone or tied
 with it; after a document that is no longer in the list means at its end. A document sorted as "no" leaves the list. A
-decision that was undone is as if it had never been made.
+decision that was undone is as if it had never been made; when a choice is undone, the same documents are offered again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import SIZES, Plan, most_comparisons
 
 __all__ = [
     "DECISIONS",
@@ -33,6 +34,7 @@ __all__ = [
     "Position",
     "Stage",
     "TrialState",
+    "comparisons_wanted",
     "missing",
     "position_of",
     "ranks_of",
@@ -44,6 +46,7 @@ VERDICTS = ("resembles", "perhaps", "no")
 DECISIONS = ("sorted", "placed", "chose", "heard", "undone")
 _UNDOABLE = ("sorted", "placed", "chose")
 _HOUR_MS = 3_600_000
+_PRACTICE_COMPARISONS = 5
 
 Stage = Literal["consent", "questions", "instructions", "practice", "trial", "done"]
 
@@ -95,17 +98,16 @@ def trial_state(events: Iterable[Event]) -> TrialState:
     start = max(place for place, event in enumerate(told) if event.kind == "began")
     began, told = told[start], told[start:]
     undone = {event.payload["undoes"] for event in told if event.kind == "undone"}
+    compared = {event.key: tuple(event.payload["documents"]) for event in told if event.kind == "chose"}
     verdicts: dict[str, str] = {}
     groups: list[list[str]] = []
     choices: list[Choice] = []
     offered: tuple[str, ...] = ()
     undoable, is_finished = "", False
     for event in told:
-        if event.key in undone and event.kind in _UNDOABLE:
-            if event.kind == "chose":
-                offered = tuple(event.payload["documents"])
-            continue
         if event.kind in _UNDOABLE:
+            if event.key in undone:
+                continue
             undoable = event.key
         match event.kind:
             case "sorted":
@@ -124,6 +126,8 @@ def trial_state(events: Iterable[Event]) -> TrialState:
             case "chose":
                 choices.append(Choice(tuple(event.payload["documents"]), event.payload["best"]))
                 offered = ()
+            case "undone":
+                offered = compared.get(event.payload["undoes"], offered)
             case "finished":
                 is_finished = True
     return TrialState(
@@ -144,7 +148,7 @@ def _without(groups: Sequence[Sequence[str]], document: str) -> list[list[str]]:
 
 
 def _placed(groups: Sequence[Sequence[str]], document: str, after: str | None, tied: bool) -> list[list[str]]:
-    if after == document:
+    if after == document and any(document in group for group in groups):
         return [list(group) for group in groups]
     others = _without(groups, document)
     if after is None:
@@ -157,13 +161,19 @@ def _placed(groups: Sequence[Sequence[str]], document: str, after: str | None, t
     return [*others[: place + 1], [document], *others[place + 1 :]]
 
 
-def missing(state: TrialState, plan: Plan) -> list[str]:
+def comparisons_wanted(plan: Plan, trial: int, documents: int) -> int:
+    """How many comparisons of so many documents a trial asks for; a practice asks for a few."""
+    wanted = plan.rules.comparisons if trial > 0 else min(plan.rules.comparisons, _PRACTICE_COMPARISONS)
+    return min(wanted, most_comparisons(documents, SIZES.get(plan.rules.design, 2)))
+
+
+def missing(state: TrialState, plan: Plan, trial: int = 1) -> list[str]:
     """The documents that stand between a ranking and its end: not sorted yet, or said to resemble and not placed.
 
     For comparisons: as many empty names as comparisons are still to be made.
     """
     if plan.rules.design != "ranking":
-        return [""] * max(plan.rules.comparisons - len(state.choices), 0)
+        return [""] * max(comparisons_wanted(plan, trial, len(state.shown)) - len(state.choices), 0)
     placed = state.placed
     return [
         document
@@ -199,14 +209,17 @@ def position_of(events: Sequence[Event], plan: Plan, now_ms: int) -> Position:
     """Where an expert stands after these events, and after the pause since the last one.
 
     Somebody back after a long pause reads the instructions again (`resume = "reread"`), and perhaps begins the open
-    trial again, too ("restart": the store adds another `began` when they have read).
+    trial again, too ("restart": the store adds another `began` when they have read). A page that stayed open meanwhile
+    may have sent something since: what counts is any long pause since they read them last.
     """
     kinds = {event.kind for event in events}
     finished = sum(event.kind == "finished" and event.trial > 0 for event in events)
     begun = max((event.trial for event in events if event.kind == "began"), default=0)
     is_open = begun > 0 and not any(event.kind == "finished" and event.trial == begun for event in events)
-    last = events[-1].time_ms if events else now_ms
-    was_away = plan.rules.resume != "continue" and now_ms - last > plan.rules.pause_hours * _HOUR_MS
+    has_read = max((place for place, event in enumerate(events) if event.kind == "read"), default=0)
+    times = [*(event.time_ms for event in events[has_read:]), now_ms]
+    longest = max((after - before for before, after in pairwise(times)), default=0)
+    was_away = plan.rules.resume != "continue" and longest > plan.rules.pause_hours * _HOUR_MS
     receipt = next((event.payload["receipt"] for event in events if event.kind == "completed"), "")
     stage: Stage
     if receipt:

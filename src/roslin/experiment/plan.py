@@ -16,12 +16,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
-__all__ = ["FROZEN", "Item", "Plan", "Practice", "Question", "Rules", "Task", "Words"]
+__all__ = ["FROZEN", "SIZES", "Item", "Plan", "Practice", "Question", "Rules", "Task", "Words", "most_comparisons"]
 
 # The same text in the languages of the study, by code ("en", "de"); instructions and consent are Markdown.
 Words = dict[str, str]
 
 Design = Literal["ranking", "pairs", "triplets"]
+# How many candidates are compared at once, by the design.
+SIZES = {"pairs": 2, "triplets": 3}
 Resume = Literal["continue", "reread", "restart"]
 QuestionKind = Literal["number", "text", "choice", "choices"]
 
@@ -152,6 +154,17 @@ class Plan:
             for part in (mine, theirs)
         ]
         return [name for name in FROZEN if flat[0][name] != flat[1][name]]
+
+
+def most_comparisons(candidates: int, size: int) -> int:
+    """How many comparisons one expert can make of a query, whatever was asked before.
+
+    Of three: sets that share no pair. When none is left, what was not asked has no triangle, so it has at most n^2/4 of
+    the n(n-1)/2 pairs (Mantel); the others were asked three at a time.
+    """
+    if size == 2:
+        return candidates * (candidates - 1) // 2
+    return max(candidates * (candidates - 2) // 12, 1 if candidates >= 3 else 0)
 
 
 # What changes the question that experts answer. Texts may be corrected, the quota may grow.
