@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from roslin.errors import DecisionError
-from roslin.experiment.events import TrialState, missing
+from roslin.experiment.events import DECISIONS, TrialState, missing
 from roslin.experiment.store import Decision
 from roslin.web.experiment.errors import UnfinishedError
 from roslin.web.experiment.schemas import DecisionsBody, FinishBody
@@ -36,6 +36,8 @@ def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, An
         "choices": len(state.choices),
         "comparisons": rules.comparisons,
         "is_finished": state.is_finished,
+        "log": _log(study, who.name, trial, number),
+        "queue": study.signatures.of("queue", f"{who.name} {trial}"),
         "csrf": who.form,
     }
 
@@ -72,6 +74,23 @@ def ended(study: OpenStudy, who: Visitor, trial: int, sent: FinishBody) -> dict[
 
 def _numbers(shown: tuple[str, ...]) -> dict[str, int]:
     return {document: number for number, document in enumerate(shown)}
+
+
+def _log(study: OpenStudy, name: str, trial: int, number: dict[str, int]) -> list[dict[str, Any]]:
+    """What the state follows from, with which the page undoes and goes on without a connection."""
+    events = study.store.events(name, trial)
+    start = max(place for place, event in enumerate(events) if event.kind == "began")
+    told = [event for event in events[start:] if event.kind in (*DECISIONS, "offered") and event.kind != "heard"]
+    return [{"kind": event.kind, "key": event.key, **_in_numbers(event.payload, number)} for event in told]
+
+
+def _in_numbers(payload: dict[str, Any], number: dict[str, int]) -> dict[str, Any]:
+    def numbered(name: str, value: Any) -> Any:
+        if name == "documents":
+            return [number[each] for each in value]
+        return number[value] if name in ("document", "after", "best") and value is not None else value
+
+    return {name: numbered(name, value) for name, value in payload.items()}
 
 
 def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:

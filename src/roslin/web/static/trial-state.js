@@ -34,7 +34,7 @@ function without(groups, document) {
 }
 
 function placed(groups, { document, after, tied }) {
-  if (after === document) return groups;
+  if (after === document && groups.some(group => group.includes(document))) return groups;
   const others = without(groups, document);
   if (after === null) return [[document], ...others];
   const place = others.findIndex(group => group.includes(after));
