@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -22,7 +23,7 @@ from sqlalchemy.engine import Connection, Engine, Row
 from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment.database import StudyDatabase
 from roslin.experiment.design import Load, next_query, shown_order
-from roslin.experiment.events import DECISIONS, VERDICTS, Event, TrialState, missing, position_of, trial_state
+from roslin.experiment.events import DECISIONS, VERDICTS, Choice, Event, TrialState, missing, position_of, trial_state
 from roslin.experiment.plan import Plan
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
@@ -247,6 +248,15 @@ class EventStore:
                 ]
                 _write(connection, name, events)
             return Receipt(tuple(keys), row.sequence + len(fresh))
+
+    def choices(self, query: str) -> dict[str, tuple[Choice, ...]]:
+        """What everybody who compares candidates of a query has chosen so far, by the name of the expert."""
+        mine = (EVENTS.c.expert == TRIALS.c.expert) & (EVENTS.c.trial == TRIALS.c.trial)
+        wanted = sa.select(EVENTS).join(TRIALS, mine).where(TRIALS.c.query == query)
+        with self.database.reading() as connection:
+            rows = connection.execute(wanted.order_by(EVENTS.c.expert, EVENTS.c.sequence)).all()
+        told = groupby(rows, key=lambda row: str(row.expert))
+        return {name: trial_state(map(_event, events)).choices for name, events in told}
 
     def begin(self, name: str) -> int:
         """The open trial of an expert; if there is none, the next one is begun. 0: there is nothing left to judge."""
@@ -500,10 +510,11 @@ def _events(connection: Connection, name: str, trial: int | None = None) -> list
     wanted = sa.select(EVENTS).where(EVENTS.c.expert == name).order_by(EVENTS.c.sequence)
     if trial is not None:
         wanted = wanted.where(EVENTS.c.trial == trial)
-    return [
-        Event(row.sequence, row.kind, row.trial, row.payload, row.key, row.time_ms, row.made_ms, row.device)
-        for row in connection.execute(wanted)
-    ]
+    return [_event(row) for row in connection.execute(wanted)]
+
+
+def _event(row: Row[Any]) -> Event:
+    return Event(row.sequence, row.kind, row.trial, row.payload, row.key, row.time_ms, row.made_ms, row.device)
 
 
 def _made(
