@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.filtering import Narrowing, filter_options, metadata_of, needed
+from roslin.cli.filtering import Narrowing, filter_options, needed
 from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.reading import StrictOption, reading_options
@@ -50,6 +50,7 @@ def filter_command(
     --contains "fifth up, third down, unison, sixth up" --contains "third up, unison, unison, sixth up"
     """
     from roslin.api import Collection
+    from roslin.collection.asked import metadata_of
 
     with Collection(collection) as opened:
         query = None

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from roslin.api import Collection, Selection
     from roslin.collection.filters import Filter
     from roslin.melody import Melody
     from roslin.represent.edits import EditCosts
 
-    MakeNear = Callable[[str | Melody, float, EditCosts | None], Filter]
-
-__all__ = ["Narrowing", "filter_options", "metadata_of", "needed"]
+__all__ = ["Narrowing", "filter_options", "needed"]
 
 _RANGE = "LOW..HIGH, LOW.. or ..HIGH"
 _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
@@ -27,11 +23,11 @@ _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
 class Narrowing:
     """The filters that were asked for, in their order, and whether near-duplicates go then.
 
-    `near` are filters that compare contour or rhythm, with what was typed for each: they may need the query.
+    `near` are those that compare contour or rhythm, by name, as they were typed: they may need the query.
     """
 
     filters: tuple[Filter, ...]
-    near: tuple[tuple[MakeNear, str], ...]
+    near: tuple[tuple[str, str], ...]
     costs: EditCosts | None
     words: tuple[Filter, ...]
     unique: bool
@@ -48,7 +44,13 @@ class Narrowing:
 
     def filtered(self, collection: Collection, query: Melody | None) -> Selection:
         """What the filters leave."""
-        near = [make(*_near(text, query), self.costs) for make, text in self.near]
+        from roslin.collection.asked import asked_filters
+
+        near = [
+            made
+            for name, text in self.near
+            for made in asked_filters(name, [text], query=query, costs=self.costs, label=f"--{name}")
+        ]
         return collection.filter(*self.filters, *near, *self.words)
 
     def without_duplicates(self, selection: Selection) -> Selection:
@@ -102,8 +104,7 @@ def filter_options(
     ] = False,
 ) -> Narrowing:
     """Filters from what was typed, cheap ones first."""
-    from roslin.collection import filters as known
-    from roslin.collection.filters import parse_range
+    from roslin.collection.asked import NEAR, asked_filters
     from roslin.represent.edits import parse_costs
 
     if costs is not None and contour is None and rhythm is None:
@@ -112,39 +113,26 @@ def filter_options(
         raise typer.BadParameter("--times says in how many places a --motive must be; there is none")
     if unique and unique_exactly:
         raise typer.BadParameter("choose one of --unique and --unique-exactly")
-    chain: list[Filter] = [
-        make(*parse_range(given))
-        for make, given in (
-            (known.pitch_range, pitch_range),
-            (known.max_interval, max_interval),
-            (known.duration_ratio, duration_ratio),
-            (known.note_count, note_count),
-        )
-        if given is not None
+    typed: dict[str, list[str]] = {
+        "pitch_range": [pitch_range] if pitch_range is not None else [],
+        "max_interval": [max_interval] if max_interval is not None else [],
+        "duration_ratio": [duration_ratio] if duration_ratio is not None else [],
+        "note_count": [note_count] if note_count is not None else [],
+        "contains": contains or [],
+        "contains_semitones": contains_semitones or [],
+        "share": share or [],
+        "motive": motive or [],
+    }
+    chain = [
+        made
+        for name, texts in typed.items()
+        if texts
+        for made in asked_filters(name, texts, times=times or 2, label=f"--{name.replace('_', '-')}")
     ]
-    if contains:
-        chain.append(known.contains(*contains))
-    if contains_semitones:
-        chain.append(known.contains(*contains_semitones, kind="chromatic"))
-    for text in share or ():
-        interval, bounds = _pair(text, "--share", "INTERVAL=RANGE")
-        chain.append(known.share_of_interval(interval, *parse_range(bounds)))
-    chain += [known.repeats_motive(text, times or 2) for text in motive or ()]
-    near = tuple(
-        (make_near, given)
-        for make_near, given in ((known.contour_distance, contour), (known.rhythm_distance, rhythm))
-        if given is not None
-    )
-    words = tuple(metadata_of(text, "--where") for text in where or ())
+    near = tuple((name, given) for name, given in zip(NEAR, (contour, rhythm), strict=True) if given is not None)
+    words = tuple(asked_filters("where", where or (), label="--where"))
     changes = None if costs is None else parse_costs(costs)
     return Narrowing(tuple(chain), near, changes, words, unique, unique_exactly)
-
-
-def metadata_of(text: str, option: str) -> Filter:
-    """The filter that FIELD=TEXT asks for."""
-    from roslin.collection.filters import metadata
-
-    return metadata(*_pair(text, option, "FIELD=TEXT"))
 
 
 def needed(query: Melody | None, option: str) -> Melody:
@@ -152,20 +140,3 @@ def needed(query: Melody | None, option: str) -> Melody:
     if query is None:
         raise typer.BadParameter(f"{option} needs a query: one of --pae, --file and --id")
     return query
-
-
-def _pair(text: str, option: str, form: str) -> tuple[str, str]:
-    left, sign, right = text.rpartition("=")
-    if not (left and sign and right):
-        raise typer.BadParameter(f"{option} must be {form}; got {text!r}")
-    return left, right
-
-
-def _near(text: str, query: Melody | None) -> tuple[str | Melody, float]:
-    """What a contour or a rhythm is to be near to, letters or the query, and at which cost."""
-    letters, _, number = text.rpartition("=")
-    try:
-        cost = float(number)
-    except ValueError:
-        raise typer.BadParameter(f"--contour and --rhythm must be COST or LETTERS=COST; got {text!r}") from None
-    return letters or needed(query, "--contour and --rhythm without LETTERS="), cost

@@ -7,14 +7,14 @@ document that a list lacks counts as the rank after the longest list of the quer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from roslin.evaluate.evaluation import Evaluation
 
-__all__ = ["Disagreement", "disagreements"]
+__all__ = ["Disagreement", "disagreements", "rank_spread"]
 
 _FIRST = 10  # what stands lower in every list, and is not relevant, interests nobody
 
@@ -33,6 +33,15 @@ class Disagreement:
     spread: float
 
 
+def rank_spread(ranks: Iterable[int | None], missing: int) -> float:
+    """How far the ranks of one document lie apart, in doublings; `missing` is the rank where a list lacks it.
+
+    >>> rank_spread([1, 4], missing=9), rank_spread([8, None, 8], missing=8)
+    (1.0, 0.0)
+    """
+    return float(np.std(np.log2([missing if rank is None else rank for rank in ranks])))
+
+
 def disagreements(evaluation: Evaluation) -> list[Disagreement]:
     """Every document that is relevant or among the first ten of a list, the largest spread first.
 
@@ -48,7 +57,7 @@ def disagreements(evaluation: Evaluation) -> list[Disagreement]:
         missing = 1 + max((len(place) for place in places), default=0)
         for document in sorted(documents - {query} if query not in groups else documents):
             ranks = [place.get(document) for place in places]
-            spread = float(np.std(np.log2([missing if rank is None else rank for rank in ranks])))
             by_system = dict(zip(evaluation.systems, ranks, strict=True))
+            spread = rank_spread(ranks, missing)
             found.append(Disagreement(query, document, groups.get(document), by_system, spread))
     return sorted(found, key=lambda each: (-round(each.spread, 9), each.group is None, each.query, each.document))

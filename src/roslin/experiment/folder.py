@@ -6,7 +6,7 @@
       password         hash of the dashboard's secret
       melodies.roslin  every melody that the study shows
       files/           pictures and sounds, under names that say nothing
-      pool.csv         why each candidate is there, where candidates were pooled
+      pool.csv         why each candidate is there, of those that were pooled
       study.db         what the experts said, unless another database is named
 
 A new folder is prepared under another name and moved when it is complete. A folder that is there is changed so that
@@ -15,13 +15,15 @@ A new folder is prepared under another name and moved when it is complete. A fol
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import hmac
+import io
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +33,7 @@ from roslin.collection.files import sync
 from roslin.errors import ExperimentError, UnknownNameError
 from roslin.experiment.material import FileMaterial, MelodyMaterial, open_material
 from roslin.experiment.plan import Item, Plan, Practice, Task
+from roslin.experiment.pool import pooled, read_pool
 from roslin.experiment.practice import PRACTICE_QUERY, usual_practice
 from roslin.experiment.reading import QueryWish, StudyDraft, read_study
 from roslin.melody import Melody
@@ -42,6 +45,7 @@ Progress = Callable[[float, str], None]
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are mistaken for one another
 _ENDING = ".study"
+_POOL_COLUMNS = ("query", "document", "title", "composer", "why")
 
 
 class StudyFolder:
@@ -162,16 +166,26 @@ def _planned(
     for place, wish in enumerate(draft.queries):
         progress(0.9 * place / len(draft.queries), f"candidates of {wish.id}")
         query = _query_item(wish, material)
-        ids = wish.candidates
-        if wish.pool is not None:
-            raise wish.table.error("pool", "pools are not there yet", "candidates")
+        ids, said = wish.candidates, "as named."
+        if wish.pool is not None and isinstance(material, MelodyMaterial):
+            melody = material.melodies[query.id]
+            pool = pooled(
+                material.collection, melody, read_pool(wish.pool, melody), wish.pool, hides_query=draft.hides_query
+            )
+            ids, said = tuple(pool.why), pool.sentence
+            why += [_row(query.id, material.collection[id], reasons) for id, reasons in pool.why.items()]
         candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
         if draft.hides_query or query.id in ids:
             candidates.append(query)
         tasks.append(Task(query, tuple(candidates)))
-        notes.append(f"{query.id}: {len(candidates)} candidates, as named.")
+        notes.append(f"{query.id}: {said}")
     plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
     return plan, notes, why
+
+
+def _row(query: str, melody: Melody, reasons: Sequence[str]) -> dict[str, str]:
+    values = (query, melody.id, melody.title, melody.composer, " ".join(reasons))
+    return {name: value or "" for name, value in zip(_POOL_COLUMNS, values, strict=True)}
 
 
 def _query_item(wish: QueryWish, material: MelodyMaterial | FileMaterial) -> Item:
@@ -279,7 +293,16 @@ def _write_content(
         for name, source in material.files.items():
             shutil.copyfile(source, folder / "files" / name)
             sync(folder / "files" / name)
+    _write_whole(folder / "pool.csv", _as_csv(why))
     _write_whole(folder / "plan.json", plan.to_json())
+
+
+def _as_csv(rows: list[dict[str, str]]) -> str:
+    stream = io.StringIO()
+    table = csv.DictWriter(stream, _POOL_COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return stream.getvalue()
 
 
 def _write_whole(path: Path, text: str) -> None:

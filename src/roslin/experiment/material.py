@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from roslin.api import Collection
-from roslin.errors import ExperimentError, MelodyError, Problem, RoslinError, UnknownNameError
+from roslin.errors import ExperimentError, Problem, UnknownNameError
 from roslin.experiment.plan import Item
 from roslin.experiment.reading import StudyDraft
 from roslin.experiment.toml_table import TomlTable
@@ -65,19 +65,15 @@ class MelodyMaterial:
         """A query that is written down in the file."""
         if id in self.collection:
             raise table.error("id", "a melody of the collection has this id", "another id, or no notation", id)
-        try:
+        with table.blaming("notation"):
             melody = read_query(notation)
-        except RoslinError as error:
-            raise table.error("notation", str(error)) from None
         return self.take(id, melody.with_metadata(id=id))
 
     def query(self, item: Item, table: TomlTable) -> Melody:
         """The melody of a query, which must be one that can be searched for."""
         melody = self.melodies[item.id]
-        try:
+        with table.blaming("id"):
             check_query(melody)
-        except MelodyError as error:
-            raise table.error("id", str(error)) from None
         return melody
 
     def take(self, id: str, melody: Melody) -> Item:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roslin.errors import ExperimentError, Problem
+from roslin.errors import ExperimentError, Problem, RoslinError
 
 __all__ = ["Key", "TomlTable", "line_of", "read_toml"]
 
@@ -136,6 +137,16 @@ class TomlTable:
         record = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
         problem = Problem(reason, expected, _shown(found), line=line, file=str(self.path), record=record)
         return ExperimentError(str(problem))
+
+    @contextmanager
+    def blaming(self, name: str) -> Iterator[None]:
+        """Whatever is refused inside is refused because of this key."""
+        try:
+            yield
+        except ExperimentError:
+            raise  # its place is known
+        except RoslinError as error:
+            raise self.error(name, str(error)) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.values

@@ -1,0 +1,100 @@
+"""Filters as people write them: a name and a text each, in the options of a command or in the file of a study.
+
+pitch_range, max_interval           LOW..HIGH, in semitones or in names: "octave..minor tenth"
+duration_ratio, note_count          LOW..HIGH
+contains, contains_semitones        intervals, "fifth up, third down"; of several texts one is enough
+share                               INTERVAL=LOW..HIGH, "third=0.5.."
+motive                              intervals that are repeated
+contour, rhythm                     COST from the query, or LETTERS=COST
+where                               FIELD=TEXT
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roslin.collection import filters as known
+from roslin.collection.filters import Filter, parse_range
+from roslin.errors import FilterError
+from roslin.melody import Melody
+from roslin.represent.edits import EditCosts
+
+__all__ = ["ASKED", "NEAR", "asked_filters", "metadata_of"]
+
+# Cheap ones first, which is the order in which they are applied.
+ASKED = (
+    "pitch_range",
+    "max_interval",
+    "duration_ratio",
+    "note_count",
+    "contains",
+    "contains_semitones",
+    "share",
+    "motive",
+    "contour",
+    "rhythm",
+    "where",
+)
+NEAR = ("contour", "rhythm")  # these may need the query
+
+
+def asked_filters(
+    name: str,
+    texts: Sequence[str],
+    *,
+    times: int = 2,
+    query: Melody | None = None,
+    costs: EditCosts | None = None,
+    label: str = "",
+) -> list[Filter]:
+    """The filters that one name of `ASKED` makes of these texts. `label` is what the reader calls it.
+
+    `times` is for a motive, `query` and `costs` for contour and rhythm.
+
+    >>> print(*asked_filters("share", ["third=0.5..", "unison=..0.1"]), sep="\\n")
+    Share of "third" among the intervals at least 0.5.
+    Share of "unison" among the intervals at most 0.1.
+    """
+    label = label or name
+    match name:
+        case "contains":
+            return [known.contains(*texts)]
+        case "contains_semitones":
+            return [known.contains(*texts, kind="chromatic")]
+        case "share":
+            pairs = [_pair(text, label, "INTERVAL=RANGE") for text in texts]
+            return [known.share_of_interval(interval, *parse_range(bounds)) for interval, bounds in pairs]
+        case "motive":
+            return [known.repeats_motive(text, times) for text in texts]
+        case "contour":
+            return [known.contour_distance(*_near(text, query, label), costs) for text in texts]
+        case "rhythm":
+            return [known.rhythm_distance(*_near(text, query, label), costs) for text in texts]
+        case "where":
+            return [metadata_of(text, label) for text in texts]
+    return [known.FILTERS[name](*parse_range(text)) for text in texts]
+
+
+def metadata_of(text: str, label: str) -> Filter:
+    """The filter that FIELD=TEXT asks for."""
+    return known.metadata(*_pair(text, label, "FIELD=TEXT"))
+
+
+def _pair(text: str, label: str, form: str) -> tuple[str, str]:
+    left, sign, right = text.rpartition("=")
+    if not (left and sign and right):
+        raise FilterError(f"{label} must be {form}; got {text!r}")
+    return left, right
+
+
+def _near(text: str, query: Melody | None, label: str) -> tuple[str | Melody, float]:
+    """What a contour or a rhythm is to be near to, letters or the query, and at which cost."""
+    letters, _, number = text.rpartition("=")
+    try:
+        cost = float(number)
+    except ValueError:
+        raise FilterError(f"{label} must be COST or LETTERS=COST; got {text!r}") from None
+    near_to = letters or query
+    if near_to is None:
+        raise FilterError(f"{label} without LETTERS= needs a query; got {text!r}")
+    return near_to, cost
