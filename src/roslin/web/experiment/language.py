@@ -3,7 +3,7 @@
 `translations/de.po` has every sentence of templates/experiment/*.html, of the Python of this room and of the scripts of
 a trial, found by `_("...")` and `ngettext("...", "...", n)`. `tools/translate.py` brings it up to date; a test
 fails while anything is missing. A message that a script uses has the name of a script among its places in the
-catalogue: a page hands those over as JSON (`for_scripts`: sentence to translation, or to a list of singular and plural).
+catalogue: a page hands those over as JSON (`for_scripts`: sentence to translation, or to [singular, plural]).
 """
 
 from __future__ import annotations

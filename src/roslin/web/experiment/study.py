@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from roslin.errors import UnknownNameError
-from roslin.experiment.events import Position, TrialState, position_of, trial_state
+from roslin.experiment.events import Choice, Event, Position, TrialState, position_of, trial_state
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.plan import Item, Plan, Task
 from roslin.experiment.store import EventStore, StudyExpert, now_ms
@@ -22,6 +23,7 @@ __all__ = ["OpenStudy", "ShownTrial"]
 
 _INVITATION = "invitation"
 _TRIALS_REMEMBERED = 20_000
+_CHOICES_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class OpenStudy:
         self.signatures = Signatures(self.folder.key, settings.session_days)
         self.catalogues = Catalogues(self.plan)
         self.figures = Figures(self.folder, self.catalogues)
+        self._choices: dict[str, tuple[float, dict[str, tuple[Choice, ...]]]] = {}
         self.shown = lru_cache(maxsize=_TRIALS_REMEMBERED)(self._shown)
 
     @property
@@ -101,17 +104,30 @@ class OpenStudy:
             self.store.expert(name)
         return position_of(events, self.plan, now_ms())
 
-    def state(self, name: str, trial: int) -> TrialState:
-        """A trial of an expert as it stands; 0 is the practice."""
+    def trial_events(self, name: str, trial: int) -> list[Event]:
+        """The events of a trial that was begun; 0 is the practice."""
         events = self.store.events(name, trial)
         if not any(event.kind == "began" for event in events):
             self.store.expert(name)
             raise UnknownNameError("trial", str(trial), [])
-        return trial_state(events)
+        return events
+
+    def state(self, name: str, trial: int) -> TrialState:
+        """A trial of an expert as it stands."""
+        return trial_state(self.trial_events(name, trial))
+
+    def choices(self, query: str) -> dict[str, tuple[Choice, ...]]:
+        """What everybody chose among the candidates of a query, as it was a few seconds ago."""
+        made, found = self._choices.get(query, (-_CHOICES_SECONDS, {}))
+        if time.monotonic() - made > _CHOICES_SECONDS:
+            found = self.store.choices(query)
+            self._choices[query] = time.monotonic(), found
+        return found
 
     def forget(self) -> None:
         """Remember nothing: somebody has withdrawn."""
         self.shown.cache_clear()
+        self._choices.clear()
 
     def _shown(self, name: str, trial: int) -> ShownTrial:
         state = self.state(name, trial)

@@ -5,10 +5,22 @@ What is written here is one call of the store each; what is answered is made fro
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roslin.errors import DecisionError
-from roslin.experiment.events import DECISIONS, TrialState, missing
+from roslin.experiment.comparisons import next_comparison
+from roslin.experiment.events import (
+    DECISIONS,
+    VERDICTS,
+    Choice,
+    Event,
+    TrialState,
+    comparisons_wanted,
+    missing,
+    trial_state,
+)
+from roslin.experiment.plan import SIZES
 from roslin.experiment.store import Decision
 from roslin.web.experiment.errors import UnfinishedError
 from roslin.web.experiment.schemas import DecisionsBody, FinishBody
@@ -20,7 +32,12 @@ __all__ = ["decided", "ended", "state_in_numbers"]
 
 def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, Any]:
     """A trial as it stands."""
-    state = _with_offer(study, who.name, trial, study.state(who.name, trial))
+    events = study.trial_events(who.name, trial)
+    state = trial_state(events)
+    offer = _offer(study, who.name, trial, state)
+    if offer:
+        events = study.trial_events(who.name, trial)
+        state = trial_state(events)
     rules, number = study.plan.rules, _numbers(state.shown)
     return {
         "trial": trial,
@@ -34,9 +51,9 @@ def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, An
         "undoable": state.undoable,
         "offered": [number[document] for document in state.offered],
         "choices": len(state.choices),
-        "comparisons": rules.comparisons,
+        "comparisons": comparisons_wanted(study.plan, trial, len(state.shown)),
         "is_finished": state.is_finished,
-        "log": _log(study, who.name, trial, number),
+        "log": _log(events, number),
         "queue": study.signatures.of("queue", f"{who.name} {trial}"),
         "csrf": who.form,
     }
@@ -53,15 +70,17 @@ def decided(study: OpenStudy, who: Visitor, trial: int, sent: DecisionsBody) -> 
     answer: dict[str, Any] = {"keys": receipt.keys, "sequence": receipt.sequence, "offered": []}
     if study.plan.rules.design != "ranking":
         number = _numbers(shown)
-        state = _with_offer(study, who.name, trial, study.state(who.name, trial))
-        answer["offered"] = [number[document] for document in state.offered]
+        state = study.state(who.name, trial)
+        offered = _offer(study, who.name, trial, state) or state.offered
+        answer["offered"] = [number[document] for document in offered]
+        answer["sequence"] = study.store.expert(who.name).sequence
     return answer
 
 
 def ended(study: OpenStudy, who: Visitor, trial: int, sent: FinishBody) -> dict[str, Any]:
     """Finish a trial; of the practice, say what others would have answered."""
     state = study.state(who.name, trial)
-    left = missing(state, study.plan)
+    left = missing(state, study.plan, trial)
     if left and not state.is_finished:
         number = _numbers(state.shown)
         numbers = [number[document] for document in left if document]
@@ -76,15 +95,14 @@ def _numbers(shown: tuple[str, ...]) -> dict[str, int]:
     return {document: number for number, document in enumerate(shown)}
 
 
-def _log(study: OpenStudy, name: str, trial: int, number: dict[str, int]) -> list[dict[str, Any]]:
+def _log(events: Sequence[Event], number: Mapping[str, int]) -> list[dict[str, Any]]:
     """What the state follows from, with which the page undoes and goes on without a connection."""
-    events = study.store.events(name, trial)
     start = max(place for place, event in enumerate(events) if event.kind == "began")
     told = [event for event in events[start:] if event.kind in (*DECISIONS, "offered") and event.kind != "heard"]
     return [{"kind": event.kind, "key": event.key, **_in_numbers(event.payload, number)} for event in told]
 
 
-def _in_numbers(payload: dict[str, Any], number: dict[str, int]) -> dict[str, Any]:
+def _in_numbers(payload: dict[str, Any], number: Mapping[str, int]) -> dict[str, Any]:
     def numbered(name: str, value: Any) -> Any:
         if name == "documents":
             return [number[each] for each in value]
@@ -93,9 +111,27 @@ def _in_numbers(payload: dict[str, Any], number: dict[str, int]) -> dict[str, An
     return {name: numbered(name, value) for name, value in payload.items()}
 
 
+def _offer(study: OpenStudy, name: str, trial: int, state: TrialState) -> tuple[str, ...]:
+    """What is compared next, written down; nothing where something waits to be compared, or all is done."""
+    plan = study.plan
+    is_over = state.is_finished or not missing(state, plan, trial)
+    if plan.rules.design == "ranking" or is_over or state.offered:
+        return ()
+    others = study.choices(state.query) if trial else {}
+    everybody = [choice for expert, choices in others.items() if expert != name for choice in choices]
+    size = SIZES[plan.rules.design]
+    offered = next_comparison(state.shown, [*everybody, *state.choices], state.choices, size, plan.seed, name)
+    if offered:
+        study.store.offer(name, trial, offered)
+    return offered
+
+
 def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
+    """What others would say of each candidate of the practice, or of each comparison, beside what was said."""
     assert study.plan.practice is not None, "trial 0 is the practice"
     expected = study.plan.practice.expected
+    if study.plan.rules.design != "ranking":
+        return [_of_choice(choice, expected, _numbers(state.shown)) for choice in state.choices]
     return [
         {
             "document": number,
@@ -108,6 +144,13 @@ def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
     ]
 
 
-def _with_offer(study: OpenStudy, name: str, trial: int, state: TrialState) -> TrialState:
-    """The state with a comparison that waits for an answer, where the study is one of comparisons."""
-    return state
+def _of_choice(choice: Choice, expected: Mapping[str, str], number: Mapping[str, int]) -> dict[str, Any]:
+    """A comparison of the practice: right if nothing else in it was expected to resemble the query more."""
+    levels = {document: VERDICTS.index(expected.get(document, "no")) for document in choice.documents}
+    best = [document for document in choice.documents if levels[document] == min(levels.values())]
+    return {
+        "documents": [number[document] for document in choice.documents],
+        "said": None if choice.best is None else number[choice.best],
+        "expected": [number[document] for document in best],
+        "is_right": len(best) > 1 if choice.best is None else choice.best in best,
+    }

@@ -111,7 +111,7 @@ def practised(study: Served, who: Visiting, form: OwnForm) -> Response:  # noqa:
     """The practice is over; not before everything in it is judged."""
     if _is_at(study, who, "practice"):
         study.store.begin_practice(who.name)
-        if missing(study.state(who.name, 0), study.plan):
+        if missing(study.state(who.name, 0), study.plan, 0):
             return see("/practice")
         study.store.add(who.name, "practised", key="practised")
     return see("/continue")
