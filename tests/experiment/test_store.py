@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -463,9 +464,14 @@ def test_who_is_deleted_is_in_no_table(database: str) -> None:
     gone, kept = store.invite(2, participant="somebody")
     for each in (gone, kept):
         judge_all(store, each.name)
-    store.add_backup("/before/both", gone.invited_ms - 1)
-    store.add_backup("/since", gone.invited_ms + 1)
+    backup = store.begin_backup("/since")
+    store.end_backup(store.begin_backup("/failed"), is_there=False)
+    late = store.invite()[0]
+    assert store.withdraw(late.name) == ["/since"]  # it is being written
+    store.end_backup(backup)
     assert store.withdraw(gone.name) == ["/since"]
+    time.sleep(0.002)
+    assert store.withdraw(store.invite()[0].name) == []
     with store.database.reading() as connection:
         for name in sa.inspect(store.engine).get_table_names():
             rows = connection.execute(sa.text(f"SELECT * FROM {name}")).all()

@@ -24,7 +24,7 @@ from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptErro
 from roslin.experiment.database import StudyDatabase
 from roslin.experiment.design import Load, next_query, shown_order
 from roslin.experiment.events import DECISIONS, VERDICTS, Choice, Event, TrialState, missing, position_of, trial_state
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import SIZES, Plan
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
 __all__ = ["Decision", "EventStore", "Receipt", "StoredBackup", "StudyExpert", "StudyStatus", "now_ms"]
@@ -35,7 +35,6 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are mistaken
 _LATEST_MS = 2**53  # the largest whole number that a script in a browser counts to
 _TRACES = "traces"  # the setting that says so
 _LOG = logging.getLogger("roslin.experiment")
-_COMPARED = {"pairs": 2, "triplets": 3}
 
 
 def now_ms() -> int:
@@ -93,10 +92,14 @@ class EventStore:
     def __init__(self, url: str, plan: Plan):
         self.url, self.plan = url, plan
         self.database = StudyDatabase(url)
-        self.database.upgrade()
-        self._keep_plan(plan)
-        if self.has_traces:
-            self._forget_deleted()
+        try:
+            self.database.upgrade()
+            self._keep_plan(plan)
+            if self.has_traces:
+                self._forget_deleted()
+        except BaseException:
+            self.database.close()
+            raise
 
     @property
     def engine(self) -> Engine:
@@ -148,7 +151,7 @@ class EventStore:
             return [_expert(row) for row in connection.execute(made, rows)]
 
     def join(self, name: str, participant: str = "", language: str = "") -> StudyExpert:
-        """Somebody who comes by the open invitation, under a name that the server drew; the same one when it comes again."""
+        """Somebody who comes by the open invitation, under a name that the server drew; twice is once."""
         values: dict[str, Any] = {"name": name, "source": "open"}
         values |= {"participant": _line(participant, 200), "language": _line(language, 10)}
         with self.database.writing() as connection:
@@ -216,7 +219,7 @@ class EventStore:
             return _events(connection, name, trial)
 
     def add(self, name: str, kind: str, payload: Mapping[str, Any] | None = None, *, key: str = "") -> Event:
-        """An event that is the server's to write: consented, answered, practised. One that has a key is written once."""
+        """An event that is the server's to write: consented, answered, practised. One with a key is written once."""
         with self.database.writing() as connection:
             row = self._held(connection, name)
             kept = next((event for event in _events(connection, name) if event.key == key), None)
@@ -409,10 +412,24 @@ class EventStore:
             rows = connection.execute(sa.select(BACKUPS).order_by(BACKUPS.c.number))
             return [StoredBackup(row.path, row.time_ms) for row in rows]
 
-    def add_backup(self, path: str, time_ms: int) -> None:
-        """Write down that a copy was made."""
+    def begin_backup(self, path: str) -> int:
+        """Write down that a copy is being made; the number under which it is listed.
+
+        Until it is done it counts as one of tomorrow: whoever is deleted meanwhile is told of it.
+        """
         with self.database.writing() as connection:
-            connection.execute(sa.insert(BACKUPS).values(path=path, time_ms=time_ms))
+            made = sa.insert(BACKUPS).values(path=path, time_ms=now_ms() + 24 * _HOUR_MS).returning(BACKUPS.c.number)
+            return int(connection.execute(made).scalar_one())
+
+    def end_backup(self, number: int, *, is_there: bool = True) -> None:
+        """A copy is done; or it failed, and is not listed."""
+        which = BACKUPS.c.number == number
+        with self.database.writing() as connection:
+            connection.execute(
+                sa.update(BACKUPS).where(which).values(time_ms=now_ms())
+                if is_there
+                else sa.delete(BACKUPS).where(which)
+            )
 
     def rebuild(self) -> None:
         """Make the table of trials, and the last number of everybody's sequence, again from the log."""
@@ -577,8 +594,8 @@ def _check(decision: Decision, trial: int, shown: set[str], plan: Plan) -> None:
             named = [payload.get("document"), *([] if after is None else [after])]
         case "chose":
             named = list(payload.get("documents", ()))
-            if len(set(named)) != len(named) or len(named) != _COMPARED[plan.rules.design]:
-                wanted = _COMPARED[plan.rules.design]
+            if len(set(named)) != len(named) or len(named) != SIZES[plan.rules.design]:
+                wanted = SIZES[plan.rules.design]
                 raise DecisionError(f"a comparison must be of {wanted} different candidates; got {len(set(named))}")
             if payload.get("best") is not None and payload["best"] not in named:
                 raise DecisionError("the best of a comparison must be one of those compared")

@@ -1,0 +1,134 @@
+"""A copy of the database of a study while it runs: one file, whole and checked, or none.
+
+SQLite copies itself as it is at one moment, and nobody waits for it. PostgreSQL has its own program for this,
+`pg_dump`. The copy is written under another name, read again and counted, and then given its name. It is listed
+in the database: it still holds whoever is deleted later.
+
+To go back to a copy of SQLite, stop the server, put it in the place of `study.db`, and remove `study.db-wal` and
+`study.db-shm` if they are there. For PostgreSQL: `pg_restore --dbname postgresql://... FILE` into an empty database.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from roslin.errors import ExperimentError
+from roslin.experiment.schema import EVENTS, EXPERTS
+from roslin.experiment.store import EventStore
+
+__all__ = ["WrittenBackup", "write_backup"]
+
+_COUNTED = ("experts", "events")
+_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBackup:
+    """A copy that is complete."""
+
+    path: Path
+    experts: int
+    events: int
+    size_bytes: int
+
+
+def write_backup(store: EventStore, path: Path) -> WrittenBackup:
+    """Copy the database of a study into a file that is not there yet."""
+    path = path.resolve()
+    if path.exists():
+        raise ExperimentError(f"{path}: there is such a file already; a backup needs a name of its own")
+    prepared = path.with_name(f".{path.name}-{secrets.token_hex(4)}.new")
+    os.close(os.open(prepared, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    number = store.begin_backup(str(path))
+    is_there = False
+    try:
+        before = _counts(store)
+        copied = _copy_sqlite(store, prepared) if store.database.is_sqlite else _dump_postgresql(store, prepared)
+        if any(copied[name] < before[name] for name in _COUNTED) and _counts(store) == before:
+            found = ", ".join(f"{copied[name]} of {before[name]} {name}" for name in _COUNTED)
+            raise ExperimentError(f"{path}: the copy is not whole ({found}), so it is not kept")
+        with prepared.open("rb") as written:
+            os.fsync(written.fileno())
+        os.link(prepared, path)  # unlike a rename, it never replaces a file
+        is_there = True
+    finally:
+        prepared.unlink(missing_ok=True)
+        store.end_backup(number, is_there=is_there)
+    return WrittenBackup(path, copied["experts"], copied["events"], path.stat().st_size)
+
+
+def _counts(store: EventStore) -> dict[str, int]:
+    with store.database.reading() as connection:
+        tables = zip(_COUNTED, (EXPERTS, EVENTS), strict=True)
+        return {
+            name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for name, table in tables
+        }
+
+
+def _copy_sqlite(store: EventStore, target: Path) -> dict[str, int]:
+    source = str(store.engine.url.database)
+    try:
+        with closing(sqlite3.connect(source, timeout=30)) as theirs, closing(sqlite3.connect(target)) as ours:
+            # All at once: a copy in parts begins again whenever somebody writes, and in WAL mode it stops nobody.
+            theirs.backup(ours, pages=-1)
+            ours.execute("PRAGMA journal_mode=DELETE")  # one file, not three
+            said = [row[0] for row in ours.execute("PRAGMA integrity_check")]
+            if said != ["ok"] or ours.execute("PRAGMA foreign_key_check").fetchone():
+                raise ExperimentError(f"{target.name}: the copy is damaged ({said[0]}), so it is not kept")
+            return {name: ours.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _COUNTED}  # noqa: S608
+    except sqlite3.Error as error:
+        raise ExperimentError(f"the database could not be copied: {error}") from error
+
+
+def _dump_postgresql(store: EventStore, target: Path) -> dict[str, int]:
+    """`pg_dump`, and then a count of the rows in what it wrote. The password is in no list of processes."""
+    from psycopg.conninfo import make_conninfo
+
+    url = store.engine.url
+    dump, restore = _program("pg_dump"), _program("pg_restore")
+    environment = {**os.environ, **({"PGPASSWORD": str(url.password)} if url.password else {})}
+    named: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "dbname": url.database}
+    address = make_conninfo("", **{name: value for name, value in (named | dict(url.query)).items() if value})
+    command = [dump, "--format=custom", "--no-owner", "--no-privileges", f"--file={target}", f"--dbname={address}"]
+    _run(command, environment)
+    tables = [f"--table={name}" for name in _COUNTED]
+    text = _run([restore, "--data-only", *tables, "--file=-", str(target)], environment)
+    counts: Counter[str] = Counter()
+    table = ""
+    for line in text.split("\n"):
+        if line.startswith("COPY "):
+            table = line.split()[1].rpartition(".")[2]
+        elif line == "\\.":
+            table = ""
+        elif table:
+            counts[table] += 1
+    return {name: counts[name] for name in _COUNTED}
+
+
+def _program(name: str) -> str:
+    """A program of PostgreSQL: on the path, or the newest that Debian has installed elsewhere."""
+    installed = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda found: int(found.parts[-3]))
+    found = shutil.which(name) or (str(installed[-1]) if installed else None)
+    if found is None:
+        raise ExperimentError(f"a backup of PostgreSQL needs its program {name}; install postgresql-client")
+    return found
+
+
+def _run(command: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise ExperimentError(f"{Path(command[0]).name} failed: {said}")
+    return done.stdout
