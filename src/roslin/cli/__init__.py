@@ -21,6 +21,7 @@ from roslin.cli import (
     demo,
     evaluate,
     experiment,
+    experiment_bots,
     experiment_serve,
     explain,
     filter,
@@ -55,6 +56,7 @@ app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)
 experiment.app.command("invite")(experiment_serve.invite_command)
 experiment.app.command("try")(experiment_serve.try_command)
+experiment.app.command("bots")(experiment_bots.bots_command)
 app.command("matchers")(matchers.matchers_command)
 app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")

@@ -1,0 +1,137 @@
+"""Rehearse a study: a server of its own in another process, links for simulated experts, and the key to what they see.
+
+The key is what people never have: it tells which document a candidate of a page is. It is read from the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from roslin.errors import ArgumentError, ExperimentError
+from roslin.experiment.bots import Bots, Key, run_bots
+from roslin.experiment.folder import StudyFolder
+from roslin.experiment.opinions import Population
+from roslin.experiment.visits import Audit, Habits, Visit, audit
+from roslin.web.experiment.settings import ExperimentSettings
+from roslin.web.experiment.study import OpenStudy
+
+__all__ = ["blank_copy", "free_port", "key_of", "rehearse", "served_copy", "serving"]
+
+_STARTS_WITHIN = 60.0
+_NOT_COPIED = ("study.db", "study.db-wal", "study.db-shm", "backups")
+
+
+def blank_copy(folder: Path, target: Path) -> Path:
+    """The folder of a study without what people have said."""
+    StudyFolder(folder).close()  # says what is wrong with it
+    if target.exists():
+        raise ArgumentError(f"the copy must be a new folder; got {target}, which is there already")
+    shutil.copytree(folder, target, ignore=lambda _, names: {name for name in names if name in _NOT_COPIED})
+    return target
+
+
+def free_port() -> int:
+    """A port of this computer on which nothing listens."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def serving(
+    folder: Path, *options: str, port: int = 0, environment: Mapping[str, str] = os.environ
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """`roslin experiment serve` with no limit of requests, until the block ends: its address and its process."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "roslin", "experiment", "serve", str(folder), "--port", str(port), "--rate", "0"]
+    process = subprocess.Popen(
+        [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(address, process)
+        yield address, process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(timeout=_STARTS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def served_copy(folder: Path, output: Path | None = None, database: str = "") -> Iterator[tuple[str, Path]]:
+    """A server with a blank copy of a study: its address, and the copy, which goes afterwards unless it has a place."""
+    with TemporaryDirectory(prefix="roslin-rehearsal-") as temporary:
+        copy = blank_copy(folder, output or Path(temporary) / folder.resolve().name)
+        _check_blank(ExperimentSettings(str(copy), database))
+        options = ("--database", database) if database else ()
+        with serving(copy, *options) as (address, _):
+            yield address, copy
+
+
+def _check_blank(settings: ExperimentSettings) -> None:
+    study = OpenStudy(settings)
+    taking_part = len(study.store.experts())
+    study.close()
+    if taking_part:
+        raise ArgumentError(f"the database of a rehearsal must be empty; got one in which {taking_part} take part")
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    limit = time.monotonic() + _STARTS_WITHIN
+    while process.poll() is None and time.monotonic() < limit:
+        try:
+            with urlopen(f"{address}/healthz", timeout=5):  # noqa: S310 - our own server
+                return
+        except (URLError, OSError):
+            time.sleep(0.05)
+    raise ExperimentError("the server of the rehearsal did not start; roslin experiment serve says why")
+
+
+def key_of(study: OpenStudy) -> Key:
+    """What an expert is shown in a trial, from the database."""
+
+    def look(name: str, trial: int) -> tuple[str, tuple[str, ...]]:
+        state = study.state(name, trial)
+        return state.query, state.shown
+
+    return look
+
+
+def rehearse(
+    settings: ExperimentSettings,
+    address: str,
+    count: int,
+    population: Callable[[OpenStudy], Population],
+    habits: Habits,
+    *,
+    seed: int = 2005,
+    progress: Callable[[float, str], None] | None = None,
+) -> tuple[list[Visit], Audit, float]:
+    """Send simulated experts to a server: what became of them, whether all was kept, and how many seconds it took."""
+    study = OpenStudy(settings)
+    try:
+        links = [(expert.name, study.link(expert, address)) for expert in study.store.invite(count, source="bot")]
+        bots = Bots(address, population(study), key_of(study), habits, seed)
+        start = time.perf_counter()
+        visits = asyncio.run(run_bots(bots, links, progress))
+        seconds = time.perf_counter() - start
+        return visits, audit(study.store, visits), seconds
+    finally:
+        study.close()
