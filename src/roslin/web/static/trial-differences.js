@@ -28,27 +28,27 @@ export class Differences {
     const [first, second] = this.choosers.map(chooser => chooser.value);
     const asked = `${first} ${second}`;
     this.asked = asked;
-    this.note.textContent = "";
+    const numbers = [first, second].map(k => (k === "query" ? k : Number(k)));
+    this.places.forEach((place, side) => {
+      place.replaceChildren(copyOf(numbers[side]));
+      place.dataset.candidate = numbers[side];
+    });
+    this.note.textContent = _("Comparing …");
     const isMelody = [first, second].every(k => original(k === "query" ? k : Number(k)).matches(".melody"));
     const { status, body } = isMelody
       ? await this.trial.ask(`differences?first=${first}&second=${second}`) : { status: 404, body: {} };
     if (this.asked !== asked) return;
-    const numbers = [first, second].map(k => (k === "query" ? k : Number(k)));
     if (status === 200) {
       this.places.forEach((place, side) => {
         place.innerHTML = side ? body.second : body.first;
-        place.dataset.candidate = numbers[side];
+        place.querySelectorAll("button.play:not(:first-child)").forEach(button => button.remove());
         label(place, numbers[side]);
       });
       window.roslinPlayer?.reveal();
       const count = this.places.reduce((sum, place) => sum + this.sign(place), 0);
       this.note.textContent = count
         ? _("Notes under a triangle have no partner in the other melody.") : _("Every note has its partner in the other melody.");
-    } else { // no connection, or nothing that could be compared note by note: side by side all the same
-      this.places.forEach((place, side) => {
-        place.replaceChildren(copyOf(numbers[side]));
-        place.dataset.candidate = numbers[side];
-      });
+    } else { // no connection, or nothing that could be compared note by note
       this.note.textContent = isMelody
         ? _("The differences cannot be fetched now; here are both as they are.") : _("Both as they are.");
     }
@@ -58,18 +58,16 @@ export class Differences {
   // A triangle over each marked note, so that colour is not needed to see it.
   sign(place) {
     const notes = [...place.querySelectorAll("svg .matched")];
-    for (const note of notes) {
-      const head = note.querySelector(".notehead") ?? note;
-      const box = head.getBBox();
+    const signs = notes.map(note => {
+      const box = (note.querySelector(".notehead") ?? note).getBBox();
+      const around = (note.closest(".system") ?? note).getBBox();
       const size = box.width || box.height;
-      const system = note.closest(".system, .staff")?.getBBox() ?? box;
-      const top = Math.min(box.y, system.y) - size * 0.3;
-      const middle = box.x + box.width / 2;
       const triangle = document.createElementNS(SVG, "path");
       triangle.setAttribute("class", "sign-of-difference");
-      triangle.setAttribute("d", `M ${middle - size / 2} ${top - size} h ${size} l ${-size / 2} ${size * 0.8} Z`);
-      note.parentNode.append(triangle);
-    }
+      triangle.setAttribute("d", `M ${box.x} ${around.y - size} h ${size} l ${-size / 2} ${size * 0.9} Z`);
+      return [note, triangle];
+    });
+    signs.forEach(([note, triangle]) => (note.closest(".system") ?? note.parentNode).append(triangle));
     return notes.length;
   }
 }

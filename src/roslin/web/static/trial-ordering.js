@@ -89,7 +89,7 @@ export class Ordering {
     if (!decisions.length) return;
     this.chosen = null;
     decisions.forEach(each => this.trial.decide(each));
-    this.at = k;
+    this.latest = k;
     this.render(this.trial.state);
     announce(this.whereIs(k));
     if (matchMedia("(min-width: 64rem)").matches) this.show(k); // else the question would scroll away
@@ -280,12 +280,13 @@ export class Ordering {
     this.fill("new", k);
     if (found.pivot === null) {
       this.part("question").textContent = _("The list is empty: it begins with this one.");
+      this.part("steps").textContent = "";
     } else {
       const place = placeOf(state, found.pivot).rank;
       this.part("question").textContent = _("Is it more similar to the query than {other}, now number {place}?", { other: candidate(found.pivot), place });
       this.fill("pivot", found.pivot);
       const questions = Math.ceil(Math.log2(found.high - found.low + 1));
-      this.part("steps").textContent = ngettext("one question", "at most {count} questions", questions);
+      this.part("steps").textContent = ` · ${ngettext("one question", "at most {count} questions", questions)}`;
     }
     this.panel.querySelectorAll("[data-tie]").forEach(each => { each.hidden = !this.trial.ties || isEmpty; });
   }
@@ -315,6 +316,7 @@ export class Ordering {
       item.append(button);
       return item;
     });
+    tray.querySelector("summary span").textContent = others.length;
     tray.querySelector("ol").replaceChildren(...items);
   }
 
@@ -330,6 +332,7 @@ export class Ordering {
       row.dataset.group = group;
       row.classList.toggle("tied-above", state.groups[group][0] !== k);
       row.classList.toggle("current", k === this.at);
+      row.classList.toggle("latest", k === this.latest);
       row.classList.toggle("out-of-question", this.bounds !== null && this.isDecided(state, k));
       row.classList.toggle("asked", this.bounds?.pivot === k);
       row.tabIndex = k === (order.includes(this.at) ? this.at : order[0]) ? 0 : -1;

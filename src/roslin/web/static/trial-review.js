@@ -10,6 +10,12 @@ const VERDICTS = {
   no: () => _("does not resemble"),
 };
 
+const REASONS = {
+  resembles: () => _("The same melody in essence, perhaps in another key or rhythm, or with ornaments."),
+  perhaps: () => _("Something in common, but perhaps not enough to be the same melody."),
+  no: () => _("Another melody; what they share is no more than any two melodies do."),
+};
+
 export class Review {
   constructor(trial) {
     this.trial = trial;
@@ -101,8 +107,8 @@ export class Review {
     this.trial.show("feedback");
     const section = document.getElementById("feedback");
     const right = feedback.filter(each => each.is_right).length;
-    section.querySelector("[data-part=score]").textContent = _("You agree with most people on {right} of {of}.",
-      { right, of: feedback.length });
+    section.querySelector("[data-part=score]").textContent = !this.trial.isRanking ? _("The practice is finished.")
+      : _("You agree with most people on {right} of {of}.", { right, of: feedback.length });
     const rows = [...feedback].sort((a, b) => a.is_right - b.is_right).map(each => this.feedbackItem(each));
     section.querySelector("ol").replaceChildren(...rows);
     section.querySelector("h1").focus({ preventScroll: true });
@@ -115,9 +121,12 @@ export class Review {
     item.dataset.candidate = k;
     item.dataset.right = isRight;
     item.querySelector(".number").textContent = Candidate(k);
-    const values = { said: VERDICTS[said](), expected: VERDICTS[expected]() };
-    item.querySelector(".verdict").textContent = isRight
-      ? _("You say: {said}. So do most people.", values) : _("You say: {said}. Most people say: {expected}.", values);
+    const values = { said: VERDICTS[said]?.(), expected: VERDICTS[expected]() };
+    const verdict = item.querySelector(".verdict");
+    if (!said) verdict.textContent = _("Most people say: {expected}.", values);
+    else if (isRight) verdict.textContent = _("You say: {said}. So do most people.", values);
+    else verdict.textContent = _("You say: {said}. Most people say: {expected}.", values);
+    item.querySelector(".why").textContent = REASONS[expected]();
     item.querySelector(".holder").replaceChildren(copyOf(k));
     item.querySelector("button.difference").addEventListener("click", () => this.trial.compare("query", k));
     return item;

@@ -283,9 +283,9 @@ document.querySelectorAll("[data-step]").forEach(each => each.addEventListener("
 document.querySelectorAll("dialog [data-close]").forEach(each =>
   each.addEventListener("click", () => each.closest("dialog").close()));
 element("query-toggle").addEventListener("click", event => {
-  const isOpen = event.currentTarget.getAttribute("aria-expanded") === "true";
-  event.currentTarget.setAttribute("aria-expanded", String(!isOpen));
-  element("query-body").hidden = isOpen;
+  const body = element("query-body");
+  body.hidden = !body.hidden;
+  event.currentTarget.textContent = body.hidden ? _("Show the query") : _("Hide the query");
 });
 addEventListener("visibilitychange", () => document.hidden || queue.length || fetchState());
 
