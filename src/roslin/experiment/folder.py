@@ -30,6 +30,7 @@ from pathlib import Path
 
 from roslin.api import Collection
 from roslin.collection.files import sync
+from roslin.display.text import counted
 from roslin.errors import ExperimentError, UnknownNameError
 from roslin.experiment.material import FileMaterial, MelodyMaterial, open_material
 from roslin.experiment.plan import Item, Plan, Practice, Task
@@ -166,7 +167,7 @@ def _planned(
     for place, wish in enumerate(draft.queries):
         progress(0.9 * place / len(draft.queries), f"candidates of {wish.id}")
         query = _query_item(wish, material)
-        ids, said = wish.candidates, "as named."
+        ids, said = wish.candidates, ""
         if wish.pool is not None and isinstance(material, MelodyMaterial):
             melody = material.melodies[query.id]
             pool = pooled(
@@ -177,10 +178,17 @@ def _planned(
         candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
         if draft.hides_query or query.id in ids:
             candidates.append(query)
-        tasks.append(Task(query, tuple(candidates)))
-        notes.append(f"{query.id}: {said}")
+        task = Task(query, tuple(candidates))
+        tasks.append(task)
+        notes.append(f"{query.id}: {said or _named(task)}")
     plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
     return plan, notes, why
+
+
+def _named(task: Task) -> str:
+    others = sum(item != task.query for item in task.candidates)
+    itself = ", and the query itself" if task.query in task.candidates else ""
+    return f"{counted(others, 'candidate')} by name{itself}."
 
 
 def _row(query: str, melody: Melody, reasons: Sequence[str]) -> dict[str, str]:

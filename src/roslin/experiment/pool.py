@@ -12,7 +12,7 @@ Where systems disagree most there is most to learn from people; `disagreement` s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -34,9 +34,8 @@ __all__ = ["Pool", "PoolWish", "pooled", "read_pool"]
 
 _FIRST = 10  # of a system whose number is not given
 _MOST = 50
+_DEPTH = 2  # lists are so many times longer than the pool: copies take places, and a list may miss what others find
 _TOO_MANY = 5_000  # the authors filtered until fewer than 300 were left
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +91,18 @@ def pooled(collection: Collection, query: Melody, wish: PoolWish, table: TomlTab
 
     `table` is where the wish stands, to say what is wrong with it.
     """
-    why: dict[str, list[str]] = {}
-    story: list[str] = [f"{len(collection):,} melodies."]
-    found = _filtered(collection, wish, table, story)
-    for id in found.ids:
-        why.setdefault(id, []).append("Passed the filters.")
-    chosen = _by_words(collection, wish, table, why, story)
-    lists = _lists(collection, query, wish, table)
-    _by_systems(wish, lists, why, story)
-    chosen |= _by_disagreement(wish, lists, why, story)
-    for id in wish.add:
-        _check_known(collection, table, "add", id)
-        why.setdefault(id, []).append("Named in the file.")
-    why.pop(str(query.id), None)
-    kept = _without_duplicates(collection, query, wish, [*why], story, hides_query=hides_query)
-    for id in wish.leave_out:
-        _check_known(collection, table, "leave_out", id)
-    left_out = [id for id in kept if id in wish.leave_out]
-    kept = [id for id in kept if id not in wish.leave_out]
-    if left_out:
-        story.append(f"Left out by name: {len(left_out)}.")
-    kept = _cut(collection, query, wish, kept, chosen | set(wish.add), story)
+    pooling = _Pooling(collection, query, wish, table, hides_query)
+    pooling.filter()
+    pooling.add_by_words()
+    pooling.add_by_systems()
+    pooling.add_by_name()
+    kept = pooling.cut(pooling.left_in(pooling.distinct()))
+    story = pooling.story
     if len(kept) < 2:
         raise table.error("", f"the pool has {counted(len(kept), 'candidate')}", "at least 2", " ".join(story))
-    story.append(f"{counted(len(kept), 'candidate')}.")
-    return Pool({id: tuple(why[id]) for id in kept}, " ".join(story))
+    itself = ", and the query itself" if hides_query else ""
+    story.append(f"{counted(len(kept), 'candidate')}{itself}.")
+    return Pool({id: tuple(pooling.why[id]) for id in kept}, " ".join(story))
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -157,119 +143,152 @@ def _matchers(table: TomlTable) -> dict[str, int]:
         return {str(matcher_of(name)): first for name, first in wanted.items()}
 
 
-def _check_known(collection: Collection, table: TomlTable, key: str, id: str) -> None:
-    if id not in collection:
-        raise table.error(key, f"no melody of {collection.path.name}", "the id of one", id)
+# -- pooling --------------------------------------------------------------------------------------------------------
 
 
-# -- ways in --------------------------------------------------------------------------------------------------------
+class _Pooling:
+    """A pool in the making: why each candidate is in it, in the order in which they came, and the story so far."""
 
+    def __init__(self, collection: Collection, query: Melody, wish: PoolWish, table: TomlTable, hides_query: bool):
+        self.collection, self.query, self.wish, self.table = collection, query, wish, table
+        self.why: dict[str, list[str]] = {}
+        self.chosen: set[str] = set(wish.add)  # what is not cut away at the end
+        self.story = [f"{len(collection):,} melodies."]
+        self.hidden = _letters(query) if hides_query else []
+        self.parts_of_query: dict[str, bool] = {}
 
-def _filtered(collection: Collection, wish: PoolWish, table: TomlTable, story: list[str]) -> Selection:
-    if not wish.filters:
-        nothing = FilterReport(len(collection), (), np.empty(0, dtype=np.int64))
-        return Selection(collection, nothing, collection.about["token"])
-    found = collection.filter(*wish.filters)
-    story += [f"{step.sentence} {step.left:,} left." for step in found.report.steps]
-    if len(found) > _TOO_MANY:
-        raise table.error("", "the filters leave too many", f"{_TOO_MANY:,} at most, better 300", len(found))
-    return found
+    def filter(self) -> None:
+        """What the filters leave."""
+        if not self.wish.filters:
+            return
+        found = self.collection.filter(*self.wish.filters)
+        self.story += [f"{step.sentence} {step.left:,} left." for step in found.report.steps]
+        if len(found) > _TOO_MANY:
+            raise self.table.error("", "the filters leave too many", f"{_TOO_MANY:,} at most, better 300", len(found))
+        self._add(found.ids, "Passed the filters.")
 
+    def add_by_words(self) -> None:
+        """What has certain words."""
+        for way in self.wish.words:
+            ids = self.collection.filter(way).ids
+            if len(ids) > _TOO_MANY:
+                raise self.table.error("also", "too many have these words", f"{_TOO_MANY:,} at most", len(ids))
+            self.story.append(f"{self._add(ids, way.sentence)} added: {way.sentence}")
+            self.chosen |= set(ids)
 
-def _by_words(
-    collection: Collection, wish: PoolWish, table: TomlTable, why: dict[str, list[str]], story: list[str]
-) -> set[str]:
-    chosen: set[str] = set()
-    for way in wish.words:
-        ids = collection.filter(way).ids
-        if len(ids) > _TOO_MANY:
-            raise table.error("also", "too many have these words", f"{_TOO_MANY:,} at most", len(ids))
-        story.append(f"{len(set(ids) - set(why))} added: {way.sentence}")
+    def add_by_systems(self) -> None:
+        """What each system finds first in the whole collection, and where they disagree most."""
+        lists = {name: self._found_by(name, first) for name, first in self.wish.matchers.items()}
+        for name, first in self.wish.matchers.items():
+            ids = self._first(lists[name], first)
+            added = sum(self._add([id], f"Rank {rank} of {name}.") for rank, id in enumerate(ids, start=1))
+            self.story.append(f"{added} added by {name}, of its first {len(ids)}.")
+        if not self.wish.disagreement:
+            return
+        ranks = _ranks(lists)
+        missing = 1 + max(map(len, lists.values()))
+        apart = sorted(ranks, key=lambda id: (-round(rank_spread(ranks[id].values(), missing), 9), id))
+        most = self._first(apart, self.wish.disagreement)
+        added = 0
+        for id in most:
+            said = ", ".join(f"{name} {rank or '-'}" for name, rank in ranks[id].items())
+            added += self._add([id], f"The systems disagree: {said}.")
+        self.story.append(f"{added} added of the {len(most)} about which {', '.join(lists)} disagree most.")
+        self.chosen |= set(most)
+
+    def add_by_name(self) -> None:
+        """What is named in the file."""
+        for id in self.wish.add:
+            self._check_known("add", id)
+            if id == self.query.id:
+                expected = "query_among_candidates = true, if it is to be there"
+                raise self.table.error("add", "this is the query", expected, id)
+        self._add(self.wish.add, "Named in the file.")
+
+    def distinct(self) -> list[str]:
+        """Without what is identical with another, or part of it. What is named in the file stays."""
+        left = set(self._distinct(list(self.why)))
+        kept = [id for id in self.why if id in left or id in self.wish.add]
+        if self.wish.unique != "no":
+            self.story.append(f"{len(self.why) - len(kept)} removed: identical with another, or part of it.")
+        return kept
+
+    def left_in(self, ids: Sequence[str]) -> list[str]:
+        """Without what the file leaves out."""
+        for id in self.wish.leave_out:
+            self._check_known("leave_out", id)
+        kept = [id for id in ids if id not in self.wish.leave_out]
+        if self.wish.leave_out:
+            self.story.append(f"{len(ids) - len(kept)} left out by name.")
+        return kept
+
+    def cut(self, ids: Sequence[str]) -> list[str]:
+        """At most so many: those that were chosen, then each system in turn its nearest."""
+        if len(ids) <= self.wish.most:
+            return list(ids)
+        numbers = np.sort(self.collection.numbers(ids))
+        systems = list(self.wish.matchers) or [DEFAULT_MATCHER]
+        lists = [
+            self.collection.search(self.query, name, len(ids), within=numbers, chance=False).ids for name in systems
+        ]
+        in_turn = [id for places in zip_longest(*lists) for id in places if id is not None]
+        kept = dict.fromkeys(id for id in ids if id in self.chosen)
+        for id in in_turn:
+            if len(kept) >= self.wish.most:
+                break
+            kept.setdefault(id)
+        names = ", ".join(systems) + " in turn" * (len(systems) > 1)
+        self.story.append(f"{len(ids) - len(kept)} removed: the furthest from the query by {names}.")
+        return list(kept)
+
+    def _add(self, ids: Iterable[str], reason: str) -> int:
+        """Note a reason for each; how many were not in the pool before."""
+        before = len(self.why)
         for id in ids:
-            why.setdefault(id, []).append(way.sentence)
-        chosen |= set(ids)
-    return chosen
+            if id != self.query.id:
+                self.why.setdefault(id, []).append(reason)
+        return len(self.why) - before
+
+    def _found_by(self, name: str, first: int) -> list[str]:
+        depth = _DEPTH * max(first, self.wish.most)
+        with self.table.blaming("matchers"):
+            return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),), chance=False).ids
+
+    def _first(self, ids: Sequence[str], wanted: int) -> list[str]:
+        """The beginning of a list that has so many different melodies: copies of one take no places of others."""
+        length = wanted
+        while length < len(ids) and (lacking := wanted - len(self._distinct(ids[:length]))) > 0:
+            length += lacking
+        return list(ids[:length])
+
+    def _distinct(self, ids: Sequence[str]) -> list[str]:
+        if self.wish.unique == "no":
+            return list(ids)
+        all_of_them = FilterReport(len(self.collection), (), np.sort(self.collection.numbers(ids)))
+        selection = Selection(self.collection, all_of_them, self.collection.about["token"])
+        left = selection.without_near_duplicates(exact_rhythm=self.wish.unique == "exactly").ids
+        return [id for id in left if not self._is_part_of_query(id)]
+
+    def _is_part_of_query(self, id: str) -> bool:
+        """Whether an expert who finds the query among the candidates would be asked about it again."""
+        if id not in self.parts_of_query:
+            part = _letters(self.collection[id]) if self.hidden else []
+            starts = range(len(self.hidden) - len(part) + 1) if part else range(0)
+            self.parts_of_query[id] = any(self.hidden[start : start + len(part)] == part for start in starts)
+        return self.parts_of_query[id]
+
+    def _check_known(self, key: str, id: str) -> None:
+        if id not in self.collection:
+            raise self.table.error(key, f"no melody of {self.collection.path.name}", "the id of one", id)
 
 
-def _lists(collection: Collection, query: Melody, wish: PoolWish, table: TomlTable) -> dict[str, list[str]]:
-    """What each system finds in the whole collection."""
-    found = {}
-    for name, first in wish.matchers.items():
-        depth = max(first, wish.most)
-        with table.blaming("matchers"):
-            found[name] = collection.search(query, name, depth, exclude=(str(query.id),), chance=False).ids
-    return found
-
-
-def _by_systems(wish: PoolWish, lists: dict[str, list[str]], why: dict[str, list[str]], story: list[str]) -> None:
-    for name, first in wish.matchers.items():
-        ids = lists[name][:first]
-        story.append(f"{len(set(ids) - set(why))} added by {name}, of its first {len(ids)}.")
-        for rank, id in enumerate(ids, start=1):
-            why.setdefault(id, []).append(f"Rank {rank} of {name}.")
-
-
-def _by_disagreement(
-    wish: PoolWish, lists: dict[str, list[str]], why: dict[str, list[str]], story: list[str]
-) -> set[str]:
-    """The documents of all lists whose ranks lie furthest apart."""
-    if not wish.disagreement:
-        return set()
-    places = [{id: rank for rank, id in enumerate(ids, start=1)} for ids in lists.values()]
-    missing = 1 + max(map(len, places))
-    ranks = {id: [place.get(id) for place in places] for id in {id for place in places for id in place}}
-    apart = sorted(ranks, key=lambda id: (-round(rank_spread(ranks[id], missing), 9), id))[: wish.disagreement]
-    story.append(
-        f"{len(set(apart) - set(why))} added of the {len(apart)} about which {', '.join(lists)} disagree most."
-    )
-    for id in apart:
-        said = ", ".join(f"{name} {rank or '-'}" for name, rank in zip(lists, ranks[id], strict=True))
-        why.setdefault(id, []).append(f"The systems disagree: {said}.")
-    return set(apart)
-
-
-# -- ways out -------------------------------------------------------------------------------------------------------
-
-
-def _without_duplicates(
-    collection: Collection, query: Melody, wish: PoolWish, ids: Sequence[str], story: list[str], *, hides_query: bool
-) -> list[str]:
-    """Without what is identical with another, or part of it. What is named in the file stays."""
-    if wish.unique == "no":
-        return list(ids)
-    all_of_them = FilterReport(len(collection), (), np.sort(collection.numbers(ids)))
-    selection = Selection(collection, all_of_them, collection.about["token"])
-    left = set(selection.without_near_duplicates(exact_rhythm=wish.unique == "exactly").ids)
-    if hides_query:
-        whole = _letters(query)
-        left -= {id for id in left if _is_part(_letters(collection[id]), whole)}
-    kept = [id for id in ids if id in left or id in wish.add]
-    story.append(f"{len(ids) - len(kept)} removed: identical with another, or part of it.")
-    return kept
+def _ranks(lists: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int | None]]:
+    """The rank of every document in each list, None where a list lacks it."""
+    places = {name: {id: rank for rank, id in enumerate(ids, start=1)} for name, ids in lists.items()}
+    documents = dict.fromkeys(id for ids in lists.values() for id in ids)
+    return {id: {name: place.get(id) for name, place in places.items()} for id in documents}
 
 
 def _letters(melody: Melody) -> list[str]:
+    """Interval and rhythm of each pair of notes, which is what decides whether two melodies are the same."""
     return [*map("".join, zip(chromatic_string(melody), rhythm_string(melody), strict=True))]
-
-
-def _is_part(part: list[str], whole: list[str]) -> bool:
-    return bool(part) and any(whole[start : start + len(part)] == part for start in range(len(whole)))
-
-
-def _cut(
-    collection: Collection, query: Melody, wish: PoolWish, ids: Sequence[str], chosen: set[str], story: list[str]
-) -> list[str]:
-    """At most so many: those that were chosen, then each system in turn its nearest."""
-    if len(ids) <= wish.most:
-        return list(ids)
-    numbers = np.sort(collection.numbers(ids))
-    systems = list(wish.matchers) or [DEFAULT_MATCHER]
-    lists = [collection.search(query, name, len(ids), within=numbers, chance=False).ids for name in systems]
-    in_turn = [id for places in zip_longest(*lists) for id in places if id is not None]
-    kept = dict.fromkeys(id for id in ids if id in chosen)
-    for id in in_turn:
-        if len(kept) >= wish.most:
-            break
-        kept.setdefault(id)
-    story.append(f"{len(ids) - len(kept)} removed: the furthest from the query by {', '.join(systems)} in turn.")
-    return list(kept)
