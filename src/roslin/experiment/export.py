@@ -1,0 +1,221 @@
+"""A study as files: for `roslin truth`, for other programs, and for archives.
+
+    csv       rankings (or votes, choice-rankings and choices), trials, shown, experts, events; each as NAME.csv
+    json      the same tables, each a list of objects
+    parquet   the same tables
+    psych-ds  a dataset after https://psych-ds.github.io: dataset_description.json and data/study-NAME_..._data.csv
+
+With each: a README with the data dictionary, the plan, and a manifest with versions and checksums. Everybody is called
+by a number; ids that participants brought along are there only if they are asked for. A folder is written whole or not
+at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from roslin.display.table import Table
+from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
+from roslin.experiment.plan import Plan
+from roslin.experiment.results import study_tables
+from roslin.experiment.store import EventStore
+from roslin.experiment.variables import TABLES, answer_columns, variables_of
+
+__all__ = ["EXPORTS", "Exported", "export_study"]
+
+# A cell that begins so is run as a formula by spreadsheets.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NOT_IN_A_KEYWORD = re.compile("[^a-zA-Z0-9]")
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: rows by table."""
+
+    folder: Path
+    rows: dict[str, int]
+
+
+def export_study(
+    store: EventStore, folder: Path, format: str = "csv", *, unfinished: bool = False, participants: bool = False
+) -> Exported:
+    """Write a study into a new or empty folder."""
+    if format not in EXPORTS:
+        raise UnknownNameError("format", format, EXPORTS)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExperimentError(f"{folder}: an export needs a new or empty folder")
+    plan = store.plan
+    tables = study_tables(plan, list(store.histories()), unfinished=unfinished, participants=participants)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    prepared = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".new", dir=folder.parent))
+    try:
+        manifest = EXPORTS[format](plan, tables, prepared)
+        rows = {name: len(table.rows) for name, table in tables.items()}
+        about = {"unfinished": unfinished, "participants": participants, "rows": rows}
+        (prepared / "README.md").write_text(_readme(plan, tables, unfinished), encoding="utf-8", newline="\n")
+        _write_json(prepared / manifest, _manifest(plan, prepared, format) | about)
+        prepared.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        prepared.rename(folder)
+    except BaseException:
+        shutil.rmtree(prepared, ignore_errors=True)
+        raise
+    return Exported(folder, rows)
+
+
+# -- the formats: each writes its tables and says where the manifest goes ---------------------------------------------
+
+
+def _as_csv(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+    for name, table in tables.items():
+        (folder / f"{name}.csv").write_text(_csv(plan, name, table), encoding="utf-8", newline="\n")
+    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
+    return Path(_MANIFEST)
+
+
+def _as_json(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+    for name, table in tables.items():
+        (folder / f"{name}.json").write_text(_whole(table.to_json()), encoding="utf-8", newline="\n")
+    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
+    return Path(_MANIFEST)
+
+
+def _as_parquet(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("an export as Parquet", "pyarrow", "parquet") from None
+
+    for name, table in tables.items():
+        columns = {}
+        for column in table.columns:
+            cells = [row.get(column) for row in table.rows]
+            kinds = {type(cell) for cell in cells if cell is not None}
+            # One type a column: numbers that are not all whole are written with a point, answers of two kinds as text.
+            one = float if kinds == {int, float} else str if len(kinds) > 1 else None
+            columns[column] = [cell if cell is None or one is None else one(cell) for cell in cells]
+        parquet.write_table(pyarrow.table(columns), folder / f"{name}.parquet")
+    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
+    return Path(_MANIFEST)
+
+
+def _as_psych_ds(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+    study = _NOT_IN_A_KEYWORD.sub("", plan.name) or "study"
+    for part in ("data", "materials", "documentation"):
+        (folder / part).mkdir()
+    for name, table in tables.items():
+        described = _NOT_IN_A_KEYWORD.sub("", name)
+        path = folder / "data" / f"study-{study}_description-{described}_data.csv"
+        path.write_text(_csv(plan, name, table), encoding="utf-8", newline="\n")
+    (folder / "materials" / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
+    variables = variables_of(plan)
+    measured = [
+        {
+            "@type": "PropertyValue",
+            "name": column,
+            "description": variables[column].description,
+            **({"unitText": variables[column].unit} if variables[column].unit else {}),
+        }
+        for column in dict.fromkeys(column for table in tables.values() for column in table.columns)
+    ]
+    title = plan.text(plan.title, plan.languages[0])
+    _write_json(
+        folder / "dataset_description.json",
+        {
+            "@context": "https://schema.org/",
+            "@type": "Dataset",
+            "name": title or plan.name,
+            "description": f"Judgements of similarity that experts made in the study {plan.name!r}. "
+            + " ".join(f"{name}: {TABLES[name]}" for name in tables),
+            "schemaVersion": "Psych-DS 0.4.0",
+            "dateCreated": datetime.now(UTC).date().isoformat(),
+            "keywords": ["similarity", "ground truth", plan.rules.design],
+            "variableMeasured": measured,
+        },
+    )
+    return Path("documentation") / _MANIFEST
+
+
+# Name -> what writes it.
+EXPORTS: dict[str, Callable[[Plan, Mapping[str, Table], Path], Path]] = {
+    "csv": _as_csv,
+    "json": _as_json,
+    "parquet": _as_parquet,
+    "psych-ds": _as_psych_ds,
+}
+
+
+def _csv(plan: Plan, name: str, table: Table) -> str:
+    """A table as CSV. What people typed themselves is kept from being run by a spreadsheet."""
+    if name == "experts":
+        typed = {*answer_columns(plan).values(), "participant"}
+        rows = tuple(
+            {column: _tame(cell) if column in typed else cell for column, cell in row.items()} for row in table.rows
+        )
+        table = replace(table, rows=rows)
+    return _whole(table.to_csv())
+
+
+def _tame(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def _whole(text: str) -> str:
+    """Text that can be written: half a sign, which only a program sends, is shown as one that is not known."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+
+
+def _manifest(plan: Plan, folder: Path, format: str) -> dict[str, Any]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        "study": plan.name,
+        "format": format,
+        "exported": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "roslin": version("roslin"),
+        "plan": plan.fingerprint,
+        "files": {
+            path.relative_to(folder).as_posix(): {
+                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+                "bytes": path.stat().st_size,
+            }
+            for path in files
+        },
+    }
+
+
+def _readme(plan: Plan, tables: Mapping[str, Table], unfinished: bool) -> str:
+    variables = variables_of(plan)
+    which = "All trials, also those that are not finished" if unfinished else "Only trials that were finished"
+    lines = [
+        f"# {plan.text(plan.title, plan.languages[0]) or plan.name}",
+        "",
+        f"Judgements of the study `{plan.name}`, exported by Roslin {version('roslin')}. {which}. Experts are called",
+        "by numbers; whoever has withdrawn is not in it. `plan.json` has everything that was decided before: queries,",
+        "candidates, rules, texts. `manifest.json` has the checksums of all files. An empty cell is a value that is not",
+        "there.",
+        "In CSV, an answer that a spreadsheet would run as a formula has a `'` before it.",
+    ]
+    for name, table in tables.items():
+        lines += ["", f"## {name}", "", f"{TABLES[name]} {len(table.rows)} rows.", "", "| column | meaning | unit |"]
+        lines.append("|---|---|---|")
+        for column in table.columns:
+            meaning = variables[column].description.replace("|", "\\|").replace("\n", " ")
+            lines.append(f"| `{column}` | {meaning} | {variables[column].unit} |")
+    return _whole("\n".join(lines) + "\n")

@@ -1,0 +1,313 @@
+"""What a study has found so far, from the log: one record for each trial, and tables of all.
+
+People are called by their numbers. What an expert has not finished is left out unless it is asked for. Receipts, keys
+and the names in links are in no table.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from roslin.display.table import Table
+from roslin.experiment.comparisons import as_votes
+from roslin.experiment.events import Event, TrialState, ranks_of, trial_state
+from roslin.experiment.plan import Plan
+from roslin.experiment.store import StudyExpert
+from roslin.experiment.variables import answer_columns
+from roslin.truth.preferences import Vote
+
+__all__ = ["History", "TrialRecord", "rank_rows", "study_tables", "trial_records", "votes_of"]
+
+# Somebody with everything that they did, as `EventStore.histories` gives it.
+History = tuple[StudyExpert, Sequence[Event]]
+
+_PAUSE_MS = 5 * 60_000  # nobody thinks longer about one decision
+_DECIDED = ("sorted", "placed", "chose")
+_SERVERS_OWN = ("offered",)
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """A trial of an expert: its events since it was begun (the last time, if it was begun again), and what followed."""
+
+    expert: StudyExpert
+    trial: int
+    state: TrialState
+    events: tuple[Event, ...]  # all that they did meanwhile
+    restarts: int
+
+    @property
+    def began_ms(self) -> int:
+        """When it was begun."""
+        return self.events[0].time_ms
+
+    @property
+    def finished_ms(self) -> int | None:
+        """When it was finished."""
+        return self.events[-1].time_ms if self.state.is_finished else None
+
+    @property
+    def own(self) -> list[Event]:
+        """The events of this trial alone."""
+        return [event for event in self.events if event.trial == self.trial]
+
+    @property
+    def active_seconds(self) -> float:
+        """Time without long pauses."""
+        gaps = (after.time_ms - before.time_ms for before, after in pairwise(self.events))
+        return sum(gap for gap in gaps if 0 <= gap <= _PAUSE_MS) / 1000
+
+    @cached_property
+    def latencies(self) -> dict[int, float]:
+        """Seconds that each decision took, by its number; none where the clocks do not tell."""
+        found = {}
+        told = [event for event in self.own if event.kind not in _SERVERS_OWN]
+        for before, event in pairwise(told):
+            by_browser = before.made_ms > 0 and event.made_ms > 0
+            gap = event.made_ms - before.made_ms if by_browser else event.time_ms - before.time_ms
+            if event.kind in (*_DECIDED, "undone", "heard") and gap >= 0:
+                found[event.sequence] = gap / 1000
+        return found
+
+    @property
+    def median_latency(self) -> float | None:
+        """Half of the decisions took longer, in seconds."""
+        decided = {event.sequence for event in self.own if event.kind in _DECIDED}
+        known = [seconds for sequence, seconds in self.latencies.items() if sequence in decided]
+        return median(known) if known else None
+
+    @property
+    def attention(self) -> bool | None:
+        """Whether the query was put first among its own candidates; None: it was not there, or nothing was ordered."""
+        if self.state.query not in self.state.shown or self.state.choices or not self.state.is_finished:
+            return None
+        return bool(self.state.groups) and self.state.query in self.state.groups[0]
+
+    @property
+    def device(self) -> str:
+        """What it was done with; several, if it was."""
+        return ", ".join(dict.fromkeys(event.device for event in self.own if event.device))
+
+
+def trial_records(histories: Iterable[History], *, unfinished: bool = False) -> Iterator[TrialRecord]:
+    """Every trial that counts, of everybody in turn; also those that are open, if they are asked for."""
+    for expert, told in histories:
+        for trial in sorted({event.trial for event in told if event.kind == "began" and event.trial > 0}):
+            own = [event for event in told if event.trial == trial]
+            state = trial_state(own)
+            if not state.is_finished and not unfinished:
+                continue
+            starts = [event for event in own if event.kind == "began"]
+            # In the log nothing of a trial comes after its end.
+            last = own[-1].sequence if state.is_finished else told[-1].sequence
+            during = tuple(event for event in told if starts[-1].sequence <= event.sequence <= last)
+            yield TrialRecord(expert, trial, state, during, len(starts) - 1)
+
+
+def rank_rows(records: Iterable[TrialRecord]) -> list[tuple[str, str, str, float | None]]:
+    """(query, expert, document, rank) of every candidate that was shown, as the truth layer takes rankings."""
+    return [
+        (record.state.query, record.expert.label, document, rank)
+        for record in records
+        for document, rank in ranks_of(record.state).items()
+    ]
+
+
+def votes_of(records: Iterable[TrialRecord]) -> list[Vote]:
+    """Every vote for one of two candidates; where one expert compared two more than once, the last counts."""
+    votes: dict[tuple[str, str, frozenset[str]], Vote] = {}
+    for record in records:
+        for vote in as_votes(record.state.query, record.expert.label, record.state.choices):
+            votes[vote.query, vote.expert, frozenset((vote.first, vote.second))] = vote
+    return list(votes.values())
+
+
+def study_tables(
+    plan: Plan, histories: Sequence[History], *, unfinished: bool = False, participants: bool = False
+) -> dict[str, Table]:
+    """All tables of a study, by name, in the order of `variables.TABLES`."""
+    records = list(trial_records(histories, unfinished=unfinished))
+    if plan.rules.design == "ranking":
+        ranks = ((*named, _short(rank)) for *named, rank in rank_rows(records))
+        found = {"rankings": _table(_RANKINGS, (dict(zip(_RANKINGS, row, strict=True)) for row in ranks))}
+    else:
+        votes = ({name: getattr(vote, name) for name in _VOTES} for vote in votes_of(records))
+        found = {
+            "votes": _table(_VOTES, votes),
+            "choice-rankings": _table(_RANKINGS, _choice_ranks(records)),
+            "choices": _table(("query", "expert", "trial", "comparison", "documents", "best"), _choices(records)),
+        }
+    people = [_person(plan, *each, participants=participants) for each in histories]
+    columns = [name for name in _EXPERTS if name != "participant" or participants]
+    counted = {(record.expert.name, record.trial) for record in records}
+    return {
+        **found,
+        "trials": _table(_TRIALS, map(_trial, records)),
+        "shown": _table(_SHOWN, (row for record in records for row in _shown(record))),
+        "experts": _table((*columns, *answer_columns(plan).values()), people),
+        "events": _table(_EVENTS, _events(histories, records, counted)),
+    }
+
+
+_RANKINGS = ("query", "expert", "document", "rank")
+_VOTES = ("query", "expert", "first", "second", "answer")
+_TRIALS = (
+    "expert",
+    "trial",
+    "query",
+    "began",
+    "finished",
+    "elapsed_seconds",
+    "active_seconds",
+    "decisions",
+    "undone",
+    "heard",
+    "restarts",
+    "median_latency_seconds",
+    "attention",
+    "device",
+)
+_SHOWN = ("expert", "trial", "query", "position", "document", "verdict", "rank")
+_EXPERTS = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete", "participant")
+_EVENTS = (
+    *("expert", "sequence", "trial", "kind", "time", "latency_seconds", "device"),
+    *("query", "document", "verdict", "after", "tied", "documents", "best", "undoes"),
+)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
+    return Table(tuple(columns), tuple(rows))
+
+
+def _short(rank: float | None) -> float | int | None:
+    """A whole rank without its point."""
+    return rank if rank is None or not math.isclose(rank, round(rank)) else round(rank)
+
+
+def _iso(time_ms: int | None) -> str | None:
+    if time_ms is None:
+        return None
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _listed(documents: Sequence[str]) -> str:
+    return json.dumps(list(documents), ensure_ascii=False)
+
+
+def _yes(flag: bool) -> str:
+    return "yes" if flag else "no"
+
+
+def _choice_ranks(records: Iterable[TrialRecord]) -> Iterator[dict[str, Any]]:
+    """Each comparison as a ranking: the best before all others, which share their places."""
+    for record in records:
+        for number, choice in enumerate(record.state.choices, start=1):
+            size = len(choice.documents)
+            for document in choice.documents:
+                rank = (size + 1) / 2 if choice.best is None else 1.0 if document == choice.best else (size + 2) / 2
+                expert = f"{record.expert.label}-{record.trial}-{number}"
+                yield {"query": record.state.query, "expert": expert, "document": document, "rank": _short(rank)}
+
+
+def _choices(records: Iterable[TrialRecord]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        for number, choice in enumerate(record.state.choices, start=1):
+            named = {"query": record.state.query, "expert": record.expert.label, "trial": record.trial}
+            yield {**named, "comparison": number, "documents": _listed(choice.documents), "best": choice.best}
+
+
+def _trial(record: TrialRecord) -> dict[str, Any]:
+    kinds = [event.kind for event in record.own]
+    ended = record.finished_ms
+    attention = record.attention
+    return {
+        "expert": record.expert.label,
+        "trial": record.trial,
+        "query": record.state.query,
+        "began": _iso(record.began_ms),
+        "finished": _iso(ended),
+        "elapsed_seconds": None if ended is None else (ended - record.began_ms) / 1000,
+        "active_seconds": record.active_seconds,
+        "decisions": sum(kind in _DECIDED for kind in kinds),
+        "undone": kinds.count("undone"),
+        "heard": kinds.count("heard"),
+        "restarts": record.restarts,
+        "median_latency_seconds": record.median_latency,
+        "attention": None if attention is None else "passed" if attention else "failed",
+        "device": record.device,
+    }
+
+
+def _shown(record: TrialRecord) -> Iterator[dict[str, Any]]:
+    ranks = ranks_of(record.state)
+    for position, document in enumerate(record.state.shown, start=1):
+        yield {
+            "expert": record.expert.label,
+            "trial": record.trial,
+            "query": record.state.query,
+            "position": position,
+            "document": document,
+            "verdict": record.state.verdicts.get(document),
+            "rank": _short(ranks[document]),
+        }
+
+
+def _person(plan: Plan, expert: StudyExpert, told: Sequence[Event], *, participants: bool) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+    for event in told:
+        if event.kind == "answered":
+            answers = event.payload.get("answers", {})
+    return {
+        "expert": expert.label,
+        "source": expert.source,
+        "language": expert.language,
+        "trials_begun": len({event.trial for event in told if event.kind == "began" and event.trial > 0}),
+        "trials_finished": sum(event.kind == "finished" and event.trial > 0 for event in told),
+        "is_complete": _yes(any(event.kind == "completed" for event in told)),
+        **({"participant": expert.participant} if participants else {}),
+        **{column: _answer(answers.get(name)) for name, column in answer_columns(plan).items()},
+    }
+
+
+def _answer(value: Any) -> Any:
+    return "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _events(
+    histories: Iterable[History], records: Iterable[TrialRecord], counted: set[tuple[str, int]]
+) -> Iterator[dict[str, Any]]:
+    """What happened in the trials that count, and outside trials; a trial that was begun again with what was before."""
+    latencies = {
+        (record.expert.name, sequence): seconds for record in records for sequence, seconds in record.latencies.items()
+    }
+    for expert, told in histories:
+        numbers = {event.key: event.sequence for event in told}
+        for event in told:
+            if event.trial > 0 and (expert.name, event.trial) not in counted:
+                continue
+            payload = event.payload
+            yield {
+                "expert": expert.label,
+                "sequence": event.sequence,
+                "trial": event.trial,
+                "kind": event.kind,
+                "time": _iso(event.time_ms),
+                "latency_seconds": latencies.get((expert.name, event.sequence)),
+                "device": event.device,
+                "query": payload.get("query"),
+                "document": payload.get("document"),
+                "verdict": payload.get("verdict"),
+                "after": payload.get("after"),
+                "tied": _yes(payload["tied"]) if "tied" in payload else None,
+                "documents": _listed(payload["documents"]) if "documents" in payload else None,
+                "best": payload.get("best"),
+                "undoes": numbers.get(payload.get("undoes", "")),
+            }
