@@ -180,7 +180,7 @@ class _Bot:
         state = json.loads(found[1])
         self._csrf, self._trial = state["csrf"], state["trial"]
         shown, opinion = self._opinion(state)
-        if state["design"] == "ranking" or self._trial == 0:
+        if state["design"] == "ranking":
             await self._sort(state, shown, opinion)
             await self._rank(state, shown, opinion)
         else:

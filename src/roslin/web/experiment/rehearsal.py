@@ -6,13 +6,12 @@ The key is what people never have: it tells which document a candidate of a page
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,18 +50,18 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(
-    folder: Path, *options: str, port: int = 0, environment: Mapping[str, str] = os.environ
-) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """`roslin experiment serve` with no limit of requests, until the block ends: its address and its process."""
+def serving(folder: Path, log: Path, *options: str, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """`roslin experiment serve` with no limit of requests, until the block ends: its address and its process.
+
+    What it says is added to the file `log`.
+    """
     port = port or free_port()
     command = [sys.executable, "-m", "roslin", "experiment", "serve", str(folder), "--port", str(port), "--rate", "0"]
-    process = subprocess.Popen(
-        [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    )
+    with log.open("ab") as out:
+        process = subprocess.Popen([*command, *options], stdout=out, stderr=out)
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(address, process)
+        _wait_for(address, process, log)
         yield address, process
     finally:
         if process.poll() is None:
@@ -81,7 +80,7 @@ def served_copy(folder: Path, output: Path | None = None, database: str = "") ->
         copy = blank_copy(folder, output or Path(temporary) / folder.resolve().name)
         _check_blank(ExperimentSettings(str(copy), database))
         options = ("--database", database) if database else ()
-        with serving(copy, *options) as (address, _):
+        with serving(copy, Path(temporary) / "server.log", *options) as (address, _):
             yield address, copy
 
 
@@ -93,7 +92,7 @@ def _check_blank(settings: ExperimentSettings) -> None:
         raise ArgumentError(f"the database of a rehearsal must be empty; got one in which {taking_part} take part")
 
 
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
     limit = time.monotonic() + _STARTS_WITHIN
     while process.poll() is None and time.monotonic() < limit:
         try:
@@ -101,7 +100,8 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except (URLError, OSError):
             time.sleep(0.05)
-    raise ExperimentError("the server of the rehearsal did not start; roslin experiment serve says why")
+    said = log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
+    raise ExperimentError(f"the server of the rehearsal did not start: {said}")
 
 
 def key_of(study: OpenStudy) -> Key:
