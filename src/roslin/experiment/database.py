@@ -1,7 +1,8 @@
 """The database of a study as such: how it is reached, locked, brought up to date, and rid of what was deleted.
 
 SQLite runs in WAL mode with a flush at every commit. Whoever writes takes its one lock at once; the threads of a
-process wait for each other here, in turn, where SQLite itself would have them ask again and again.
+process wait for each other here, in turn, where SQLite itself would have them ask again and again. What many write at
+the same moment is one transaction with one flush (`_Together`); nobody is told that it is kept before that.
 
 PostgreSQL runs its usual READ COMMITTED. A transaction that holds the row of an expert sees everything that those who
 held it before have written. What concerns the study as a whole (which query lacks opinions, the plan, the version of
@@ -17,11 +18,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import Connection, Engine, Transaction
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 
@@ -32,6 +34,7 @@ _VERSION_TABLE = "roslin_version"
 _STUDY_LOCK = 0x526F736C696E  # any number that no other program takes
 _BUSY_SECONDS = 30
 _READERS, _MORE_READERS = 10, 10
+_MOST_TOGETHER = 32  # transactions with one flush
 _LOG = logging.getLogger("roslin.experiment")
 
 
@@ -41,7 +44,7 @@ class StudyDatabase:
     def __init__(self, url: str):
         self.engine = _engine(url)
         self._writer = self.engine.execution_options(writes=True)
-        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
+        self._together = _Together(self._writer) if self.is_sqlite else None
 
     def close(self) -> None:
         """Give the connections back."""
@@ -63,7 +66,8 @@ class StudyDatabase:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction. It is on the disk when the block has ended; an error says that nothing was kept."""
-        with _as_our_errors("keep it"), self._turn, self._writer.begin() as connection:
+        begun = self._together.writing() if self._together else self._writer.begin()
+        with _as_our_errors("keep it"), begun as connection:
             yield connection
 
     def hold_study(self, connection: Connection) -> None:
@@ -124,7 +128,8 @@ class StudyDatabase:
                 apart.execute(sa.text("VACUUM (FULL, ANALYZE) events, trials, experts"))
             return
         try:
-            with self._turn, self._plain() as plain:
+            alone = self._together.alone() if self._together else nullcontext()
+            with alone, self._plain() as plain:
                 plain.execute("VACUUM")
                 limit = time.monotonic() + _BUSY_SECONDS
                 while plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
@@ -142,6 +147,101 @@ class StudyDatabase:
             yield fairy.driver_connection
         finally:
             fairy.close()
+
+
+@dataclass(slots=True)
+class _Batch:
+    """A transaction of several, and how it ended."""
+
+    connection: Connection
+    transaction: Transaction
+    members: int = 0
+    error: BaseException | None = None
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+
+class _Together:
+    """Transactions of the threads of this process, several at a time in one of SQLite.
+
+    Each has its turn, and a savepoint to which it goes back if it fails. Whoever finds nobody waiting after them
+    commits for all; then all go on, or all fail.
+    """
+
+    def __init__(self, writer: Engine):
+        self._writer = writer
+        self._turn = threading.Lock()
+        self._count = threading.Lock()
+        self._waiting = 0
+        self._batch: _Batch | None = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One of several."""
+        with self._in_turn():
+            batch = self._batch or self._begun()
+            batch.members += 1
+            try:
+                batch.connection.exec_driver_sql("SAVEPOINT one")
+                yield batch.connection
+                batch.connection.exec_driver_sql("RELEASE one")
+            except BaseException as error:
+                self._take_back(batch, error)
+                raise
+            finally:
+                if not self._waiting or batch.members >= _MOST_TOGETHER or batch.error is not None:
+                    self._end(batch)
+        batch.is_over.wait()
+        if batch.error is not None:
+            raise batch.error
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While nobody writes."""
+        with self._in_turn():
+            if self._batch is not None:
+                self._end(self._batch)
+            yield
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        with self._count:
+            self._waiting += 1
+        with self._turn:
+            with self._count:
+                self._waiting -= 1
+            yield
+
+    def _begun(self) -> _Batch:
+        connection = self._writer.connect()
+        try:
+            self._batch = _Batch(connection, connection.begin())
+        except BaseException:
+            connection.close()
+            raise
+        return self._batch
+
+    def _take_back(self, batch: _Batch, error: BaseException) -> None:
+        """Undo what one of several wrote. Some errors (a full disk) have undone all of it already."""
+        try:
+            batch.connection.exec_driver_sql("ROLLBACK TO one")
+            batch.connection.exec_driver_sql("RELEASE one")
+        except sa.exc.SQLAlchemyError:
+            batch.error = error
+
+    def _end(self, batch: _Batch) -> None:
+        self._batch = None
+        try:
+            if batch.error is None:
+                batch.transaction.commit()
+            else:
+                batch.transaction.rollback()
+        except BaseException as error:
+            batch.error = batch.error or error
+            batch.connection.invalidate()  # closed for good: nothing of it is left in a transaction half done
+        finally:
+            with suppress(sa.exc.SQLAlchemyError):
+                batch.connection.close()
+            batch.is_over.set()
 
 
 @contextmanager

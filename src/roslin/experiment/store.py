@@ -36,6 +36,17 @@ _LATEST_MS = 2**53  # the largest whole number that a script in a browser counts
 _TRACES = "traces"  # the setting that says so
 _LOG = logging.getLogger("roslin.experiment")
 
+# The statements of a decision, made once: making them takes as long as running them.
+_HELD = sa.select(EXPERTS).where(EXPERTS.c.name == sa.bindparam("whose")).with_for_update(key_share=True)
+_KNOWN_KEYS = sa.select(EVENTS.c.key).where(
+    EVENTS.c.expert == sa.bindparam("whose"), EVENTS.c.key.in_(sa.bindparam("keys", expanding=True))
+)
+_OF_TRIAL = (TRIALS.c.expert == sa.bindparam("whose"), TRIALS.c.trial == sa.bindparam("number"))
+_TRIAL = sa.select(TRIALS).where(*_OF_TRIAL)
+_ADD_EVENTS = sa.insert(EVENTS)
+_COUNT_ON = sa.update(EXPERTS).where(EXPERTS.c.name == sa.bindparam("whose")).values(sequence=sa.bindparam("last"))
+_TOUCH = sa.update(TRIALS).where(*_OF_TRIAL).values(touched_ms=sa.bindparam("now"))
+
 
 def now_ms() -> int:
     """Milliseconds since 1970, in UTC."""
@@ -234,8 +245,7 @@ class EventStore:
         with self.database.writing() as connection:
             row = self._held(connection, name)
             keys = [decision.key for decision in decisions]
-            known = sa.select(EVENTS.c.key).where(EVENTS.c.expert == name, EVENTS.c.key.in_(keys))
-            kept = set(connection.execute(known).scalars())
+            kept = set(connection.execute(_KNOWN_KEYS, {"whose": name, "keys": keys}).scalars())
             fresh: dict[str, Decision] = {}
             for each in decisions:
                 if each.key not in kept:
@@ -455,8 +465,7 @@ class EventStore:
 
     def _held(self, connection: Connection, name: str) -> Row[Any]:
         """The row of an expert, which nobody else changes until the transaction ends."""
-        mine = sa.select(EXPERTS).where(EXPERTS.c.name == name).with_for_update(key_share=True)
-        row = connection.execute(mine).first()
+        row = connection.execute(_HELD, {"whose": name}).first()
         if row is None:
             raise UnknownExpertError("nobody of this name takes part in the study")
         return row
@@ -468,8 +477,7 @@ class EventStore:
     def _trial(self, connection: Connection, name: str, trial: int) -> Row[Any]:
         found = None
         if self._can_be(trial):
-            of_trial = sa.select(TRIALS).where(TRIALS.c.expert == name, TRIALS.c.trial == trial)
-            found = connection.execute(of_trial).first()
+            found = connection.execute(_TRIAL, {"whose": name, "number": trial}).first()
         if found is None:
             raise DecisionError(f"trial {trial} was never begun")
         return found
@@ -559,12 +567,11 @@ def _write(connection: Connection, name: str, events: Iterable[Event]) -> None:
         }
         for event in told
     ]
-    connection.execute(sa.insert(EVENTS), rows)
+    connection.execute(_ADD_EVENTS, rows)
     last = told[-1]
-    connection.execute(sa.update(EXPERTS).where(EXPERTS.c.name == name).values(sequence=last.sequence))
+    connection.execute(_COUNT_ON, {"whose": name, "last": last.sequence})
     if last.trial > 0:
-        touched = sa.update(TRIALS).where(TRIALS.c.expert == name, TRIALS.c.trial == last.trial)
-        connection.execute(touched.values(touched_ms=last.time_ms))
+        connection.execute(_TOUCH, {"whose": name, "number": last.trial, "now": last.time_ms})
 
 
 def _check_key(key: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-__all__ = ["MOST_DECISIONS", "AnyDecision", "DecisionsBody", "FinishBody"]
+__all__ = ["DECISIONS_READER", "MOST_DECISIONS", "AnyDecision", "DecisionsBody", "FinishBody"]
 
 MOST_DECISIONS = 200  # in one request; a page that was long without a connection sends several
 _MOST_NUMBER = 10_000
@@ -99,6 +99,10 @@ class DecisionsBody(_Strict):
 
     decisions: Annotated[list[AnyDecision], Field(min_length=1, max_length=MOST_DECISIONS)]
     device: Device = ""
+
+
+# Reads decisions from the bytes of a request.
+DECISIONS_READER: TypeAdapter[DecisionsBody] = TypeAdapter(DecisionsBody)
 
 
 class FinishBody(_Strict):

@@ -38,6 +38,7 @@ __all__ = [
     "own_address",
     "read_form",
     "read_own_form",
+    "visitor",
     "visitor_or_none",
 ]
 
@@ -64,16 +65,22 @@ class Visitor:
     form: str  # the token that their forms carry
 
 
+# These are coroutines though they wait for nothing: others would be run in a thread of their own each time.
+async def served(request: Request) -> OpenStudy:
+    """The study that is served."""
+    return _study(request)
+
+
 def _study(request: Request) -> OpenStudy:
     study: OpenStudy = request.app.state.study
     return study
 
 
 # The study that is served.
-Served = Annotated[OpenStudy, Depends(_study)]
+Served = Annotated[OpenStudy, Depends(served)]
 
 
-def visitor(request: Request) -> Visitor:
+async def visitor(request: Request) -> Visitor:
     """Who asks, by the cookie. Refuses whoever has none."""
     found = visitor_or_none(request)
     if found is None:
