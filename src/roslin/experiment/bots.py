@@ -49,6 +49,7 @@ class Bots:
     key: Key | None = None
     habits: Habits = field(default_factory=Habits)
     seed: int = 2005
+    is_over: Callable[[], bool] = lambda: False  # then everybody quits
 
 
 class _QuitError(Exception):
@@ -338,7 +339,7 @@ class _Bot:
             await asyncio.sleep(float(self._chance.exponential(self._bots.habits.think_seconds)))
 
     def _step(self) -> None:
-        if self._steps == 0:
+        if self._steps == 0 or self._bots.is_over():
             raise _QuitError
         self._steps -= 1
 

@@ -1,0 +1,95 @@
+"""A server of a study that is killed and started again while simulated experts work.
+
+It is forked from a process that has imported everything, so that a start takes little time; killed it is for good: by
+SIGKILL, of which no program hears anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from http.client import HTTPConnection, HTTPException
+
+from roslin.experiment.bots import Bots, run_bots
+from roslin.experiment.visits import Visit
+from roslin.web.experiment.rehearsal import free_port
+from roslin.web.experiment.server import serve_study
+from roslin.web.experiment.settings import ExperimentSettings
+from roslin.web.experiment.study import OpenStudy
+
+__all__ = ["KillableServer", "keep_busy", "quiet_settings"]
+
+_STARTS_WITHIN = 60
+
+
+def quiet_settings(folder: str, database: str) -> ExperimentSettings:
+    """For a server that starts quickly, refuses nobody and says nothing."""
+    return ExperimentSettings(folder, database, requests_per_minute=0, warm_up=False, log_requests=False)
+
+
+class KillableServer:
+    """A server at one port, whatever process it is at the moment."""
+
+    def __init__(self, settings: ExperimentSettings):
+        self._settings, self._port = settings, free_port()
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["roslin.web.experiment.server"])
+        self.address = f"http://127.0.0.1:{self._port}"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self.process = self._context.Process(target=serve_study, args=(self._settings, "127.0.0.1", self._port))
+        self.process.start()
+        limit = time.monotonic() + _STARTS_WITHIN
+        while time.monotonic() < limit:
+            connection = HTTPConnection("127.0.0.1", self._port, timeout=5)
+            try:
+                connection.request("GET", "/healthz")
+                connection.getresponse().read()
+            except (OSError, HTTPException):
+                assert self.process.is_alive(), "the server ended by itself"
+                time.sleep(0.02)
+            else:
+                return
+            finally:
+                connection.close()
+        raise AssertionError("the server did not start")
+
+    def kill(self) -> None:
+        """kill -9."""
+        assert self.process.is_alive(), "the server ended by itself"
+        self.process.kill()
+        self.process.join()
+
+    def restart(self) -> None:
+        """Kill it, and start it again."""
+        self.kill()
+        self.start()
+
+
+def keep_busy(study: OpenStudy, bots: Bots, count: int, disturb: Callable[[], Awaitable[None]]) -> list[Visit]:
+    """Have so many experts at work, a new one for each who ends, until `disturb` is done. What became of all."""
+    is_over = False
+    visits: list[Visit] = []
+    lasting = replace(bots, is_over=lambda: is_over)
+
+    async def one_after_the_other() -> None:
+        while not is_over:
+            expert = (await asyncio.to_thread(study.store.invite, 1, "bot"))[0]
+            visits.extend(await run_bots(lasting, [(expert.name, study.link(expert, bots.address))]))
+
+    async def all_together() -> None:
+        nonlocal is_over
+        working = [asyncio.create_task(one_after_the_other()) for _ in range(count)]
+        try:
+            await disturb()
+        finally:
+            is_over = True
+            await asyncio.gather(*working)
+
+    asyncio.run(all_together())
+    return visits

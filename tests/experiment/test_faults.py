@@ -1,0 +1,97 @@
+"""The server is killed, the database goes away, the disk is full: whatever was acknowledged is there, once.
+
+Short forms; `benchmarks/experiment_faults.py` does the same for a long time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from tests.experiment.killing import KillableServer, keep_busy, quiet_settings
+from tests.experiment.studies import small_study
+from tests.postgresql import Cluster
+
+from roslin.experiment.bots import Bots
+from roslin.experiment.opinions import Population
+from roslin.experiment.visits import Habits, audit
+from roslin.web.experiment.study import OpenStudy
+
+HABITS = Habits(double=0.2, tabs=0.2, offline=0.2, patience_seconds=90)
+
+
+@contextmanager
+def at_work(tmp_path: Path, database: str) -> Iterator[tuple[OpenStudy, KillableServer, Bots]]:
+    with small_study(tmp_path, quota=10_000) as folder:
+        path = str(folder.path)
+    settings = quiet_settings(path, database)
+    study, server = OpenStudy(settings), KillableServer(settings)
+    try:
+        yield study, server, Bots(server.address, Population(study.plan), None, HABITS)
+    finally:
+        server.kill()
+        study.close()
+
+
+def test_the_server_is_killed_three_times(tmp_path: Path, database: str) -> None:
+    chance = np.random.default_rng(1)
+    with at_work(tmp_path, database) as (study, server, bots):
+
+        async def disturb() -> None:
+            for _ in range(3):
+                await asyncio.sleep(1 + chance.random())
+                await asyncio.to_thread(server.restart)
+            await asyncio.sleep(0.5)
+
+        visits = keep_busy(study, bots, 10, disturb)
+        found = audit(study.store, visits)
+    assert [visit.problem for visit in visits if visit.problem] == []
+    assert sum(visit.lost for visit in visits) > 0
+    assert found.acknowledged > 50
+    assert not found.is_bad, found
+
+
+def test_connections_to_the_database_are_cut(tmp_path: Path, postgresql: Cluster) -> None:
+    name, cut = postgresql.new(), 0
+    with at_work(tmp_path, postgresql.url(name)) as (study, _server, bots):
+
+        async def disturb() -> None:
+            nonlocal cut
+            for _ in range(5):
+                await asyncio.sleep(0.5)
+                cut += await asyncio.to_thread(postgresql.disconnect, name)
+            await asyncio.sleep(0.5)
+
+        visits = keep_busy(study, bots, 8, disturb)
+        found = audit(study.store, visits)
+    postgresql.drop(name)
+    assert cut > 0
+    assert [visit.problem for visit in visits if visit.problem] == []
+    assert found.acknowledged > 50
+    assert not found.is_bad, found
+
+
+def test_a_full_disk_is_an_error_for_the_expert_and_loses_nothing(tmp_path: Path) -> None:
+    """No file of the server may grow any more for a while; then it may again."""
+    database = tmp_path / "full.db"
+    with at_work(tmp_path, f"sqlite:///{database}") as (study, server, bots):
+
+        async def disturb() -> None:
+            await asyncio.sleep(1.5)
+            process, log = server.process.pid, Path(f"{database}-wal")
+            assert process is not None
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (log.stat().st_size // 2, resource.RLIM_INFINITY))
+            await asyncio.sleep(2)
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            await asyncio.sleep(1)
+
+        visits = keep_busy(study, bots, 8, disturb)
+        found = audit(study.store, visits)
+    assert sum(visit.refused[503] for visit in visits) > 0
+    assert [visit.problem for visit in visits if visit.problem] == []
+    assert found.acknowledged > 50
+    assert not found.is_bad, found
