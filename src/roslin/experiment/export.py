@@ -208,8 +208,8 @@ def _readme(plan: Plan, tables: Mapping[str, Table], unfinished: bool) -> str:
         "",
         f"Judgements of the study `{plan.name}`, exported by Roslin {version('roslin')}. {which}. Experts are called",
         "by numbers; whoever has withdrawn is not in it. `plan.json` has everything that was decided before: queries,",
-        "candidates, rules, texts. `manifest.json` has the checksums of all files. An empty cell is a value that is not",
-        "there.",
+        "candidates, rules, texts. `manifest.json` has the checksums of all files. An empty cell is a value that is",
+        "not there.",
         "In CSV, an answer that a spreadsheet would run as a formula has a `'` before it.",
     ]
     for name, table in tables.items():

@@ -1,0 +1,78 @@
+"""Drawings of a running study: opinions against the quota, trials a day, the time that trials took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from roslin.experiment.overview import QueryProgress
+from roslin.report.rank_plots import PLOT_HEIGHT, box_plot, scale_axis, scale_of
+from roslin.report.svg import SvgElement, group, line, rect, svg, text
+
+__all__ = ["day_plot", "quota_plot", "time_plot"]
+
+_WIDTH, _NAMES, _NUMBERS = 640.0, 190.0, 76.0
+_ROW = 24.0
+_DAYS, _BARS_HEIGHT = 60, 90.0
+_LONGEST_NAME = 28
+
+
+def quota_plot(queries: Sequence[QueryProgress]) -> str:
+    """A bar for each query: opinions given, dark; being given, light; the line is the quota."""
+    room = _WIDTH - _NAMES - _NUMBERS
+    most = max((max(each.finished + each.running, each.quota) for each in queries), default=1)
+    parts: list[SvgElement] = []
+    for row, each in enumerate(queries):
+        y = row * _ROW
+        done, doing = (room * count / most for count in (each.finished, each.running))
+        end = _NAMES + room * each.quota / most
+        parts += [
+            text("plot-text", _NAMES - 8, y + 16, _short(each.query), "end"),
+            rect("plot-track", _NAMES, y + 4, room * each.quota / most, _ROW - 9),
+            rect("plot-shade", _NAMES, y + 4, done, _ROW - 9),
+            rect("plot-running", _NAMES + done, y + 4, doing, _ROW - 9),
+            line("plot-rule", end, y + 2, end, y + _ROW - 3),
+            text("plot-soft", _NAMES + room + 10, y + 16, f"{each.finished} of {each.quota}"),
+        ]
+    total, wanted = (sum(getattr(each, name) for each in queries) for name in ("finished", "quota"))
+    return svg(parts, _WIDTH, max(_ROW * len(queries), 1), f"Opinions of each query: {total} of {wanted} in all")
+
+
+def day_plot(days: Sequence[tuple[str, int]]) -> str:
+    """A bar for each day on which trials were finished; the last sixty."""
+    shown = days[-_DAYS:]
+    most = max((count for _, count in shown), default=1)
+    step = min(_WIDTH / max(len(shown), 1), 40.0)
+    parts: list[SvgElement] = []
+    for place, (day, count) in enumerate(shown):
+        height = _BARS_HEIGHT * count / most
+        bar = (place * step + 2, _BARS_HEIGHT - height + 16, max(step - 4, 1), height)
+        parts.append(rect("plot-shade", *bar, said=f"{day}: {count}"))
+        if len(shown) <= 16:
+            parts.append(text("plot-soft", place * step + step / 2, _BARS_HEIGHT - height + 12, str(count), "middle"))
+    floor = _BARS_HEIGHT + 16
+    parts.append(line("plot-line", 0, floor, step * max(len(shown), 1), floor))
+    if shown:
+        parts.append(text("plot-soft", 0, floor + 16, shown[0][0]))
+    if len(shown) > 5:
+        parts.append(text("plot-soft", step * len(shown), floor + 16, shown[-1][0], "end"))
+    return svg(parts, _WIDTH, floor + 22, f"Trials finished on {len(shown)} days")
+
+
+def time_plot(queries: Sequence[QueryProgress]) -> str:
+    """A box-and-whisker plot for each query: minutes that its trials took, pauses left out."""
+    room = _WIDTH - _NAMES
+    samples = [np.array(each.seconds, dtype=np.float64) / 60 for each in queries]
+    scale = scale_of(samples, least=0, width=room)
+    parts: list[SvgElement] = []
+    for row, (each, sample) in enumerate(zip(queries, samples, strict=True)):
+        y = row * PLOT_HEIGHT
+        parts.append(text("plot-text", _NAMES - 8, y + 22, _short(each.query), "end"))
+        parts.append(group(box_plot(sample, scale), _NAMES, y))
+    parts.append(group(scale_axis(scale), _NAMES, len(queries) * PLOT_HEIGHT))
+    return svg(parts, _WIDTH, len(queries) * PLOT_HEIGHT + 18, "Minutes that trials took, for each query")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

@@ -1,0 +1,69 @@
+"""A list of receipt codes, as Prolific and others give it, compared with those that the study gave out.
+
+A line is a receipt code, or the id of a participant where the study keeps those; what follows a comma, a semicolon, a
+tab or a space is not looked at. Small letters and dashes do not matter in codes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from roslin.experiment.results import History
+
+__all__ = ["CheckedCode", "Reconciled", "reconcile"]
+
+CodeVerdict = Literal["valid", "twice", "not finished", "unknown"]
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCode:
+    """A line of the list. `expert` is the label of whose it is; empty: nobody's."""
+
+    code: str
+    verdict: CodeVerdict
+    expert: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The list in its order, and who has a receipt that is not in it."""
+
+    codes: tuple[CheckedCode, ...]
+    missing: tuple[str, ...]
+
+    def count(self, verdict: CodeVerdict) -> int:
+        """How many lines are so."""
+        return sum(each.verdict == verdict for each in self.codes)
+
+
+def reconcile(text: str, histories: Iterable[History]) -> Reconciled:
+    """Compare a pasted list with what the study gave out."""
+    receipts: dict[str, str] = {}
+    participants: dict[str, tuple[str, str]] = {}
+    for expert, told in histories:
+        receipt = next((str(event.payload["receipt"]) for event in told if event.kind == "completed"), "")
+        if receipt:
+            receipts[receipt] = expert.label
+        if expert.participant:
+            participants[expert.participant] = expert.label, receipt
+    seen: set[str] = set()
+    checked = []
+    for line in text.splitlines()[:_MOST]:
+        words = re.split(r"[\s,;]+", line.strip(), maxsplit=1)
+        if not words[0]:
+            continue
+        code = re.sub("[^A-Z0-9]", "", words[0].upper())
+        if words[0] in participants:
+            label, code = participants[words[0]]
+        else:
+            label = receipts.get(code, "")
+        verdict: CodeVerdict = "unknown" if not label else "not finished" if not code else "valid"
+        if verdict == "valid" and code in seen:
+            verdict = "twice"
+        seen.add(code)
+        checked.append(CheckedCode(words[0], verdict, label))
+    return Reconciled(tuple(checked), tuple(label for code, label in receipts.items() if code not in seen))
