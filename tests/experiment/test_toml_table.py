@@ -152,7 +152,7 @@ def test_blame() -> None:
     asked = table({"v": 1}, "[t]\nv = 1\n")
     with pytest.raises(ExperimentError, match=r"study\.toml:2, t\.v: no such filter"), asked.blaming("v"):
         raise FilterError("no such filter")
-    with pytest.raises(ExperimentError, match="^as it is$"), asked.blaming("v"):
+    with pytest.raises(ExperimentError, match=r"^as it is$"), asked.blaming("v"):
         raise ExperimentError("as it is")
 
 

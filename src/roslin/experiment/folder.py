@@ -203,13 +203,9 @@ def _query_item(wish: QueryWish, material: MelodyMaterial | FileMaterial) -> Ite
         if wish.pool is not None:
             raise wish.table.error("pool", "is for melodies", "candidates = [...]")
         return material.item(wish.id, wish.table, "id")
-    item = (
-        material.written(wish.id, wish.notation, wish.table)
-        if wish.notation
-        else material.item(wish.id, wish.table, "id")
-    )
-    material.query(item, wish.table)
-    return item
+    if wish.notation:
+        return material.written(wish.id, wish.notation, wish.table)
+    return material.item(wish.id, wish.table, "id")
 
 
 def _practice(draft: StudyDraft, material: MelodyMaterial | FileMaterial) -> Practice | None:

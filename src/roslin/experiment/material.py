@@ -22,7 +22,6 @@ from roslin.errors import ExperimentError, Problem, UnknownNameError
 from roslin.experiment.plan import Item
 from roslin.experiment.reading import StudyDraft
 from roslin.experiment.toml_table import TomlTable
-from roslin.matchers.base import check_query
 from roslin.melody import Melody
 from roslin.notation.query import read_query
 
@@ -68,13 +67,6 @@ class MelodyMaterial:
         with table.blaming("notation"):
             melody = read_query(notation)
         return self.take(id, melody.with_metadata(id=id))
-
-    def query(self, item: Item, table: TomlTable) -> Melody:
-        """The melody of a query, which must be one that can be searched for."""
-        melody = self.melodies[item.id]
-        with table.blaming("id"):
-            check_query(melody)
-        return melody
 
     def take(self, id: str, melody: Melody) -> Item:
         """A melody that the study shows."""
