@@ -49,14 +49,15 @@ def running(
     collection: Path,
     folder: Path,
     *options: str,
+    command: tuple[str, ...] = ("serve",),
     python: str | Path = sys.executable,
     environment: Mapping[str, str] = os.environ,
 ) -> Iterator[Server]:
-    """`roslin serve` with these options, until the block ends."""
+    """`roslin serve`, or another command that serves, with these options, until the block ends."""
     port, log = free_port(), folder / "server.log"
-    command = [str(python), "-m", "roslin", "serve", str(collection), "--port", str(port), *options]
+    line = [str(python), "-m", "roslin", *command, str(collection), "--port", str(port), *options]
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**environment})
+        process = subprocess.Popen(line, stdout=out, stderr=out, env={**environment})
     server = Server(port, process, log)
     try:
         _wait_for(server)

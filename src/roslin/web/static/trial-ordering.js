@@ -20,10 +20,19 @@ export class Ordering {
     this.list.addEventListener("click", event => this.pressed(event));
     this.list.addEventListener("focusin", event => {
       const row = event.target.closest("[data-candidate]");
-      if (row) this.stand(Number(row.dataset.candidate), false);
+      if (row && !trial.isPointing) this.stand(Number(row.dataset.candidate), false);
     });
     this.list.addEventListener("change", event => {
       if (event.target.matches(".position")) this.move(this.at, this.groupAt(Number(event.target.value)));
+    });
+    this.list.addEventListener("keydown", event => {
+      if (!event.target.matches(".position") || !["Enter", "Escape"].includes(event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const row = event.target.closest(".row");
+      if (event.key === "Escape") event.target.value = event.target.defaultValue;
+      event.target.blur(); // a number that was typed is taken over
+      row.focus({ preventScroll: true });
     });
     document.getElementById("tray").addEventListener("click", event => {
       const button = event.target.closest("[data-place]");
@@ -179,10 +188,10 @@ export class Ordering {
 
   pressed(event) {
     const button = event.target.closest("button[data-do]");
-    if (!button) return;
-    const row = button.closest("#list [data-candidate]");
+    const row = event.target.closest("#list [data-candidate]");
     const k = row ? Number(row.dataset.candidate) : this.placing;
-    this.act(button.dataset.do, k);
+    if (button) this.act(button.dataset.do, k);
+    else if (row) this.stand(k, false);
   }
 
   act(action, k) {
@@ -227,7 +236,7 @@ export class Ordering {
     }
     if (isInList && key === "t") return this.act("tie", this.at);
     if (isInList && key === "x") return this.act("out", this.at);
-    if (isInList && key === "g") return this.rows.get(this.at).querySelector(".position").focus();
+    if (isInList && key === "g") return this.rows.get(this.at).querySelector(".position").select();
     if (isInList && key === "d") return this.act("differences-above", this.at);
     if (isInList && key === " ") return play(this.rows.get(this.at));
     if (isInList && key === "Escape") return this.panel.focus();
@@ -338,6 +347,7 @@ export class Ordering {
       row.tabIndex = k === (order.includes(this.at) ? this.at : order[0]) ? 0 : -1;
       row.setAttribute("aria-label", this.rowLabel(k, rank, order.length, tied));
       row.querySelector(".position").value = index + 1;
+      row.querySelector(".position").defaultValue = index + 1;
       row.querySelector(".position").max = order.length;
       row.querySelector('[data-do="up"]').disabled = index === 0 && !tied.length;
       row.querySelector('[data-do="down"]').disabled = index === order.length - 1 && !tied.length;

@@ -1,7 +1,7 @@
 // The end of a trial: the list once more, what is missing, and the button that finishes it. After a practice, what most
 // people say.
 import { missing, placeOf, unplaced } from "./trial-state.js";
-import { Candidate, _, announce, ngettext } from "./trial-text.js";
+import { Candidate, _, announce, candidate, ngettext } from "./trial-text.js";
 import { copyOf } from "./trial-figures.js";
 
 const VERDICTS = {
@@ -107,28 +107,41 @@ export class Review {
     this.trial.show("feedback");
     const section = document.getElementById("feedback");
     const right = feedback.filter(each => each.is_right).length;
-    section.querySelector("[data-part=score]").textContent = !this.trial.isRanking ? _("The practice is finished.")
-      : _("You agree with most people on {right} of {of}.", { right, of: feedback.length });
-    const rows = [...feedback].sort((a, b) => a.is_right - b.is_right).map(each => this.feedbackItem(each));
+    section.querySelector("[data-part=score]").textContent = _("You agree with most people on {right} of {of}.",
+      { right, of: feedback.length });
+    const rows = [...feedback].sort((a, b) => a.is_right - b.is_right)
+      .map(each => (each.documents ? this.choiceItem(each) : this.verdictItem(each)));
     section.querySelector("ol").replaceChildren(...rows);
     section.querySelector("h1").focus({ preventScroll: true });
     scrollTo({ top: 0 });
     announce(section.querySelector("[data-part=score]").textContent);
   }
 
-  feedbackItem({ document: k, said, expected, is_right: isRight }) {
+  verdictItem({ document: k, said, expected, is_right: isRight }) {
+    const values = { said: VERDICTS[said](), expected: VERDICTS[expected]() };
+    const verdict = isRight ? _("You say: {said}. So do most people.", values)
+      : _("You say: {said}. Most people say: {expected}.", values);
+    return this.feedbackItem(isRight, verdict, REASONS[expected](), [k], ["query", k]);
+  }
+
+  choiceItem({ documents, said, expected, is_right: isRight }) {
+    const values = {
+      said: said === null ? _("no difference") : candidate(said),
+      expected: expected.length > 1 ? _("no difference") : candidate(expected[0]),
+    };
+    const verdict = isRight ? _("You say: {said}. Most people would agree.", values)
+      : _("You say: {said}. Most people say: {expected}.", values);
+    return this.feedbackItem(isRight, verdict, "", documents, documents.slice(0, 2));
+  }
+
+  feedbackItem(isRight, verdict, reason, documents, compared) {
     const item = document.getElementById("fed-back").content.firstElementChild.cloneNode(true);
-    item.dataset.candidate = k;
     item.dataset.right = isRight;
-    item.querySelector(".number").textContent = Candidate(k);
-    const values = { said: VERDICTS[said]?.(), expected: VERDICTS[expected]() };
-    const verdict = item.querySelector(".verdict");
-    if (!said) verdict.textContent = _("Most people say: {expected}.", values);
-    else if (isRight) verdict.textContent = _("You say: {said}. So do most people.", values);
-    else verdict.textContent = _("You say: {said}. Most people say: {expected}.", values);
-    item.querySelector(".why").textContent = REASONS[expected]();
-    item.querySelector(".holder").replaceChildren(copyOf(k));
-    item.querySelector("button.difference").addEventListener("click", () => this.trial.compare("query", k));
+    item.querySelector(".number").textContent = documents.map(Candidate).join(", ");
+    item.querySelector(".verdict").textContent = verdict;
+    item.querySelector(".why").textContent = reason;
+    item.querySelector(".holder").replaceChildren(...documents.map(copyOf));
+    item.querySelector("button.difference").addEventListener("click", () => this.trial.compare(...compared));
     return item;
   }
 }

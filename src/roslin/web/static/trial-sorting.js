@@ -31,7 +31,7 @@ export class Sorting {
     });
     this.section.addEventListener("focusin", event => {
       const card = event.target.closest("[data-candidate]");
-      if (card) this.stand(Number(card.dataset.candidate), false);
+      if (card && !trial.isPointing) this.stand(Number(card.dataset.candidate), false);
     });
   }
 

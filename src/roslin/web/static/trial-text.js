@@ -32,7 +32,7 @@ export function Candidate(k) {
 export function announce(text) {
   if (!pending.length) {
     setTimeout(() => {
-      const said = pending.join(" ");
+      const said = [...new Set(pending)].join(" ");
       live.textContent = said === live.textContent ? `${said}\u00a0` : said;
       pending = [];
     }, 50);

@@ -32,6 +32,8 @@ const trial = {
   finish,
   bring: (card, block = "start") => card.scrollIntoView({ block }),
   top: () => top.getBoundingClientRect().bottom,
+  // Nothing may move between the press of a mouse button and its release, or the click would go elsewhere.
+  get isPointing() { return pointer !== "keyboard"; },
 };
 
 // -- the server -----------------------------------------------------------------------------------------------------
@@ -78,10 +80,11 @@ const queue = new Queue({
   send: decisions => write(`/api/trials/${given.trial}/decisions`, { device: device(), decisions }),
   told: () => { refresh(); noticeOthers(); },
   confirmed: async (batch, answer) => {
-    const isOffered = answer.offered?.length && !trial.isRanking;
-    if (answer.sequence === sequence + batch.length + (isOffered ? 1 : 0)) {
+    const others = answer.sequence - sequence - batch.length;
+    const isOffer = others === 1 && answer.offered.length > 0 && batch.some(each => each.kind === "chose");
+    if (others === 0 || isOffer) {
       log = [...log, ...batch];
-      if (isOffered) log.push({ kind: "offered", key: newKey(), documents: answer.offered });
+      if (isOffer) log.push({ kind: "offered", key: newKey(), documents: answer.offered });
       sequence = answer.sequence;
     } else { // something came from another tab or device in between
       await fetchState();
@@ -233,8 +236,8 @@ function show(name, then) {
 const KEYS_OFF = "roslin.keys.off";
 const areKeysOn = () => !element("keys-on") || element("keys-on").checked;
 
+addEventListener("keydown", () => { pointer = "keyboard"; }, true);
 addEventListener("keydown", event => {
-  pointer = "keyboard";
   const isTyped = event.target.matches?.("input:not([type=checkbox]), select, textarea");
   if (document.querySelector("dialog[open]") || isTyped) return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
@@ -252,7 +255,7 @@ addEventListener("keydown", event => {
   else if (!trial.views[view]?.key || trial.views[view].key(event) === false) return;
   event.preventDefault();
 });
-addEventListener("pointerdown", event => { pointer = event.pointerType; });
+addEventListener("pointerdown", event => { pointer = event.pointerType; }, true);
 
 // -- the start --------------------------------------------------------------------------------------------------------
 
