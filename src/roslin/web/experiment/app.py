@@ -12,7 +12,7 @@ from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
 from roslin.web.experiment.errors import add_study_handlers, study_answer
-from roslin.web.experiment.routes import pages, steps, trials
+from roslin.web.experiment.routes import dashboard, pages, steps, trials
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import client_of
@@ -40,7 +40,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
 
     app = FastAPI(title="Roslin", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.study = study
-    for room in (pages, steps, trials, static):
+    for room in (pages, steps, trials, dashboard, static):
         app.include_router(room.router)
     add_study_handlers(app)
     # The last one added is the first to see a request.

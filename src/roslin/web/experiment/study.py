@@ -12,6 +12,7 @@ from pathlib import Path
 from roslin.errors import UnknownNameError
 from roslin.experiment.events import Choice, Event, Position, TrialState, position_of, trial_state
 from roslin.experiment.folder import StudyFolder
+from roslin.experiment.overview import LiveOverview
 from roslin.experiment.plan import Item, Plan, Task
 from roslin.experiment.store import EventStore, StudyExpert, now_ms
 from roslin.web.experiment.figures import Figures
@@ -53,6 +54,7 @@ class OpenStudy:
         self.catalogues = Catalogues(self.plan)
         self.figures = Figures(self.folder, self.catalogues)
         self._choices: dict[str, tuple[float, dict[str, tuple[Choice, ...]]]] = {}
+        self.live = LiveOverview(self.store)
         self.shown = lru_cache(maxsize=_TRIALS_REMEMBERED)(self._shown)
 
     @property
@@ -62,6 +64,7 @@ class OpenStudy:
 
     def close(self) -> None:
         """Give back the database and the folder."""
+        self.live.close()
         self.store.close()
         self.folder.close()
 

@@ -24,6 +24,7 @@ router = APIRouter(include_in_schema=False)
 def _statics() -> dict[str, bytes]:
     found = {path.name: path.read_bytes() for path in _FOLDER.iterdir() if path.suffix in _TYPES}
     found["player.js"] = files("roslin.report").joinpath("player.js").read_bytes()
+    found["plots.css"] = files("roslin.report").joinpath("templates/plots.css").read_bytes()
     return found
 
 
