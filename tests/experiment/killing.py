@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
+from itertools import count as count_up
 
 from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.visits import Visit
@@ -75,12 +76,14 @@ def keep_busy(study: OpenStudy, bots: Bots, count: int, disturb: Callable[[], Aw
     """Have so many experts at work, a new one for each who ends, until `disturb` is done. What became of all."""
     is_over = False
     visits: list[Visit] = []
+    numbers = count_up()
     lasting = replace(bots, is_over=lambda: is_over)
 
     async def one_after_the_other() -> None:
         while not is_over:
             expert = (await asyncio.to_thread(study.store.invite, 1, "bot"))[0]
-            visits.extend(await run_bots(lasting, [(expert.name, study.link(expert, bots.address))]))
+            own = replace(lasting, seed=bots.seed + next(numbers))
+            visits.extend(await run_bots(own, [(expert.name, study.link(expert, bots.address))]))
 
     async def all_together() -> None:
         nonlocal is_over

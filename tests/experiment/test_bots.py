@@ -34,13 +34,13 @@ def test_everybody_says_what_they_think_however_they_send_it(tmp_path: Path, dat
     population = Population(plan, read_truth(truth_path()), noise=0.3, seed=SEED)
     with opened(path, database) as study:
         assert {expert.source for expert in study.store.experts()} == {"bot"}
-        for visit in visits:
+        for number, visit in enumerate(visits):
             if visit.end != "finished":
                 continue
             assert visit.trials == 3
             for trial in (1, 2, 3):
                 state = study.state(visit.name, trial)
-                opinion = population.opinion(visit.name, plan.task(state.query), "careless" in visit.kinds)
+                opinion = population.opinion(number, plan.task(state.query), "careless" in visit.kinds)
                 ranked = {id: rank for id, rank in ranks_of(state).items() if rank is not None}
                 assert set(ranked) == {id for id, verdict in opinion.verdicts.items() if verdict == "resembles"}
                 assert state.verdicts == dict(opinion.verdicts)

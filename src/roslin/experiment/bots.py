@@ -63,13 +63,16 @@ class _GaveUpError(Exception):
 async def run_bots(
     bots: Bots, links: Sequence[tuple[str, str]], progress: Callable[[float, str], None] | None = None
 ) -> list[Visit]:
-    """Send everybody through the study at the same time. `links`: the name and the personal link of each."""
+    """Send everybody through the study at the same time. `links`: the name and the personal link of each.
+
+    Who thinks and does what follows from the seed and from the place in the list.
+    """
     ended = 0
 
     async def visit(number: int, name: str, link: str) -> Visit:
         nonlocal ended
         await asyncio.sleep(bots.habits.arrive_seconds * number / max(len(links), 1))
-        found = await _Bot(bots, name).visit(link)
+        found = await _Bot(bots, number, name).visit(link)
         ended += 1
         if progress is not None:
             progress(ended / len(links), "simulated experts")
@@ -79,9 +82,9 @@ async def run_bots(
 
 
 class _Bot:
-    def __init__(self, bots: Bots, name: str):
-        self._bots, self._plan = bots, bots.population.plan
-        self._chance = chance_of(bots.seed, "habits", name)
+    def __init__(self, bots: Bots, number: int, name: str):
+        self._bots, self._plan, self._number = bots, bots.population.plan, number
+        self._chance = chance_of(bots.seed, "habits", number)
         habits = {kind: self._chance.random() < getattr(bots.habits, kind) for kind in HABITS}
         self.found = Visit(name, tuple(kind for kind in HABITS if habits[kind]))
         cookies: dict[str, str] = {}
@@ -197,10 +200,10 @@ class _Bot:
         if self._bots.key is None:
             shown = tuple(str(number) for number in range(count))
             blind = Task(Item(f"trial {self._trial}"), tuple(map(Item, shown)))
-            return shown, self._bots.population.opinion(self.found.name, blind, is_careless=True)
+            return shown, self._bots.population.opinion(self._number, blind, is_careless=True)
         query, shown = self._bots.key(self.found.name, self._trial)
         task = practice.task if self._trial == 0 and practice is not None else self._plan.task(query)
-        return shown, self._bots.population.opinion(self.found.name, task, self._is["careless"])
+        return shown, self._bots.population.opinion(self._number, task, self._is["careless"])
 
     async def _sort(self, state: dict[str, Any], shown: tuple[str, ...], opinion: Opinion) -> None:
         for number in range(state["count"]):
