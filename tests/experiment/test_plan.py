@@ -38,6 +38,15 @@ def test_texts_and_tasks() -> None:
     assert not PLAN.task("q").candidates[1].is_melody
 
 
+@pytest.mark.parametrize(
+    ("quota", "queries", "each", "people"), [(30, 11, 11, 30), (30, 22, 11, 60), (5, 3, 2, 8), (4, 2, 11, 4)]
+)
+def test_how_many_people_it_takes(quota: int, queries: int, each: int, people: int) -> None:
+    tasks = tuple(Task(Item(str(number)), ()) for number in range(queries))
+    plan = replace(PLAN, tasks=tasks, rules=Rules(quota=quota, queries_per_expert=each))
+    assert plan.experts_needed == people
+
+
 CHANGES = {
     "name": replace(PLAN, name="t"),
     "tasks": replace(PLAN, tasks=(Task(Item("q", content="2e"), PLAN.tasks[0].candidates),)),

@@ -12,6 +12,8 @@ from typing import Annotated
 import typer
 
 from roslin.cli.output import progress_bar, remark
+from roslin.cli.plugins import PluginOption
+from roslin.display.text import counted
 
 __all__ = ["app", "needs_experiment"]
 
@@ -57,6 +59,7 @@ def create_command(
     database: Annotated[
         str, typer.Option("--database", help="For a study that runs on PostgreSQL: its address, postgresql://...")
     ] = "",
+    _plugins: PluginOption = None,
 ) -> None:
     """Make a study from study.toml, or bring one that is there up to date.
 
@@ -75,12 +78,13 @@ def create_command(
         return
     for note in created.notes:
         typer.echo(note)
-    people, counted = plan.rules, f"{len(plan.tasks)} {'queries' if len(plan.tasks) != 1 else 'query'}"
     done = "made" if created.is_new else "brought up to date"
-    typer.echo(f"{path}: {done}; {counted}, {people.quota} opinions wanted of each")
+    queries = counted(len(plan.tasks), "query", "queries")
+    typer.echo(f"{path}: {done}; {queries}, {counted(plan.rules.quota, 'opinion')} wanted of each")
     if created.password:
         typer.echo(f"Password of the dashboard, shown only now: {created.password}")
         remark(f"Next: {_program()} experiment serve {path}")
+        remark(f"      {_program()} experiment invite {path} --number {plan.experts_needed} -o links.csv")
     else:
         remark("A server that runs this study sees the change when it is started again.")
 

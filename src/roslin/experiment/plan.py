@@ -113,6 +113,12 @@ class Plan:
     rules: Rules
     seed: int
 
+    @property
+    def experts_needed(self) -> int:
+        """How many people the quota takes if all of them finish."""
+        each = min(self.rules.queries_per_expert, len(self.tasks))
+        return -(-self.rules.quota * len(self.tasks) // each)
+
     def task(self, query: str) -> Task:
         """The task of a query."""
         return next(task for task in self.tasks if task.query.id == query)
