@@ -487,6 +487,8 @@ class EventStore:
         if trial == 0:
             if self.plan.practice is None:
                 raise DecisionError("this study has no practice")
+            if any(event.kind == "practised" for event in _events(connection, name, 0)):
+                raise DecisionError("the practice is over")
             return set(self.plan.practice.task.ids)
         found = self._trial(connection, name, trial)
         if found.finished_ms is not None:

@@ -16,9 +16,9 @@ from markupsafe import Markup
 from roslin.display.templates import render
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.plan import Item
-from roslin.matchers import matcher
 from roslin.melody import Melody
 from roslin.report.player import melody_figure
+from roslin.web.experiment.differences import differing_notes
 from roslin.web.experiment.language import Catalogues
 
 __all__ = ["Figures"]
@@ -54,6 +54,9 @@ class Figures:
             for language in plan.languages:
                 if task.query.is_melody:
                     self._kept(task.query.id, "query", language)
+        if items:
+            id = next(iter(items))
+            self._pairs(id, id, ("query", "query"), plan.languages[0])  # waits for the compiler
         _LOG.info("ready: %d melodies are drawn", len(items))
 
     def figure(self, item: Item, trial: int, place: str, language: str) -> Markup:
@@ -67,7 +70,7 @@ class Figures:
         return Markup(made)  # noqa: S704 - made, and escaped, by a template
 
     def differences(self, first: Item, second: Item, places: Sequence[str], language: str) -> tuple[Markup, Markup]:
-        """Two melodies with the notes marked that have no partner of the same kind in the other."""
+        """Two melodies, in each of which those notes are marked that have no partner in the other."""
         kinds = tuple("query" if place == "query" else "candidate" for place in places)
         drawn = self._pairs(first.id, second.id, kinds, language)
         one, two = (self._numbered(figure, place) for figure, place in zip(drawn, places, strict=True))
@@ -90,18 +93,11 @@ class Figures:
         return str(melody_figure(self._melody(id), self._name(kind, language), f"{kind}-{_NUMBER}-"))
 
     def _differing(self, first: str, second: str, kinds: tuple[str, str], language: str) -> tuple[str, str]:
-        one, two = self._melody(first), self._melody(second)
-        found = matcher("dp").explain(one, [two], 0)
-        alike = (set(found.query_notes), set(found.candidate_notes))
+        melodies = self._melody(first), self._melody(second)
         figures = [
-            str(
-                melody_figure(
-                    melody,
-                    self._name(kind, language),
-                    f"{side}-{kind}-{_NUMBER}-",
-                    [row for row in range(len(melody)) if row not in same],
-                )
+            str(melody_figure(melody, self._name(kind, language), f"{side}-{kind}-{_NUMBER}-", rows))
+            for melody, rows, kind, side in zip(
+                melodies, differing_notes(*melodies), kinds, ("first", "second"), strict=True
             )
-            for melody, same, kind, side in zip((one, two), alike, kinds, ("first", "second"), strict=True)
         ]
         return figures[0], figures[1]

@@ -1,0 +1,299 @@
+"""The way of an expert through a study, page by page, in two languages, and with a clock that moves."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.web.experiment.browsers import Alone, Browser, Invited, sorted_as
+
+from roslin.experiment import store as stored
+from roslin.experiment.backup import write_backup
+from roslin.web.experiment.study import OpenStudy
+
+
+def test_a_whole_study(expert: Browser) -> None:
+    page = expert.judge_everything()
+    assert page.url.path == "/thanks"
+    receipt = re.search(r"<strong>([A-Z2-9]{10})</strong>", page.text)
+    assert receipt
+    assert receipt[1] in expert.get("/thanks").text, "the same one again"
+    assert expert.follow().url.path == "/thanks"
+    kinds = [event.kind for event in expert.study.store.events(expert.name)]
+    assert kinds[:4] == ["consented", "answered", "read", "began"]
+    assert kinds.count("finished") == 3
+    assert kinds[-1] == "completed"
+
+
+def test_every_page_leads_to_where_one_stands(expert: Browser) -> None:
+    expert.until("questions")
+    for path in ("/consent", "/instructions", "/practice", "/trial", "/thanks", "/continue"):
+        assert expert.get(path).url.path == "/questions", path
+
+
+def test_consent_must_be_ticked(expert: Browser) -> None:
+    page = expert.follow()
+    assert 'type="checkbox" id="agree"' in page.text
+    refused = expert.submit("/consent", page)
+    assert refused.status_code == 422
+    assert 'aria-invalid="true" aria-describedby="agree-problem"' in refused.text
+    assert expert.study.store.events(expert.name) == []
+    assert expert.submit("/consent", refused, agree="yes").url.path == "/questions"
+
+
+def test_answers_are_checked_beside_their_questions(expert: Browser) -> None:
+    page = expert.until("questions")
+    for given, problem in [
+        ("", "Please answer this question."),
+        ("many", "Please give a number."),
+        ("inf", "Please give a number."),
+        ("-1", "Please give a number of at least 0."),
+        ("101", "Please give a number of at most 100."),
+    ]:
+        refused = expert.submit("/questions", page, **{"q-experience_years": given, "q-instruments": "violin <b>"})
+        assert refused.status_code == 422
+        assert f'id="q1-problem">{problem}<' in refused.text
+        assert 'aria-invalid="true" aria-describedby="q1-problem"' in refused.text
+        assert "violin &lt;b&gt;" in refused.text, "what was answered already is still there"
+    answers = {"q-experience_years": "2,5", "q-instruments": "violin", "q-remarks": "  "}
+    assert expert.submit("/questions", page, **answers).url.path == "/instructions"
+    kept = expert.study.store.events(expert.name)[-1].payload
+    assert kept == {"answers": {"experience_years": 2.5, "instruments": "violin"}}
+
+
+_CHOICES = """
+[[questions]]
+name = "training"
+kind = "choice"
+label = { en = "Training", de = "Ausbildung" }
+required = true
+choices = { none = { en = "None", de = "Keine" }, some = { en = "Some", de = "Etwas" } }
+[[questions]]
+name = "reads"
+kind = "choices"
+label = { en = "Reads", de = "Liest" }
+choices = { g = { en = "treble clef", de = "Violinschlüssel" }, f = { en = "bass clef", de = "Bassschlüssel" } }
+[[questions]]
+name = "more"
+kind = "text"
+label = { en = "More", de = "Mehr" }
+"""
+
+
+def test_questions_to_choose_from(alone: Alone) -> None:
+    expert = alone(extra=_CHOICES)
+    page = expert.until("questions")
+    assert page.text.count('type="radio"') == 2
+    assert page.text.count('type="checkbox"') == 2
+    wrong = expert.submit("/questions", page, **{"q-training": "another", "q-more": "x" * 2001})
+    assert wrong.status_code == 422
+    assert "2 answers need your attention." in wrong.text
+    assert "Please choose from the list." in wrong.text
+    assert "Please write at most 2000 letters." in wrong.text
+    done = expert.submit("/questions", page, **{"q-training": "some", "q-reads": ["f", "g", "f"]})
+    assert done.url.path == "/instructions"
+    kept = expert.study.store.events(expert.name)[-1].payload
+    assert kept == {"answers": {"training": "some", "reads": ["f", "g"]}}
+
+
+def test_the_practice_ends_when_everything_in_it_is_judged(expert: Browser) -> None:
+    page = expert.until("practice")
+    assert expert.submit("/practice", page, csrf=expert.state(0)["csrf"]).url.path == "/practice"
+    expert.judge(0)
+    feedback = expert.finish(0).json()["feedback"]
+    assert {each["document"] for each in feedback} == set(range(expert.state(0)["count"]))
+    assert all(each["is_right"] == (each["said"] == each["expected"]) for each in feedback)
+    assert {each["expected"] for each in feedback} >= {"resembles", "no"}
+    assert expert.submit("/practice", page, csrf=expert.csrf).url.path == "/trial"
+
+
+def test_forms_that_arrive_twice_count_once(expert: Browser) -> None:
+    consent = expert.follow()
+    for _ in range(2):
+        questions = expert.submit("/consent", consent, agree="yes")
+    answers = {"q-experience_years": "3"}
+    for _ in range(2):
+        instructions = expert.submit("/questions", questions, **answers)
+    for _ in range(2):
+        expert.submit("/instructions", instructions)
+    expert.judge(0)
+    for _ in range(2):
+        expert.client.post("/practice", data={"csrf": expert.csrf})
+    kinds = [event.kind for event in expert.study.store.events(expert.name)]
+    for kind in ("consented", "answered", "read", "practised"):
+        assert kinds.count(kind) == 1, kind
+
+
+class Clock:
+    """The clock of the store, moved by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self._now = stored.now_ms()
+        monkeypatch.setattr(stored, "now_ms", lambda: self._now)
+        monkeypatch.setattr("roslin.web.experiment.study.now_ms", lambda: self._now)
+
+    def later(self, **time: float) -> None:
+        self._now += int(timedelta(**time).total_seconds() * 1000)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_after_two_days_the_instructions_come_first(expert: Browser, clock: Clock) -> None:
+    first = expert.until("instructions")
+    expert.until("trial")
+    expert.send(1, sorted_as(0, "no"))
+    clock.later(hours=23)
+    assert expert.follow().url.path == "/trial"
+    clock.later(hours=48)
+    page = expert.follow()
+    assert page.url.path == "/instructions"
+    assert "Welcome back" in page.text
+    assert "where you stopped" in page.text
+    assert expert.submit("/instructions", first).url.path == "/instructions", "an old form is not read again"
+    assert expert.submit("/instructions", page).url.path == "/trial"
+    assert expert.state(1)["verdicts"] == {"0": "no"}, "nothing is lost"
+
+
+def test_who_restarts_begins_the_open_trial_again_in_the_same_order(alone: Alone, clock: Clock) -> None:
+    expert = alone(resume="restart", pause_hours=1.0)
+    expert.until("trial")
+    expert.judge(1)
+    expert.finish(1)
+    expert.get("/continue")
+    expert.send(2, sorted_as(0, "no"))
+    shown = expert.study.state(expert.name, 2).shown
+    clock.later(hours=2)
+    late = expert.send(2, sorted_as(1, "no"))
+    assert late.status_code == 200, "a page that was open all the time is kept"
+    page = expert.follow()
+    assert "begins again from the start" in page.text
+    assert expert.submit("/instructions", page).url.path == "/trial"
+    assert expert.state(2)["verdicts"] == {}
+    assert expert.study.state(expert.name, 2).shown == shown
+    assert expert.state(1)["is_finished"], "what is finished stays"
+
+
+def test_a_break_and_another_device(expert: Browser, served: TestClient, invited: Invited) -> None:
+    expert.until("trial")
+    expert.send(1, sorted_as(2, "perhaps"))
+    phone = Browser(TestClient(served.app), expert.study, expert.name)
+    assert phone.follow().url.path == "/trial"
+    assert phone.state(1)["verdicts"] == {"2": "perhaps"}
+    phone.send(1, {"key": "from-the-phone", **sorted_as(3, "no")})
+    assert expert.state(1)["verdicts"] == {"2": "perhaps", "3": "no"}, "both stay signed in"
+
+
+def test_withdrawing_asks_and_then_deletes(expert: Browser, tmp_path: Path) -> None:
+    store = expert.study.store
+    expert.until("trial")
+    expert.send(1, sorted_as(0, "no"))
+    asked = expert.get("/withdraw")
+    refused = expert.submit("/withdraw", asked)
+    assert refused.status_code == 422
+    assert "Nothing has been deleted" in refused.text
+    assert store.events(expert.name)
+    write_backup(store, tmp_path / "study-1.db")
+    gone = expert.submit("/withdraw", asked, sure="yes")
+    assert "has been deleted" in gone.text
+    assert "<code>study-1.db</code>" in gone.text
+    assert str(tmp_path) not in gone.text
+    assert expert.name not in [each.name for each in store.experts()]
+    assert store.events(expert.name) == []
+    assert expert.client.cookies.get("roslin_expert") is None
+    assert expert.get("/trial").status_code == 401
+    assert expert.follow().status_code == 404, "the link is nobody's now"
+
+
+def test_a_paused_study_waits_and_open_trials_can_be_finished(alone: Alone) -> None:
+    expert = alone()
+    store = expert.study.store
+    store.set_status("paused")
+    page = expert.follow()
+    assert page.url.path == "/wait"
+    assert "paused" in page.text
+    store.set_status("open")
+    expert.until("trial")
+    store.set_status("paused")
+    assert expert.get("/continue").url.path == "/trial"
+    expert.judge(1)
+    expert.finish(1)
+    assert expert.get("/continue").url.path == "/wait"
+    store.set_status("closed")
+    assert expert.get("/continue").url.path == "/thanks", "who has judged something gets a receipt at the end"
+
+
+def test_a_closed_study_says_so(alone: Alone) -> None:
+    expert = alone()
+    expert.study.store.set_status("closed")
+    page = expert.follow()
+    assert page.url.path == "/wait"
+    assert "closed" in page.text
+
+
+def test_when_enough_is_known_nobody_is_asked(alone: Alone) -> None:
+    first = alone(quota=1)
+    second = Browser(TestClient(first.client.app), first.study, first.study.store.invite()[0].name)
+    assert first.judge_everything().url.path == "/thanks"
+    page = second.follow()
+    for path, fields in [("/consent", {"agree": "yes"}), ("/questions", {"q-experience_years": "1"})]:
+        page = second.submit(path, page, **fields)
+    page = second.submit("/instructions", page)
+    second.judge(0)
+    page = second.client.post("/practice", data={"csrf": second.csrf})
+    assert page.url.path == "/wait"
+    assert "Enough people" in page.text
+    assert second.get("/thanks").url.path == "/wait"
+
+
+def test_the_open_invitation(alone: Alone) -> None:
+    owner = alone(keeps_participant=True)
+    study = owner.study
+    address = study.open_invitation("http://testserver")
+    assert study.open_invitation("http://testserver") == address
+    browser = TestClient(owner.client.app)
+    page = browser.get(f"{address}?PROLIFIC_PID=5f0%3Cb%3E")
+    assert "5f0&lt;b&gt;" in page.text, "they are told what is kept"
+    before = len(study.store.experts())
+    fields = dict(re.findall(r'name="(ticket|participant)" value="([^"]*)"', page.text))
+    fields["participant"] = "5f0<b>"
+    for _ in range(2):
+        joined = browser.post(address, data=fields)
+    assert joined.url.path == "/link"
+    made = study.store.experts()[before:]
+    assert [(each.source, each.participant) for each in made] == [("open", "5f0<b>")]
+    assert study.link(made[0], "http://testserver") in joined.text
+    forged = browser.post(address, data={"ticket": "0123-" + "x" * 22})
+    assert str(forged.url) == address, "once more from the start"
+    study.end_invitation()
+    assert browser.get(address).status_code == 404
+    assert browser.post(address, data=fields).status_code == 404
+
+
+def test_a_participant_is_not_kept_unless_the_plan_says_so(invited: Invited, study: OpenStudy) -> None:
+    address = study.open_invitation("http://testserver")
+    browser = invited().client
+    page = browser.get(f"{address}?participant=abc")
+    assert "abc" not in page.text
+    ticket = re.search(r'name="ticket" value="([^"]*)"', page.text)
+    assert ticket
+    browser.post(address, data={"ticket": ticket[1], "participant": "abc"})
+    assert study.store.experts()[-1].participant == ""
+
+
+def test_nobody_joins_a_study_that_is_not_open(alone: Alone) -> None:
+    owner = alone()
+    study = owner.study
+    address = study.open_invitation("http://testserver")
+    browser = TestClient(owner.client.app)
+    page = browser.get(address)
+    study.store.set_status("paused")
+    ticket = re.search(r'name="ticket" value="([^"]*)"', page.text)
+    assert ticket
+    assert browser.post(address, data={"ticket": ticket[1]}).url.path == "/wait"
+    assert len(study.store.experts()) == 1
