@@ -25,7 +25,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield opened
 
 
-@pytest.fixture(params=[(1100, 900), (390, 800)], ids=["desk", "phone"])
+DESK, PHONE = (1100, 900), (390, 800)
+at_a_desk = pytest.mark.parametrize("manager", [DESK], indirect=True, ids=["desk"])
+
+
+@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
 def manager(browser: Browser, study: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Somebody who has signed in."""
     width, height = request.param
@@ -64,6 +68,7 @@ def test_every_page_can_be_read_by_everybody(manager: Page) -> None:
             keep(manager, "experiment-dashboard-query.png")
 
 
+@at_a_desk
 def test_the_numbers_follow_what_happens(manager: Page, study: Served) -> None:
     invited = int(re.sub(r"\D", "", manager.locator(".funnel tr").first.locator("td").first.inner_text()))
     study.store.invite()
@@ -84,6 +89,7 @@ def test_a_pause_and_links_by_hand(manager: Page, study: Served) -> None:
     assert all(link.startswith(f"{study.server.address}/e/") for link in links)
 
 
+@at_a_desk
 def test_downloads_arrive(manager: Page, tmp_path: Path) -> None:
     manager.get_by_role("link", name="Downloads").click()
     with manager.expect_download() as download:

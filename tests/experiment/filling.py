@@ -59,7 +59,7 @@ def _go_through(
         state = trial_state(store.events(name, trial))
         plan_order = list(store.plan.task(state.query).ids)
         merit = {
-            id: (-1.0 if id == state.query else plan_order.index(id)) + 1.4 * float(chance.standard_normal())
+            id: (-4.0 if id == state.query else plan_order.index(id)) + 1.4 * float(chance.standard_normal())
             for id in state.shown
         }
         if is_careless:

@@ -22,6 +22,7 @@ from roslin.cli import (
     evaluate,
     experiment,
     experiment_bots,
+    experiment_data,
     experiment_serve,
     explain,
     filter,
@@ -56,6 +57,10 @@ app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)
 experiment.app.command("invite")(experiment_serve.invite_command)
 experiment.app.command("try")(experiment_serve.try_command)
+experiment.app.command("status")(experiment_data.status_command)
+experiment.app.command("export")(experiment_data.export_study_command)
+experiment.app.command("backup")(experiment_data.backup_command)
+experiment.app.command("delete")(experiment_data.delete_command)
 experiment.app.command("bots")(experiment_bots.bots_command)
 app.command("matchers")(matchers.matchers_command)
 app.command("serve")(serve.serve_command)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from roslin.display.table import Table
 from roslin.errors import ArgumentError, RoslinError
 from roslin.experiment.events import Event, Position, position_of
 from roslin.experiment.plan import Plan
@@ -125,6 +126,50 @@ class StudyOverview:
         return tuple(sorted(found, key=lambda person: -(person.silent_ms or 0)))
 
     @property
+    def table(self) -> Table:
+        """A row for each query."""
+        rows = [
+            {
+                "query": each.query,
+                "finished": each.finished,
+                "running": each.running,
+                "quota": each.quota,
+                "median_seconds": each.median_seconds,
+                "checks": each.checks,
+                "failed": each.failed,
+            }
+            for each in self.queries
+        ]
+        columns = ("query", "finished", "running", "quota", "median_seconds", "checks", "failed")
+        return Table(columns, tuple(rows), "Queries", key="queries")
+
+    @property
+    def funnel_table(self) -> Table:
+        """A row for each step on the way."""
+        rows = tuple({"step": words, "experts": count} for words, count in self.funnel)
+        return Table(("step", "experts"), rows, "How far people come", key="funnel")
+
+    @property
+    def people_table(self) -> Table:
+        """A row for each expert."""
+        rows = [
+            {
+                "expert": each.expert.label,
+                "source": each.expert.source,
+                "where": each.words,
+                "finished": each.position.finished,
+                "seconds": each.seconds,
+                "silent_hours": None if each.silent_ms is None else each.silent_ms / _HOUR_MS,
+                "stuck": "yes" if each.is_stuck else "no",
+                "checks": each.checks,
+                "failed": each.failed,
+            }
+            for each in self.people
+        ]
+        columns = ("expert", "source", "where", "finished", "seconds", "silent_hours", "stuck", "checks", "failed")
+        return Table(columns, tuple(rows), "People", key="people")
+
+    @property
     def careless(self) -> tuple[PersonProgress, ...]:
         """Who mostly did not put the query first."""
         return tuple(person for person in self.people if person.checks and 2 * person.failed > person.checks)
@@ -225,7 +270,11 @@ class QueryFinding:
         told = f"{now} of {self.neighbours} pairs of neighbours are told apart"
         if now == self.neighbours:
             return told
-        return f"{told}; {'; '.join(gains[:2])}" if gains else f"{told}; {MORE_EXPERTS[-1]} more experts would not help"
+        return (
+            f"{told}; {'; '.join(gains[:2])}"
+            if gains
+            else f"{told}; even {MORE_EXPERTS[-1]} more experts like these would add none"
+        )
 
 
 @dataclass(frozen=True, slots=True)

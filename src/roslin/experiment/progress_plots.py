@@ -12,7 +12,7 @@ from roslin.report.svg import SvgElement, group, line, rect, svg, text
 
 __all__ = ["day_plot", "quota_plot", "time_plot"]
 
-_WIDTH, _NAMES, _NUMBERS = 640.0, 190.0, 76.0
+_WIDTH, _NAMES, _NUMBERS = 900.0, 200.0, 80.0
 _ROW = 24.0
 _DAYS, _BARS_HEIGHT = 60, 90.0
 _LONGEST_NAME = 28

@@ -1,0 +1,107 @@
+"""roslin experiment status, export, backup and delete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.experiment.filling import filled
+from tests.experiment.studies import small_study
+from typer.testing import CliRunner, Result
+
+from roslin.cli import app
+from roslin.errors import ExperimentError, RoslinError, UnknownExpertError
+from roslin.experiment.store import EventStore
+from roslin.truth import read_rankings
+from roslin.web.experiment.links import Signatures
+
+
+def run(*arguments: object, code: int = 0, text: str | None = None) -> Result:
+    """A command that ends with this code; what it refuses is raised, for `main` to show."""
+    result = CliRunner().invoke(app, ["experiment", *map(str, arguments)], input=text)
+    if isinstance(result.exception, RoslinError):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with small_study(tmp_path_factory.mktemp("data"), query_among_candidates=True) as made:
+        store = EventStore(made.database, made.plan)
+        filled(store, 4)
+        store.close()
+        return made.path
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[EventStore]:
+    from roslin.experiment.folder import StudyFolder
+
+    with StudyFolder(folder) as study:
+        opened = EventStore(study.database, study.plan)
+    yield opened
+    opened.close()
+
+
+def test_how_far_it_is(folder: Path) -> None:
+    done = run("status", folder)
+    assert "The study is open; 10 of 90 opinions" in done.stderr
+    assert "expert-004 is stuck: trial 2 of 3, silent for" in done.stderr
+    assert "did everything" in done.stdout
+    found = json.loads(run("status", folder, "--people", "--format", "json").stdout)
+    assert sum(each["finished"] for each in found["queries"]) == 10
+    assert found["funnel"][0] == {"step": "invited", "experts": 6}
+    assert [each["where"] for each in found["people"]][-2:] == ["has not come yet"] * 2
+
+
+def test_an_export_goes_into_the_truth_layer(folder: Path, tmp_path: Path) -> None:
+    done = run("export", folder, "-o", tmp_path / "out")
+    assert f"Next: roslin truth group {tmp_path / 'out' / 'rankings.csv'}" in done.stderr
+    assert "rankings: 70 rows" in done.stdout
+    assert len(read_rankings(tmp_path / "out" / "rankings.csv")) == 3
+    grouped = CliRunner().invoke(
+        app,
+        ["truth", "group", str(tmp_path / "out" / "rankings.csv"), "--shuffles", "20", "-o", str(tmp_path / "t.qrel")],
+    )
+    assert grouped.exit_code == 0
+    run("export", folder, "-o", tmp_path / "ds", "--format", "psych-ds", "--unfinished", "--with-participants")
+    assert (tmp_path / "ds" / "dataset_description.json").is_file()
+
+
+def test_a_backup(folder: Path, tmp_path: Path) -> None:
+    done = run("backup", folder, "-o", tmp_path / "copy")
+    assert f"{tmp_path / 'copy'}: 6 experts, " in done.stdout
+    with pytest.raises(ExperimentError, match="there is such a file already"):
+        run("backup", folder, "-o", tmp_path / "copy")
+
+
+def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore, tmp_path: Path) -> None:
+    first, second = store.invite(2)
+    assert "Delete all that" in run("delete", folder, first.label, code=1, text="n\n").stderr
+    assert store.expert(first.name)
+    run("backup", folder, "-o", tmp_path / "copy")
+    done = run("delete", folder, first.label, text="y\n")
+    assert f"{first.label} is deleted" in done.stdout
+    assert f"This backup may hold them still: {tmp_path / 'copy'}" in done.stderr
+    link = "https://study.example.org/e/" + Signatures(bytes.fromhex((folder / "key").read_text())).link(second.name)
+    run("delete", folder, link, "--yes")
+    assert {each.label for each in store.experts()}.isdisjoint({first.label, second.label})
+    with pytest.raises(UnknownExpertError, match="nobody of this name"):
+        run("delete", folder, link, "--yes")
+    with pytest.raises(UnknownExpertError, match=r"expected a label \(expert-007\) or a personal link"):
+        run("delete", folder, "expert-999", "--yes")
+    for path in folder.glob("study.db*"):
+        assert second.name.encode() not in path.read_bytes()
+
+
+def test_a_study_in_which_nothing_is_kept(tmp_path: Path) -> None:
+    with small_study(tmp_path) as made:
+        path = made.path
+    with pytest.raises(ExperimentError, match="nothing is kept in it yet; a study on PostgreSQL needs --database"):
+        run("status", path)
+    assert not (path / "study.db").exists()
+    with pytest.raises(ExperimentError, match="no study; expected a folder"):
+        run("status", tmp_path)
