@@ -45,10 +45,14 @@ class Cluster:
         """The address of a database."""
         return f"postgresql://{_USER}@/{name}?host={self.folder}"
 
-    def new(self) -> str:
-        """The name of a fresh database."""
+    def new(self, tablespace: Path | None = None) -> str:
+        """The name of a fresh database; its files are in the folder `tablespace`, where one is given."""
         name = f"study_{next(self._numbers)}"
-        self._run(f"CREATE DATABASE {name} TEMPLATE template0")
+        place = ""
+        if tablespace is not None:
+            self._run(f"CREATE TABLESPACE place_of_{name} LOCATION '{tablespace}'")
+            place = f" TABLESPACE place_of_{name}"
+        self._run(f"CREATE DATABASE {name} TEMPLATE template0{place}")
         return name
 
     def drop(self, name: str) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
 from itertools import count as count_up
+from pathlib import Path
 
 from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.visits import Visit
@@ -37,13 +39,13 @@ class KillableServer:
     def __init__(self, settings: ExperimentSettings):
         self._settings, self._port = settings, free_port()
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["roslin.web.experiment.server"])
+        self._context.set_forkserver_preload(["roslin.web.experiment.server", "alembic.command", "psycopg"])
         self.address = f"http://127.0.0.1:{self._port}"
         self.start()
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        self.process = self._context.Process(target=serve_study, args=(self._settings, "127.0.0.1", self._port))
+        self.process = self._context.Process(target=_serve_in_silence, args=(self._settings, self._port))
         self.process.start()
         limit = time.monotonic() + _STARTS_WITHIN
         while time.monotonic() < limit:
@@ -70,6 +72,12 @@ class KillableServer:
         """Kill it, and start it again."""
         self.kill()
         self.start()
+
+
+def _serve_in_silence(settings: ExperimentSettings, port: int) -> None:
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    serve_study(settings, "127.0.0.1", port)
 
 
 def keep_busy(study: OpenStudy, bots: Bots, count: int, disturb: Callable[[], Awaitable[None]]) -> list[Visit]:

@@ -37,7 +37,7 @@ Key = Callable[[str, int], tuple[str, tuple[str, ...]]]
 _STATE = re.compile(r'<script type="application/json" id="state">(.*?)</script>', re.S)
 _DEVICES = ("desktop mouse", "phone touch", "tablet touch")
 _MOST_PAGES = 1000
-_SLOWEST_RETRY = 1.0  # seconds
+_SLOWEST_RETRY = 0.5  # seconds
 
 
 @dataclass(frozen=True, slots=True)
