@@ -221,6 +221,7 @@ def test_what_is_no_study(tmp_path: Path) -> None:
         ({'id = "one"': 'id = "one"\nnotation = "x"'}, "id: a melody of the collection has this id; .* 'one'"),
         ({'id = "one"': 'id = "new"\nnotation = "4??"'}, r"queries\[1\]\.notation: "),
         ({'id = "one"': 'id = "new"\nnotation = "4-"'}, r"queries\[1\]\.notation: column 1: no notes"),
+        ({"quota = 4": 'kind = "triplets"', '"a", "b", "c"': '"a", "b"'}, r"\[1\]: too few .* 3 or more; found 2"),
         ({"tunes.roslin": "none.roslin"}, "material.collection: no such file; .* found 'none.roslin'"),
         ({"[material]": '[practice]\nquery = "x"\nexpected = { a = "no", b = "no" }\n[material]'}, "practice.query"),
     ],

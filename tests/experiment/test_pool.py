@@ -16,8 +16,8 @@ from roslin.api import Collection
 from roslin.collection.asked import ASKED
 from roslin.errors import ExperimentError
 from roslin.experiment.folder import create_study
+from roslin.experiment.keys import KEYS
 from roslin.experiment.pool import Pool, pooled, read_pool
-from roslin.experiment.reading import KEYS
 from roslin.experiment.toml_table import TomlTable
 from roslin.melody import Melody
 from roslin.starter import tunes_path

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from roslin.errors import ExperimentError
-from roslin.experiment.plan import Question, Rules
-from roslin.experiment.reading import KEYS, SHIPPED_LANGUAGES, read_study, shipped_text
+from roslin.experiment.keys import FROZEN_KEYS, KEYS, TABLES
+from roslin.experiment.plan import FROZEN, Question, Rules
+from roslin.experiment.reading import SHIPPED_LANGUAGES, read_study, shipped_text
 
 BASE = """\
 [study]
@@ -43,8 +44,9 @@ def test_the_least_that_a_study_says_is_the_study_of_the_paper(tmp_path: Path) -
     assert not draft.hides_query
     (wish,) = draft.queries
     assert (wish.id, wish.candidates, wish.pool) == ("q", ("a", "b"), None)
-    assert "transpos" not in plan.instructions["en"]
-    assert "another key" in plan.instructions["en"]
+    # section 3.2.3: transpositions, other ways to write the same sound, longer incipits, what does not resemble
+    for word in ("another key", "sounds the same", "goes on longer", "do not resemble"):
+        assert word in plan.instructions["en"]
     assert "a@example.org" in plan.consent["en"]
     assert "{" not in plan.consent["en"] + plan.instructions["en"] + plan.thanks["en"]
 
@@ -209,3 +211,12 @@ def test_no_questions_at_all(tmp_path: Path) -> None:
 def test_every_rule_can_be_written() -> None:
     rules = {"kind" if name == "design" else name for name in Rules.__slots__}
     assert rules | {"query_among_candidates"} == set(KEYS["design"])
+
+
+def test_every_key_is_explained() -> None:
+    assert set(TABLES) == set(KEYS)
+    assert set(FROZEN_KEYS) == set(FROZEN)
+    for table, keys in KEYS.items():
+        for name, info in keys.items():
+            assert info.form, f"{table}.{name}"
+            assert info.meaning.endswith("."), f"{table}.{name}"

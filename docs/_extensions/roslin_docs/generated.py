@@ -11,6 +11,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "measures": registries.measures,
     "formats": registries.formats,
     "rooms": registries.rooms,
+    "study": registries.study,
     "commands": commands.commands,
     "names": names.names,
 }

@@ -49,6 +49,21 @@ def formats() -> str:
     return _table(("name", "notation", "files", "options for reading"), rows)
 
 
+def study() -> str:
+    """Every key of study.toml, a table for each of its tables."""
+    from roslin.experiment.keys import FROZEN_KEYS, KEYS, TABLES
+
+    parts = []
+    for table, keys in KEYS.items():
+        rows = [
+            (f"`{name}`", info.form, info.otherwise or "must be given", info.meaning) for name, info in keys.items()
+        ]
+        parts += [f"## {table.capitalize()}", TABLES[table], _table(("key", "form", "without it", "meaning"), rows)]
+    frozen = "\n".join(f"- {each}" for each in FROZEN_KEYS.values())
+    parts += ["## What cannot change once somebody has begun", frozen]
+    return "\n\n".join(parts)
+
+
 def _heading(name: str) -> str:
     return f"({name})=\n## `{name}`"
 

@@ -46,6 +46,7 @@ Progress = Callable[[float, str], None]
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are mistaken for one another
 _ENDING = ".study"
+_COMPARED = {"ranking": 2, "pairs": 2, "triplets": 3}  # candidates that are compared at once
 _POOL_COLUMNS = ("query", "document", "title", "composer", "why")
 
 
@@ -178,6 +179,9 @@ def _planned(
         candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
         if draft.hides_query or query.id in ids:
             candidates.append(query)
+        if len(candidates) < _COMPARED[draft.plan.rules.design]:
+            at_once = _COMPARED[draft.plan.rules.design]
+            raise wish.table.error("", "too few candidates to compare", f"{at_once} or more", len(candidates))
         task = Task(query, tuple(candidates))
         tasks.append(task)
         notes.append(f"{query.id}: {said or _named(task)}")

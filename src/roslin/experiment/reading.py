@@ -1,4 +1,4 @@
-"""`study.toml`: what an experimenter writes, checked and read. Every key is in `KEYS`, and explained in the docs.
+"""`study.toml`: what an experimenter writes, checked and read; `keys` has every key that it may have.
 
 Reading looks at no melody: which candidates there are is found out when the study is made (`folder`). Paths are those
 from the folder in which the file lies.
@@ -12,56 +12,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
+from roslin.experiment.keys import KEYS
 from roslin.experiment.plan import Plan, Question, QuestionKind, Rules, Words
 from roslin.experiment.toml_table import TomlTable, read_toml
 
-__all__ = ["KEYS", "SHIPPED_LANGUAGES", "QueryWish", "StudyDraft", "read_study", "shipped_text"]
+__all__ = ["SHIPPED_LANGUAGES", "USUAL_QUESTIONS", "QueryWish", "StudyDraft", "read_study", "shipped_text"]
 
 SHIPPED_LANGUAGES = ("en", "de")
 _TEXTS = ("consent", "instructions", "thanks")
-_POOL = (
-    "pitch_range",
-    "max_interval",
-    "duration_ratio",
-    "note_count",
-    "contains",
-    "contains_semitones",
-    "share",
-    "motive",
-    "times",
-    "contour",
-    "rhythm",
-    "costs",
-    "where",
-    "also",
-    "matchers",
-    "disagreement",
-    "add",
-    "leave_out",
-    "unique",
-    "most",
-)
-KEYS: dict[str, tuple[str, ...]] = {
-    "": ("study", "design", "material", "pool", "queries", "practice", "questions"),
-    "study": ("name", "title", "languages", "contact", "seed", *_TEXTS),
-    "design": (
-        "kind",
-        "quota",
-        "queries_per_expert",
-        "ties",
-        "query_among_candidates",
-        "resume",
-        "pause_hours",
-        "abandoned_hours",
-        "comparisons",
-        "keeps_participant",
-    ),
-    "material": ("collection", "folder", "table"),
-    "pool": _POOL,
-    "queries": ("id", "notation", "candidates", "pool"),
-    "practice": ("skip", "query", "expected"),
-    "questions": ("name", "kind", "label", "choices", "required", "least", "most"),
-}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 _VERDICTS = ("resembles", "perhaps", "no")
@@ -98,7 +56,7 @@ def read_study(path: Path) -> StudyDraft:
     """The study that a file describes."""
     source, values = read_toml(path)
     top = TomlTable(path, source, (), values)
-    top.check_keys(KEYS[""])
+    top.check_keys(list(KEYS))
     about = top.table("study", KEYS["study"])
     languages = _languages(about)
     name = about.text("name")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,11 +122,11 @@ class TomlTable:
     where: Key
     values: dict[str, Any]
 
-    def check_keys(self, known: Sequence[str]) -> None:
+    def check_keys(self, known: Collection[str]) -> None:
         """Refuse a key that nobody asks for."""
         for name in self.values:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
+                near = difflib.get_close_matches(name, list(known), n=1)
                 expected = f"{near[0]!r}?" if near else f"one of {', '.join(known)}"
                 raise self.error(name, "unknown key", expected, name)
 
@@ -210,21 +210,21 @@ class TomlTable:
                 raise self.error(name, "unknown language", f"one of study.languages: {', '.join(languages)}", language)
         return dict(value)
 
-    def table(self, name: str, known: Sequence[str]) -> TomlTable:
+    def table(self, name: str, known: Collection[str]) -> TomlTable:
         """A table below this one, empty where it is not given; `known` are its keys, none of them: any."""
         value = self._given(name, {})
         if not isinstance(value, dict):
             raise self.error(name, "must be a table", f"[{name}] and keys below it", value)
         return self._below((name,), value, known)
 
-    def tables(self, name: str, known: Sequence[str]) -> list[TomlTable]:
+    def tables(self, name: str, known: Collection[str]) -> list[TomlTable]:
         """The tables of an array below this one."""
         value = self._given(name, [])
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             raise self.error(name, "must be tables", f"[[{name}]] and keys below it, for each", value)
         return [self._below((name, place), each, known) for place, each in enumerate(value)]
 
-    def _below(self, where: Key, values: dict[str, Any], known: Sequence[str]) -> TomlTable:
+    def _below(self, where: Key, values: dict[str, Any], known: Collection[str]) -> TomlTable:
         below = TomlTable(self.path, self.source, (*self.where, *where), values)
         if known:
             below.check_keys(known)
