@@ -41,7 +41,7 @@ def said() -> Catalog:
         for _line, message, _comments, _context in extract_from_file(
             _METHODS[path.suffix], path, _KEYWORDS, options=_OPTIONS
         ):
-            catalogue.add(message, locations=[(path.name, None)])
+            catalogue.add(message, locations=[(path.name, 0)])
     return catalogue
 
 
@@ -61,7 +61,7 @@ def updated(path: Path) -> Catalog:
 def as_text(catalogue: Catalog) -> str:
     """The catalogue as a file, without what changes with every day."""
     out = BytesIO()
-    write_po(out, catalogue, width=120, omit_header=True, sort_output=True, ignore_obsolete=True)
+    write_po(out, catalogue, width=120, omit_header=True, sort_output=True, ignore_obsolete=True, include_lineno=False)
     head = f'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n"Language: {catalogue.locale}\\n"\n'
     return f'{head}"Plural-Forms: {catalogue.plural_forms}\\n"\n\n{out.getvalue().decode()}'
 

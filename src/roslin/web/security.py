@@ -62,11 +62,13 @@ class Guard(ABC):
 
 
 class SafeHeaders(Guard):
-    """Put the headers on every answer; `others` are put on, too, or take the place of the usual ones."""
+    """Put the headers on every answer; `others`, too, or in place of the usual ones; `unless_set` where it has none."""
 
-    def __init__(self, app: ASGIApp, others: Mapping[str, str] | None = None):
+    def __init__(
+        self, app: ASGIApp, others: Mapping[str, str] | None = None, unless_set: Mapping[str, str] | None = None
+    ):
         super().__init__(app)
-        self.headers = {**_HEADERS, **(others or {})}
+        self.headers, self.unless_set = {**_HEADERS, **(others or {})}, unless_set or {}
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -76,6 +78,8 @@ class SafeHeaders(Guard):
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
                     headers[name] = value
+                for name, value in self.unless_set.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self.app(scope, receive, send_safely)

@@ -61,6 +61,17 @@ class Browser:
                 raise AssertionError(f"{stage} does not come: at {at}")
         return page
 
+    def at_trial(self) -> None:
+        """Signed in, with everything before the first trial done, and not by the pages."""
+        store = self.study.store
+        self.client.get(self.link, follow_redirects=False)
+        store.add(self.name, "consented")
+        store.add(self.name, "answered", {"answers": {"experience_years": 3}})
+        store.read_again(self.name)
+        store.begin_practice(self.name)
+        store.add(self.name, "practised")
+        store.begin(self.name)
+
     def state(self, trial: int) -> dict[str, Any]:
         found: dict[str, Any] = self.get(f"/api/trials/{trial}").json()
         self.csrf = found.get("csrf", self.csrf)

@@ -13,7 +13,7 @@ from roslin.experiment.events import trial_state
 
 
 def test_a_trial_that_nobody_has_touched(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     state = expert.state(1)
     csrf, queue, sequence = state.pop("csrf"), state.pop("queue"), state.pop("sequence")
     assert state == {
@@ -36,7 +36,7 @@ def test_a_trial_that_nobody_has_touched(expert: Browser) -> None:
 
 
 def test_decisions_are_kept_as_documents_in_the_order_shown(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     before = expert.state(1)["sequence"]
     sent = [
         {"key": "a", **sorted_as(4, "resembles")},
@@ -64,7 +64,7 @@ def test_decisions_are_kept_as_documents_in_the_order_shown(expert: Browser) -> 
 
 
 def test_a_key_that_comes_again_is_acknowledged_and_not_written_again(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     first = expert.send(1, {"key": "once", **sorted_as(0, "no")}).json()
     again = expert.send(1, {"key": "once", **sorted_as(0, "no")}, {"key": "new", **sorted_as(1, "no")}).json()
     assert again["keys"] == ["once", "new"]
@@ -72,7 +72,7 @@ def test_a_key_that_comes_again_is_acknowledged_and_not_written_again(expert: Br
 
 
 def test_two_tabs_at_once_lose_nothing(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     expert.state(1)
     tabs = [Browser(expert.client, expert.study, expert.name, expert.csrf) for _ in range(2)]
 
@@ -91,7 +91,7 @@ def test_two_tabs_at_once_lose_nothing(expert: Browser) -> None:
 
 
 def test_finishing_says_what_is_missing(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     expert.send(1, *(sorted_as(number, "no") for number in range(1, 5)), sorted_as(5, "resembles"))
     refused = expert.finish(1)
     assert refused.status_code == 409
@@ -128,7 +128,7 @@ def test_finishing_says_what_is_missing(expert: Browser) -> None:
     ],
 )
 def test_what_no_page_sends_is_refused(expert: Browser, sent: dict[str, Any], status: int) -> None:
-    expert.until("trial")
+    expert.at_trial()
     before = len(expert.study.store.events(expert.name))
     answer = expert.send(1, {"key": "good", **sorted_as(0, "no")}, sent)
     assert answer.status_code == status, answer.text
@@ -138,7 +138,7 @@ def test_what_no_page_sends_is_refused(expert: Browser, sent: dict[str, Any], st
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"decisions": []}', b"\xff", b'{"decisions": 5}'])
 def test_a_body_that_is_none_is_refused(expert: Browser, body: bytes) -> None:
-    expert.until("trial")
+    expert.at_trial()
     headers = {"X-Roslin-Csrf": expert.state(1)["csrf"]}
     answer = expert.client.post("/api/trials/1/decisions", content=body, headers=headers)
     assert answer.status_code == 422
@@ -146,7 +146,7 @@ def test_a_body_that_is_none_is_refused(expert: Browser, body: bytes) -> None:
 
 
 def test_trials_that_are_not_there(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     expert.state(1)
     assert expert.get("/api/trials/2").status_code == 404
     assert expert.send(2, sorted_as(0, "no")).status_code == 404
@@ -156,7 +156,7 @@ def test_trials_that_are_not_there(expert: Browser) -> None:
 
 
 def test_the_practice_is_over_when_it_is_over(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     late = expert.send(0, sorted_as(0, "resembles"))
     assert late.status_code == 409
     assert late.json()["error"]["message"] == "the practice is over"
@@ -207,7 +207,7 @@ def test_an_undone_choice_is_offered_again(alone: Alone) -> None:
 
 
 def test_differences_are_marked_in_both(expert: Browser) -> None:
-    expert.until("trial")
+    expert.at_trial()
     shown = expert.study.shown(expert.name, 1)
     task = shown.task.query.id
     variant = shown.shown.index(f"{task}-4")
@@ -227,7 +227,7 @@ def test_differences_are_marked_in_both(expert: Browser) -> None:
 
 def test_figures_are_drawn_once_for_everybody(invited: Invited, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = invited(), invited()
-    first.until("trial")
+    first.at_trial()
     study = first.study
     for task in study.plan.tasks:  # whichever the second expert gets
         for item in (task.query, *task.candidates):

@@ -23,6 +23,8 @@ __all__ = ["create_app", "study_from_environment"]
 
 # Sounds of a study are its own files.
 _OTHER_HEADERS = {"Content-Security-Policy": f"{POLICY}; media-src 'self'"}
+# A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
+_UNLESS_SET = {"Cache-Control": "no-store"}
 _SECRET_PATHS = ("/e/", "/join/")
 
 
@@ -52,7 +54,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
         limit = settings.requests_per_minute
         app.add_middleware(RateLimit, per_minute=limit, client_of=lambda scope: client_of(study, scope))
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(SafeHeaders, others=_OTHER_HEADERS)
+    app.add_middleware(SafeHeaders, others=_OTHER_HEADERS, unless_set=_UNLESS_SET)
     if settings.log_requests:
         app.add_middleware(Log, about=_without_secrets)
     return app

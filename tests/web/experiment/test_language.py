@@ -1,0 +1,120 @@
+"""Words in two languages: which one is read, and that nothing is left without a translation."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.web.experiment.browsers import Browser, Invited
+
+from roslin.web.experiment.language import Catalogues
+from roslin.web.experiment.study import OpenStudy
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
+
+from translate import TRANSLATIONS, as_text, said, untranslated, updated
+
+TEMPLATES = Path(__file__).parents[3] / "src" / "roslin" / "web" / "templates" / "experiment"
+
+
+@pytest.mark.parametrize("path", sorted(TRANSLATIONS.glob("*.po")), ids=lambda path: path.stem)
+def test_every_sentence_is_translated(path: Path) -> None:
+    catalogue = updated(path)
+    assert untranslated(catalogue) == [], "run tools/translate.py, and translate"
+    assert as_text(catalogue) == path.read_text(encoding="utf-8"), "run tools/translate.py"
+
+
+@pytest.mark.parametrize("path", sorted(TRANSLATIONS.glob("*.po")), ids=lambda path: path.stem)
+def test_values_stand_in_both(path: Path) -> None:
+    for message in updated(path):
+        if message.id:
+            ids, strings = ((each,) if isinstance(each, str) else each or () for each in (message.id, message.string))
+            wanted = set(re.findall(r"\{\w+\}", ids[-1]))
+            assert all(set(re.findall(r"\{\w+\}", each)) <= wanted for each in strings), ids
+            assert set(re.findall(r"\{\w+\}", strings[-1])) == wanted, ids
+
+
+def test_the_catalogue_knows_what_is_said() -> None:
+    places = {message.id: {name for name, _ in message.locations} for message in said() if message.id}
+    assert places["Go on"] >= {"consent.html", "questions.html"}
+    assert "questionnaire.py" in places["Please give a number."]
+    assert any(name.endswith(".js") for names in places.values() for name in names)
+    assert ("One answer needs your attention.", "{count} answers need your attention.") in places
+
+
+# Pages for the experimenter are in English.
+FOR_EXPERTS = [path for path in sorted(TEMPLATES.glob("*.html")) if '_("' in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", FOR_EXPERTS, ids=lambda path: path.name)
+def test_no_template_says_anything_by_itself(path: Path) -> None:
+    """Whatever is left when tags and expressions are gone is shown to everybody as it stands."""
+    text = path.read_text(encoding="utf-8")
+    shown = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text, flags=re.DOTALL)
+    bare = re.sub(r"<(script|kbd)\b.*?</\1>|<[^>]*>", " ", shown, flags=re.DOTALL)
+    assert re.findall(r"[^\W\d_]{2,}", bare) == []
+    spoken = re.findall(r'\b(?:aria-label|alt|title|placeholder|data-done)="([^"]*)"', shown)
+    assert [value for value in spoken if re.search(r"[^\W\d_]{2,}", value)] == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "accepted", "language"),
+    [
+        ("", "", "en"),
+        ("", "de", "de"),
+        ("", "de-AT,en;q=0.8", "de"),
+        ("", "fr,de;q=0.5,en;q=0.2", "de"),
+        ("", "fr;q=0.9,en;q=0.2,de;q=0.5", "de"),
+        ("", "fr", "en"),
+        ("", "de;q=0,en", "en"),
+        ("", "de;q=nonsense,*", "en"),
+        ("", "x" * 10_000, "en"),
+        ("de", "en", "de"),
+        ("fr", "de", "de"),
+    ],
+)
+def test_which_language_is_read(study: OpenStudy, chosen: str, accepted: str, language: str) -> None:
+    assert Catalogues(study.plan).best(chosen, accepted) == language
+
+
+def test_a_browser_that_asks_for_german_gets_it(expert: Browser) -> None:
+    page = expert.client.get(expert.link, headers={"Accept-Language": "de-CH, en;q=0.5"})
+    assert '<html lang="de">' in page.text
+    assert "Ich habe das gelesen" in page.text
+    refused = expert.client.get("/e/x", headers={"Accept-Language": "de"})
+    assert "Diese Seite gibt es nicht" in refused.text
+
+
+def test_who_chooses_a_language_keeps_it_on_any_device(expert: Browser, served: TestClient) -> None:
+    page = expert.follow()
+    assert 'value="en" lang="en" aria-current="true"' in page.text
+    german = expert.submit("/language", page, language="de")
+    assert german.url.path == "/consent"
+    assert '<html lang="de">' in german.text
+    assert expert.study.store.expert(expert.name).language == "de"
+    phone = Browser(TestClient(served.app), expert.study, expert.name)
+    assert '<html lang="de">' in phone.follow().text
+
+
+def test_only_languages_of_the_study_and_pages_of_ours(expert: Browser) -> None:
+    expert.follow()
+    for back in ("//evil.example", "https://evil.example", "/e/x", "/join/x", "", "/api/trials/1"):
+        answer = expert.client.post("/language", data={"language": "fr", "back": back}, follow_redirects=False)
+        assert answer.headers["location"] == "/", back
+        assert "roslin_language" not in answer.headers.get("set-cookie", "")
+
+
+def test_scripts_get_their_words(invited: Invited, study: OpenStudy) -> None:
+    expert = invited()
+    expert.client.cookies.set("roslin_language", "de")
+    page = expert.until("trial")
+    words = re.search(r'<script type="application/json" id="words">(.*?)</script>', page.text)
+    assert words
+    assert "\\u003c" in words[1] or "<" not in words[1]
+    german = study.catalogues["de"].for_scripts
+    assert german["candidate {number}"] == "Kandidat {number}"
+    assert "Ich habe das gelesen" not in str(german), "only what scripts say"
+    assert study.catalogues["en"].for_scripts == {}
