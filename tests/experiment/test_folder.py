@@ -255,7 +255,7 @@ def test_an_id_of_the_usual_practice_is_taken(tmp_path: Path) -> None:
 
 def test_the_query_hides_among_its_candidates(tmp_path: Path) -> None:
     hidden = create_study(two_queries(tmp_path, **{"quota = 4": "query_among_candidates = true"}))
-    assert [task.ids[-1] for task in hidden.folder.plan.tasks] == ["one", "two"]
+    assert [task.ids[0] for task in hidden.folder.plan.tasks] == ["one", "two"]
     assert hidden.notes[0] == "one: 3 candidates by name, and the query itself."
 
 

@@ -207,8 +207,8 @@ def test_the_study_keeps_why_each_candidate_is_there(tmp_path: Path) -> None:
     with (created.folder.path / "pool.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     (task,) = created.folder.plan.tasks
-    assert [row["document"] for row in rows] == list(task.ids[:-1])
-    assert task.ids[-1] == "white-cockade"
+    assert [row["document"] for row in rows] == list(task.ids[1:])
+    assert task.ids[0] == "white-cockade"
     assert {row["query"] for row in rows} == {"white-cockade"}
     assert all(row["why"] for row in rows)
     assert rows[0]["title"] == "The White Cockade"

@@ -178,7 +178,7 @@ def _planned(
             why += [_row(query.id, material.collection[id], reasons) for id, reasons in pool.why.items()]
         candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
         if draft.hides_query or query.id in ids:
-            candidates.append(query)
+            candidates.insert(0, query)
         if len(candidates) < _COMPARED[draft.plan.rules.design]:
             at_once = _COMPARED[draft.plan.rules.design]
             raise wish.table.error("", "too few candidates to compare", f"{at_once} or more", len(candidates))
