@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from tests.experiment.studies import study_text
+
+from roslin import load
+from roslin.experiment.folder import StudyFolder, create_study
 from roslin.experiment.opinions import Population
 from roslin.experiment.visits import Audit, Habits, Visit
-from roslin.starter import truth_path
+from roslin.starter import truth_path, tunes_path
+from roslin.truth.model import Groups
 from roslin.truth.qrel import read_truth
 from roslin.web.experiment.rehearsal import rehearse, serving
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 
-__all__ = ["SEED", "opened", "rehearsed"]
+__all__ = ["SEED", "fifty_study", "opened", "rehearsed"]
 
 SEED = 4
 
@@ -43,3 +50,29 @@ def rehearsed(
             habits,
             seed=SEED,
         )
+
+
+def fifty_study(
+    folder: Path, shapes: Sequence[Sequence[int]], candidates: int = 50, **rules: Any
+) -> tuple[StudyFolder, dict[str, Groups]]:
+    """A study of the starter collection with as many candidates as the paper had, and what is true of each query.
+
+    `shapes`: for each query the sizes of its groups. Its own variants come first, then tunes that are others.
+    """
+    known = read_truth(truth_path())
+    tunes = [melody.id for melody in load(tunes_path()) if melody.id]
+    first = [query for query in ("roslin-castle", "white-cockade") if query in known]
+    queries = [*first, *(query for query in sorted(known) if query not in first)][: len(shapes)]
+    truth, listed = {}, {}
+    for query, shape in zip(queries, shapes, strict=True):
+        near = [id for group in known[query] for id in group]
+        start = tunes.index(query)
+        others = [id for id in (*tunes[start:], *tunes[:start]) if id != query and id not in near]
+        shown = [*near, *others][:candidates]
+        ends = np.cumsum(shape)
+        truth[query] = tuple(tuple(shown[end - size : end]) for end, size in zip(ends, shape, strict=True))
+        listed[query] = shown
+    folder.mkdir(parents=True, exist_ok=True)
+    text = study_text(listed, {"queries_per_expert": len(queries)} | rules)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    return create_study(folder / "study.toml").folder, truth

@@ -303,6 +303,7 @@ class _Bot:
         start = time.perf_counter()
         answers = await asyncio.gather(*(self._ask(each, "POST", path, body, headers, count) for each in tabs))
         self.found.seconds.append(time.perf_counter() - start)
+        self.found.moments.append(time.monotonic())
         for answer in answers:
             if answer.status != 200:
                 raise _GaveUpError(f"POST {path}: status {answer.status}: {answer.body[:200]!r}")

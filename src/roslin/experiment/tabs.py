@@ -59,6 +59,8 @@ class Tab:
         sent = "\r\n".join([*lines, "", ""]).encode("latin-1") + body
         try:
             async with asyncio.timeout(self._patience):
+                if self._streams is not None and self._streams[0].at_eof():
+                    self.close()  # the server has ended it: it was idle
                 reader, writer = self._streams or await self._open()
                 writer.write(sent)
                 await writer.drain()

@@ -52,6 +52,7 @@ class Visit:
     acknowledged: dict[str, int] = field(default_factory=dict)  # the trial of every key
     refused: Counter[int] = field(default_factory=Counter)  # by status
     seconds: list[float] = field(default_factory=list)  # of requests that keep decisions
+    moments: list[float] = field(default_factory=list)  # when each of these was answered, by the monotonic clock
     page_seconds: list[float] = field(default_factory=list)
     problem: str = ""
 
