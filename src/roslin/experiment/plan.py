@@ -129,7 +129,7 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as text; the same plan gives the same text."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, indent=1)
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     @property
     def fingerprint(self) -> str:

@@ -70,7 +70,7 @@ name = "training"
 kind = "choice"
 label = { en = "Training", de = "Ausbildung" }
 required = true
-choices = { none = { en = "None", de = "Keine" }, some = { en = "Some", de = "Etwas" } }
+choices = { some = { en = "Some", de = "Etwas" }, none = { en = "None", de = "Keine" } }
 [[questions]]
 name = "reads"
 kind = "choices"
@@ -87,6 +87,7 @@ def test_questions_to_choose_from(alone: Alone) -> None:
     expert = alone(extra=_CHOICES)
     page = expert.until("questions")
     assert page.text.count('type="radio"') == 2
+    assert page.text.index('value="some"') < page.text.index('value="none"'), "in the order of the study"
     assert page.text.count('type="checkbox"') == 2
     wrong = expert.submit("/questions", page, **{"q-training": "another", "q-more": "x" * 2001})
     assert wrong.status_code == 422
