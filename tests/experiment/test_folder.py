@@ -242,6 +242,11 @@ def test_a_query_that_is_written_down_and_a_practice_of_ones_own(tmp_path: Path)
     assert study.plan.practice.task.ids == ("a", "b")
 
 
+def test_what_the_consent_must_say(tmp_path: Path) -> None:
+    created = create_study(two_queries(tmp_path, **{"quota = 4": "keeps_participant = true"}))
+    assert created.notes[-1] == "The ids that participants bring along are kept: the consent must say so."
+
+
 def test_no_practice(tmp_path: Path) -> None:
     changes = {"[material]": "[practice]\nskip = true\n[material]"}
     assert create_study(two_queries(tmp_path, **changes)).folder.plan.practice is None

@@ -54,7 +54,9 @@ def cards(folder: Path, table: str = TABLE, **changes: str) -> Path:
 
 
 def test_pictures_and_sounds(tmp_path: Path) -> None:
-    study = create_study(cards(tmp_path)).folder
+    created = create_study(cards(tmp_path))
+    study = created.folder
+    assert created.notes[-1] == "The texts that come with Roslin speak of melodies: write your own."
     (task,) = study.plan.tasks
     assert task.ids == ("king", "ace", "two", "three", "four")
     assert not any(item.is_melody for item in (task.query, *task.candidates))

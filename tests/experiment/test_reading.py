@@ -51,6 +51,12 @@ def test_the_least_that_a_study_says_is_the_study_of_the_paper(tmp_path: Path) -
     assert "{" not in plan.consent["en"] + plan.instructions["en"] + plan.thanks["en"]
 
 
+def test_who_compares_reads_other_instructions(tmp_path: Path) -> None:
+    plan = read_study(written(tmp_path, BASE.replace("[design]", '[design]\nkind = "pairs"'))).plan
+    assert "no difference" in plan.instructions["en"]
+    assert "list" not in plan.instructions["en"]
+
+
 def test_everything_that_a_study_can_say(tmp_path: Path) -> None:
     (tmp_path / "hello.md").write_text("# {title}\n\nAsk {contact}.", encoding="utf-8")
     (tmp_path / "ids.txt").write_text("a\n\nb\nc\n", encoding="utf-8")
@@ -134,7 +140,7 @@ def test_the_texts_that_come_with_roslin(language: str) -> None:
     said = {"en": ("IP", "withdraw", "{contact}", "kept"), "de": ("IP", "zurückziehen", "{contact}", "aufbewahrt")}
     assert all(word in consent for word in said[language])
     assert set(re.findall(r"{.*?}", consent)) == {"{title}", "{contact}"}
-    for name in ("instructions", "thanks"):
+    for name in ("instructions", "comparing", "thanks"):
         assert set(re.findall(r"{.*?}", shipped_text(name, language))) <= {"{title}", "{contact}"}
     headings = [line for line in consent.splitlines() if line.startswith("#")]
     assert len(headings) == len([x for x in shipped_text("consent", "en").splitlines() if x.startswith("#")])

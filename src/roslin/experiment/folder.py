@@ -186,6 +186,10 @@ def _planned(
         tasks.append(task)
         notes.append(f"{query.id}: {said or _named(task)}")
     plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
+    if plan.rules.keeps_participant:
+        notes.append("The ids that participants bring along are kept: the consent must say so.")
+    if draft.ships_texts and not isinstance(material, MelodyMaterial):
+        notes.append("The texts that come with Roslin speak of melodies: write your own.")
     return plan, notes, why
 
 

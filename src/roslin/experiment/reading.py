@@ -46,6 +46,7 @@ class StudyDraft:
     queries: tuple[QueryWish, ...]
     hides_query: bool
     practice: TomlTable
+    ships_texts: bool  # some of the texts are those that come with Roslin
 
     def beside(self, name: str) -> Path:
         """A path of the file, from the folder in which the file lies."""
@@ -64,8 +65,10 @@ def read_study(path: Path) -> StudyDraft:
         raise about.error("name", "must be a name for a folder", "letters, digits, - and _, at most 60", name)
     title = about.words("title", languages)
     contact = about.text("contact")
-    texts = {each: _markdown(about, each, languages, title, contact) for each in _TEXTS}
     design = top.table("design", KEYS["design"])
+    rules = _rules(design)
+    shipped = {each: each for each in _TEXTS} | ({} if rules.design == "ranking" else {"instructions": "comparing"})
+    texts = {each: _markdown(about, each, shipped[each], languages, title, contact) for each in _TEXTS}
     plan = Plan(
         name=name,
         title=title,
@@ -74,7 +77,7 @@ def read_study(path: Path) -> StudyDraft:
         questions=_questions(top, languages),
         practice=None,
         tasks=(),
-        rules=_rules(design),
+        rules=rules,
         seed=about.whole("seed", 0, least=0),
         **texts,
     )
@@ -85,11 +88,15 @@ def read_study(path: Path) -> StudyDraft:
         _queries(top),
         design.yes("query_among_candidates", otherwise=False),
         _practice(top),
+        any(name not in about for name in _TEXTS),
     )
 
 
 def shipped_text(name: str, language: str) -> str:
-    """A text that comes with Roslin: consent, instructions or thanks, in English or German."""
+    """A text that comes with Roslin, in English or German: consent, instructions, comparing or thanks.
+
+    "comparing" are the instructions for pairs and triplets.
+    """
     return (files("roslin.experiment") / "example" / f"{name}.{language}.md").read_text(encoding="utf-8")
 
 
@@ -103,8 +110,10 @@ def _languages(about: TomlTable) -> tuple[str, ...]:
     return languages
 
 
-def _markdown(about: TomlTable, name: str, languages: tuple[str, ...], title: Words, contact: str) -> Words:
-    """A text in every language: from the files that are named, or as it comes with Roslin."""
+def _markdown(
+    about: TomlTable, name: str, shipped: str, languages: tuple[str, ...], title: Words, contact: str
+) -> Words:
+    """A text in every language: from the files that are named, or the one that comes with Roslin."""
     if name in about:
         named = about.words(name, languages)
         texts = {language: _file_text(about, name, file) for language, file in named.items()}
@@ -113,7 +122,7 @@ def _markdown(about: TomlTable, name: str, languages: tuple[str, ...], title: Wo
             if language not in SHIPPED_LANGUAGES:
                 expected = f"a file for {name} in every language, because none comes with Roslin in {language}"
                 raise about.error("languages", f"no text for {name}", expected, language)
-        texts = {language: shipped_text(name, language) for language in languages}
+        texts = {language: shipped_text(shipped, language) for language in languages}
     return {
         language: text.replace("{title}", title[language]).replace("{contact}", contact)
         for language, text in texts.items()

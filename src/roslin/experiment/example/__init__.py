@@ -13,6 +13,7 @@ from roslin.starter import tunes_path
 __all__ = ["write_example"]
 
 _COLLECTION = "starter.roslin"
+_TEXTS = ("consent", "instructions", "thanks")
 
 
 def write_example(folder: Path) -> list[Path]:
@@ -23,7 +24,7 @@ def write_example(folder: Path) -> list[Path]:
     source = Path(str(files("roslin.experiment") / "example"))
     written = [folder / "study.toml"]
     shutil.copyfile(source / "study.toml", written[0])
-    for text in sorted(source.glob("*.md")):
+    for text in sorted(path for name in _TEXTS for path in source.glob(f"{name}.*.md")):
         written.append(folder / "texts" / text.name)
         shutil.copyfile(text, written[-1])
     Collection.build(tunes_path(), folder / _COLLECTION).close()
