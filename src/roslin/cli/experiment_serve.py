@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -77,7 +80,9 @@ def invite_command(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8", newline="")
+        # Whoever reads a link can use it.
+        with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", newline="") as file:
+            file.write(text)
         remark(f"{output}: {'the open invitation' if is_open else f'{number} links'}")
 
 
@@ -96,14 +101,17 @@ def try_command(
         from roslin.experiment.folder import throwaway_study
         from roslin.web.experiment.server import serve_study
         from roslin.web.experiment.study import OpenStudy
-    with progress_bar("Preparing", total=1.0) as progress, throwaway_study(study, progress=progress) as folder:
+    signal.signal(signal.SIGTERM, _end)
+    with ExitStack() as until_the_end:
+        with progress_bar("Preparing", total=1.0) as progress:
+            folder = until_the_end.enter_context(throwaway_study(study, progress=progress))
         settings = _settings(folder.path, "", host, "", 0)
         opened = OpenStudy(settings)
         expert = opened.store.invite()[0]
         link = opened.link(expert, _address(settings, host, port))
         opened.close()
         typer.echo(link)
-        remark("Nothing is kept: all is deleted when you press Ctrl-C.")
+        remark("Open this link. Nothing is kept: all is deleted when you press Ctrl-C.")
         serve_study(settings, host, port)
 
 
@@ -125,4 +133,11 @@ def _settings(folder: Path, database: str, host: str, public_address: str, rate:
 
 
 def _address(settings: ExperimentSettings, host: str, port: int) -> str:
-    return settings.public_address or f"http://{host}:{port}"
+    """Where this computer finds the server."""
+    named = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return settings.public_address or f"http://{named}:{port}"
+
+
+def _end(_signal: int, _frame: object) -> NoReturn:
+    """End in order when the system asks for it, so that everything is deleted then, too."""
+    raise SystemExit(128 + signal.SIGTERM)

@@ -25,6 +25,7 @@ __all__ = ["create_app", "study_from_environment"]
 _OTHER_HEADERS = {"Content-Security-Policy": f"{POLICY}; media-src 'self'"}
 # A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
 _UNLESS_SET = {"Cache-Control": "no-store"}
+_LAST_DRAWING_SECONDS = 10
 _SECRET_PATHS = ("/e/", "/join/")
 
 
@@ -34,9 +35,13 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        warming_up = threading.Thread(target=study.figures.warm_up, daemon=True)
         if settings.warm_up:
-            threading.Thread(target=study.figures.warm_up, daemon=True).start()
+            warming_up.start()
         yield
+        study.figures.stop()
+        if settings.warm_up:
+            warming_up.join(_LAST_DRAWING_SECONDS)
         study.close()
         shared_worker().close()
 

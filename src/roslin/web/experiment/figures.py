@@ -35,26 +35,33 @@ class Figures:
     def __init__(self, folder: StudyFolder, catalogues: Catalogues):
         self._folder, self._catalogues = folder, catalogues
         self._lock = threading.Lock()
+        self._is_over = threading.Event()
         self._melody = lru_cache(maxsize=_FIGURES_KEPT)(self._read)
         self._kept = lru_cache(maxsize=_FIGURES_KEPT)(self._drawn)
         self._pairs = lru_cache(maxsize=_PAIRS_KEPT)(self._differing)
 
+    def stop(self) -> None:
+        """Draw nothing more ahead of time."""
+        self._is_over.set()
+
     def warm_up(self) -> None:
-        """Draw everything."""
+        """Draw everything, until it is done or `stop` is called."""
         plan = self._folder.plan
         tasks = [*plan.tasks, *([plan.practice.task] if plan.practice else [])]
         items = {item.id: item for task in tasks for item in (task.query, *task.candidates) if item.is_melody}
         _LOG.info("drawing %d melodies", len(items))
         for done, item in enumerate(items.values(), start=1):
+            if self._is_over.is_set():
+                return
             for language in plan.languages:
                 self._kept(item.id, "candidate", language)
             if done % 100 == 0:
                 _LOG.info("%d of %d melodies are drawn", done, len(items))
         for task in tasks:
             for language in plan.languages:
-                if task.query.is_melody:
+                if task.query.is_melody and not self._is_over.is_set():
                     self._kept(task.query.id, "query", language)
-        if items:
+        if items and not self._is_over.is_set():
             id = next(iter(items))
             self._pairs(id, id, ("query", "query"), plan.languages[0])  # waits for the compiler
         _LOG.info("ready: %d melodies are drawn", len(items))
