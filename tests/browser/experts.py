@@ -38,7 +38,7 @@ class Served:
         for kind in ("consented", "answered"):
             self.store.add(name, kind, {"answers": {}} if kind == "answered" else None)
         self.store.read_again(name)
-        if until == "trial":
+        if until == "trial" and self.folder.plan.practice:
             self.store.begin_practice(name)
             self.store.add(name, "practised")
         return name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 from tests.browser.conftest import wait_until
 from tests.browser.experts import Served, keep, kept, ready, said, serious, served
 from tests.experiment.studies import small_study, starter_study
@@ -65,6 +65,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
 def sort(page: Page, number: int, verdict: str) -> None:
     """Press a verdict of a candidate, counted from 1."""
+    page.bring_to_front()
     page.locator(f'.candidate[data-candidate="{number - 1}"] [data-verdict-button="{verdict}"]').click()
 
 
@@ -468,7 +469,12 @@ def test_offline_for_a_moment(plain: Served, visit: Callable[..., BrowserContext
     assert len(plain.state(name).verdicts) == 1
 
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
     page.close(run_before_unload=True)  # leaving now is warned of
     expect(page.locator("#review")).to_be_visible()
     assert asked == ["beforeunload"]
@@ -489,7 +495,7 @@ def test_an_answer_that_gets_lost_is_asked_for_again(plain: Served, visit: Calla
     """The server keeps a decision, the connection breaks before it can say so: sent again, it is kept once."""
     name = plain.invited()
     page = plain.enter(visit(), name)
-    lost = []
+    lost: list[int] = []
 
     def lose(route) -> None:  # type: ignore[no-untyped-def]
         if len(lost) < 2:

@@ -10,7 +10,7 @@ export class Differences {
     this.dialog = document.getElementById("differences");
     this.choosers = [...this.dialog.querySelectorAll("select")];
     this.places = [...this.dialog.querySelectorAll("[data-side]")];
-    this.note = this.dialog.querySelector(".note");
+    this.note = this.dialog.querySelector(".told");
     for (const chooser of this.choosers) {
       const numbers = ["query", ...Array(trial.count).keys()];
       chooser.replaceChildren(...numbers.map(k => new Option(Candidate(k), k)));
