@@ -17,7 +17,7 @@ from tests.web.running import Server, running
 from roslin.experiment.events import Event, TrialState, trial_state
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.store import EventStore
-from roslin.web.experiment.links import Signatures
+from roslin.web.experiment.links import StudySignatures
 
 __all__ = ["Served", "keep", "said", "serious", "served"]
 
@@ -45,7 +45,7 @@ class Served:
 
     def link(self, name: str) -> str:
         """The personal link of an expert."""
-        return f"{self.server.address}/e/{Signatures(self.folder.key).link(name)}"
+        return f"{self.server.address}/e/{StudySignatures(self.folder.key).link(name)}"
 
     def enter(self, context: BrowserContext, name: str) -> Page:
         """A page on which an expert has followed the link to their trial."""

@@ -10,26 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roslin.experiment.comparisons import SIZES, as_votes, fitted_strengths, most_comparisons, next_comparison
-from roslin.experiment.events import Choice
+from roslin.experiment.events import ExpertChoice
 from roslin.truth.bradley_terry import bradley_terry, group_votes
 from roslin.truth.preferences import count_votes
 
 
 def answered(
     count: int, size: int, experts: int, each: int, noise: float = 0.5, seed: int = 1
-) -> tuple[list[str], list[list[Choice]]]:
+) -> tuple[list[str], list[list[ExpertChoice]]]:
     """Experts who order d00, d01, ... with errors, and answer what is asked."""
     documents = [f"d{k:02}" for k in range(count)]
     chance = np.random.default_rng(seed)
-    said: list[list[Choice]] = []
+    said: list[list[ExpertChoice]] = []
     for expert in range(experts):
         utility = dict(zip(documents, np.arange(count) * np.log(noise) + chance.gumbel(size=count), strict=True))
-        own: list[Choice] = []
+        own: list[ExpertChoice] = []
         for _ in range(each):
             asked = next_comparison(documents, [c for one in [*said, own] for c in one], own, size, seed, expert)
             if not asked:
                 break
-            own.append(Choice(asked, max(asked, key=lambda id: utility[id])))
+            own.append(ExpertChoice(asked, max(asked, key=lambda id: utility[id])))
         said.append(own)
     return documents, said
 
@@ -45,20 +45,20 @@ def test_the_first_comparisons_link_all_candidates(size: int) -> None:
 
 def test_others_who_have_linked_them_are_not_repeated() -> None:
     documents = ["a", "b", "c", "d"]
-    chain = [Choice(pair, pair[0]) for pair in (("a", "b"), ("b", "c"))]
+    chain = [ExpertChoice(pair, pair[0]) for pair in (("a", "b"), ("b", "c"))]
     assert "d" in next_comparison(documents, chain, (), 2, 7, "ada")
 
 
 def test_what_is_known_is_not_asked_but_what_is_close() -> None:
     """a and b are far above c and d; only the order inside these two is unknown."""
-    known = [Choice((high, low), high) for high in "ab" for low in "cd"] * 20
+    known = [ExpertChoice((high, low), high) for high in "ab" for low in "cd"] * 20
     for expert in range(20):
         assert set(next_comparison("abcd", known, (), 2, 7, expert)) in ({"a", "b"}, {"c", "d"})
 
 
 def test_a_thousand_answers_to_one_pair_leave_the_other_more_interesting() -> None:
-    equal = [Choice(("a", "b"), best) for best in "ab"] * 500
-    few = [Choice(("b", "c"), "b"), Choice(("c", "a"), "c")]
+    equal = [ExpertChoice(("a", "b"), best) for best in "ab"] * 500
+    few = [ExpertChoice(("b", "c"), "b"), ExpertChoice(("c", "a"), "c")]
     assert "c" in next_comparison("abc", [*equal, *few], (), 2, 7, "ada")
 
 
@@ -123,8 +123,8 @@ def test_no_answers_leave_the_prior() -> None:
 
 
 def test_no_difference_counts_for_each() -> None:
-    means, _ = fitted_strengths(["a", "b", "c"], [Choice(("a", "b"), None), Choice(("b", "c"), "b")])
-    alone, _ = fitted_strengths(["a", "b", "c"], [Choice(("b", "c"), "b")])
+    means, _ = fitted_strengths(["a", "b", "c"], [ExpertChoice(("a", "b"), None), ExpertChoice(("b", "c"), "b")])
+    alone, _ = fitted_strengths(["a", "b", "c"], [ExpertChoice(("b", "c"), "b")])
     assert means[1] > means[0] > alone[0]  # who is as good as the winner
 
 
@@ -141,6 +141,6 @@ def test_the_truth_layer_finds_the_order_that_experts_had(size: int) -> None:
 
 
 def test_votes_of_each_kind() -> None:
-    choices = [Choice(("a", "b"), "b"), Choice(("a", "b", "c"), "c"), Choice(("b", "c"), None)]
+    choices = [ExpertChoice(("a", "b"), "b"), ExpertChoice(("a", "b", "c"), "c"), ExpertChoice(("b", "c"), None)]
     told = [(vote.first, vote.second, vote.answer) for vote in as_votes("q", "ada", choices)]
     assert told == [("b", "a", "a"), ("c", "a", "a"), ("c", "b", "a"), ("b", "c", "s")]

@@ -12,8 +12,8 @@ from tests.experiment.plans import ranking_plan
 
 from roslin.experiment.events import (
     VERDICTS,
-    Choice,
     Event,
+    ExpertChoice,
     TrialState,
     comparisons_wanted,
     missing,
@@ -100,7 +100,7 @@ def test_a_trial_begun_again_starts_from_there() -> None:
 def test_a_choice_that_is_undone_is_offered_again() -> None:
     told = [began(), offered("a", "b"), chose("a", "a", "b"), offered("c", "d")]
     state = folded(told)
-    assert (state.choices, state.offered) == ((Choice(("a", "b"), "a"),), ("c", "d"))
+    assert (state.choices, state.offered) == ((ExpertChoice(("a", "b"), "a"),), ("c", "d"))
     back = folded([*told, undone("c-ab")])
     assert (back.choices, back.offered, back.undoable) == ((), ("a", "b"), "")
     assert folded([*told, undone("c-ab"), chose(None, "b", "a")]).offered == ()
@@ -121,7 +121,7 @@ def test_what_is_missing_from_a_ranking() -> None:
 def test_comparisons_are_as_many_as_wanted_or_possible(design: str, trial: int, documents: int, wanted: int) -> None:
     plan = ranking_plan(design=design, comparisons=9)
     assert comparisons_wanted(plan, trial, documents) == wanted
-    state = TrialState("q", tuple("abcdefghijkl"[:documents]), choices=(Choice(("a", "b"), "a"),))
+    state = TrialState("q", tuple("abcdefghijkl"[:documents]), choices=(ExpertChoice(("a", "b"), "a"),))
     assert missing(state, plan, trial) == [""] * (wanted - 1)
 
 

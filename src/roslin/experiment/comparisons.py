@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.experiment.design import chance_of
-from roslin.experiment.events import Choice
+from roslin.experiment.events import ExpertChoice
 from roslin.experiment.plan import SIZES, most_comparisons
 from roslin.truth.preferences import Vote
 
@@ -40,7 +40,7 @@ _DRAWS = 48
 
 
 def next_comparison(
-    documents: Sequence[str], everybody: Iterable[Choice], own: Iterable[Choice], size: int, *seed: object
+    documents: Sequence[str], everybody: Iterable[ExpertChoice], own: Iterable[ExpertChoice], size: int, *seed: object
 ) -> tuple[str, ...]:
     """The documents that an expert compares next; none where nothing is left to ask of them.
 
@@ -62,7 +62,7 @@ def next_comparison(
     return tuple(names[k] for k in chance.permutation(best))
 
 
-def fitted_strengths(documents: Sequence[str], choices: Iterable[Choice]) -> tuple[Floats, Floats]:
+def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> tuple[Floats, Floats]:
     """The most probable strength of every document, and their covariance. No difference counts a part for each."""
     size = len(documents)
     means: Floats = np.zeros(size)
@@ -86,7 +86,7 @@ def fitted_strengths(documents: Sequence[str], choices: Iterable[Choice]) -> tup
     return means, np.linalg.inv(curve).astype(np.float64)
 
 
-def _tables(documents: Sequence[str], choices: Iterable[Choice]) -> list[tuple[Integers, Floats]]:
+def _tables(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> list[tuple[Integers, Floats]]:
     """For each size of sets: the places of what was compared, (choices, size), and the share of the choice of each."""
     place = {name: k for k, name in enumerate(documents)}
     rows: dict[int, list[list[int]]] = {}
@@ -99,7 +99,7 @@ def _tables(documents: Sequence[str], choices: Iterable[Choice]) -> list[tuple[I
     return [(np.array(rows[size]), np.array(shares[size])) for size in rows]
 
 
-def as_votes(query: str, expert: str, choices: Iterable[Choice]) -> list[Vote]:
+def as_votes(query: str, expert: str, choices: Iterable[ExpertChoice]) -> list[Vote]:
     """Choices as the truth layer reads them: the best of three is preferred to each of the others."""
     votes = []
     for choice in choices:

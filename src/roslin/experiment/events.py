@@ -29,8 +29,8 @@ from roslin.experiment.plan import SIZES, Plan, most_comparisons
 __all__ = [
     "DECISIONS",
     "VERDICTS",
-    "Choice",
     "Event",
+    "ExpertChoice",
     "Position",
     "Stage",
     "TrialState",
@@ -66,7 +66,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ExpertChoice:
     """One comparison: what was shown, and which of them was most similar; None: no difference."""
 
     documents: tuple[str, ...]
@@ -81,7 +81,7 @@ class TrialState:
     shown: tuple[str, ...]
     verdicts: dict[str, str] = field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[ExpertChoice, ...] = ()
     offered: tuple[str, ...] = ()  # the comparison that waits for an answer
     undoable: str = ""  # the key of the last decision that can be undone
     is_finished: bool = False
@@ -101,7 +101,7 @@ def trial_state(events: Iterable[Event]) -> TrialState:
     compared = {event.key: tuple(event.payload["documents"]) for event in told if event.kind == "chose"}
     verdicts: dict[str, str] = {}
     groups: list[list[str]] = []
-    choices: list[Choice] = []
+    choices: list[ExpertChoice] = []
     offered: tuple[str, ...] = ()
     undoable, is_finished = "", False
     for event in told:
@@ -124,7 +124,7 @@ def trial_state(events: Iterable[Event]) -> TrialState:
             case "offered":
                 offered = tuple(event.payload["documents"])
             case "chose":
-                choices.append(Choice(tuple(event.payload["documents"]), event.payload["best"]))
+                choices.append(ExpertChoice(tuple(event.payload["documents"]), event.payload["best"]))
                 offered = ()
             case "undone":
                 offered = compared.get(event.payload["undoes"], offered)

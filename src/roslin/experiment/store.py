@@ -23,7 +23,16 @@ from sqlalchemy.engine import Connection, Engine, Row
 from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment.database import StudyDatabase
 from roslin.experiment.design import Load, next_query, shown_order
-from roslin.experiment.events import DECISIONS, VERDICTS, Choice, Event, TrialState, missing, position_of, trial_state
+from roslin.experiment.events import (
+    DECISIONS,
+    VERDICTS,
+    Event,
+    ExpertChoice,
+    TrialState,
+    missing,
+    position_of,
+    trial_state,
+)
 from roslin.experiment.plan import SIZES, Plan
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
@@ -262,7 +271,7 @@ class EventStore:
                 _write(connection, name, events)
             return Receipt(tuple(keys), row.sequence + len(fresh))
 
-    def choices(self, query: str) -> dict[str, tuple[Choice, ...]]:
+    def choices(self, query: str) -> dict[str, tuple[ExpertChoice, ...]]:
         """What everybody who compares candidates of a query has chosen so far, by the name of the expert."""
         mine = (EVENTS.c.expert == TRIALS.c.expert) & (EVENTS.c.trial == TRIALS.c.trial)
         wanted = sa.select(EVENTS).join(TRIALS, mine).where(TRIALS.c.query == query)

@@ -21,7 +21,7 @@ from roslin.report.player import melody_figure
 from roslin.web.experiment.differences import differing_notes
 from roslin.web.experiment.language import Catalogues
 
-__all__ = ["Figures"]
+__all__ = ["StudyFigures"]
 
 _LOG = logging.getLogger("roslin.web")
 _NUMBER = "%N%"  # stands for the number in figures that are kept
@@ -29,7 +29,7 @@ _FIGURES_KEPT = 8192
 _PAIRS_KEPT = 1024
 
 
-class Figures:
+class StudyFigures:
     """The figures of a study."""
 
     def __init__(self, folder: StudyFolder, catalogues: Catalogues):

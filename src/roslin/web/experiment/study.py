@@ -10,14 +10,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from roslin.errors import UnknownNameError
-from roslin.experiment.events import Choice, Event, Position, TrialState, position_of, trial_state
+from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.overview import LiveOverview
 from roslin.experiment.plan import Item, Plan, Task
 from roslin.experiment.store import EventStore, StudyExpert, now_ms
-from roslin.web.experiment.figures import Figures
+from roslin.web.experiment.figures import StudyFigures
 from roslin.web.experiment.language import Catalogues
-from roslin.web.experiment.links import Signatures
+from roslin.web.experiment.links import StudySignatures
 from roslin.web.experiment.settings import ExperimentSettings
 
 __all__ = ["OpenStudy", "ShownTrial"]
@@ -50,10 +50,10 @@ class OpenStudy:
         self.settings = settings
         self.folder = StudyFolder(Path(settings.folder))
         self.store = EventStore(settings.database or self.folder.database, self.folder.plan)
-        self.signatures = Signatures(self.folder.key, settings.session_days)
+        self.signatures = StudySignatures(self.folder.key, settings.session_days)
         self.catalogues = Catalogues(self.plan)
-        self.figures = Figures(self.folder, self.catalogues)
-        self._choices: dict[str, tuple[float, dict[str, tuple[Choice, ...]]]] = {}
+        self.figures = StudyFigures(self.folder, self.catalogues)
+        self._choices: dict[str, tuple[float, dict[str, tuple[ExpertChoice, ...]]]] = {}
         self.live = LiveOverview(self.store)
         self.shown = lru_cache(maxsize=_TRIALS_REMEMBERED)(self._shown)
 
@@ -119,7 +119,7 @@ class OpenStudy:
         """A trial of an expert as it stands."""
         return trial_state(self.trial_events(name, trial))
 
-    def choices(self, query: str) -> dict[str, tuple[Choice, ...]]:
+    def choices(self, query: str) -> dict[str, tuple[ExpertChoice, ...]]:
         """What everybody chose among the candidates of a query, as it was a few seconds ago."""
         made, found = self._choices.get(query, (-_CHOICES_SECONDS, {}))
         if time.monotonic() - made > _CHOICES_SECONDS:

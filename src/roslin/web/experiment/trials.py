@@ -13,8 +13,8 @@ from roslin.experiment.comparisons import next_comparison
 from roslin.experiment.events import (
     DECISIONS,
     VERDICTS,
-    Choice,
     Event,
+    ExpertChoice,
     TrialState,
     comparisons_wanted,
     missing,
@@ -144,7 +144,7 @@ def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
     ]
 
 
-def _of_choice(choice: Choice, expected: Mapping[str, str], number: Mapping[str, int]) -> dict[str, Any]:
+def _of_choice(choice: ExpertChoice, expected: Mapping[str, str], number: Mapping[str, int]) -> dict[str, Any]:
     """A comparison of the practice: right if nothing else in it was expected to resemble the query more."""
     levels = {document: VERDICTS.index(expected.get(document, "no")) for document in choice.documents}
     best = [document for document in choice.documents if levels[document] == min(levels.values())]
