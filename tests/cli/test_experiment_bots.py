@@ -1,0 +1,86 @@
+"""roslin experiment bots: what happened as a table; the study itself is left alone unless it is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.experiment.rehearsing import opened
+from tests.experiment.studies import small_study
+from typer.testing import CliRunner
+
+from roslin.cli import app
+from roslin.errors import ArgumentError, ExperimentError, UnknownNameError
+from roslin.starter import truth_path
+from roslin.web.experiment.rehearsal import blank_copy, served_copy, serving
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    with small_study(tmp_path) as folder:
+        return folder.path
+
+
+def test_bots_go_through_a_copy_that_is_kept_where_asked(study: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.study"
+    options = ["--quit", "0", "--truth", str(truth_path()), "--format", "json", "--output", str(copy)]
+    result = CliRunner().invoke(app, ["experiment", "bots", str(study), "-n", "3", *options])
+    assert result.exit_code == 0, result.output
+    rows = {row["what"]: row["number"] for row in json.loads(result.stdout)}
+    assert (rows["simulated experts"], rows["finished"], rows["trials finished"]) == (3, 3, 9)
+    assert rows["acknowledged"] == rows["decisions"] > 0
+    assert (rows["of these lost"], rows["kept twice"], rows["sequences with gaps"]) == (0, 0, 0)
+    assert f"roslin experiment export {copy}" in result.stderr
+    with opened(copy, "") as kept:
+        assert len(kept.store.experts()) == 3
+    with opened(study, "") as left_alone:
+        assert left_alone.store.experts() == []
+
+
+def test_bots_may_take_part_in_the_study_itself(study: Path, tmp_path: Path) -> None:
+    with serving(study, tmp_path / "server.log") as (address, _):
+        command = ["experiment", "bots", str(study), "-n", "1", "--quit", "0", "--address", address]
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "simulated experts" in result.stdout
+    with opened(study, "") as used:
+        assert [expert.source for expert in used.store.experts()] == ["bot"]
+
+
+def test_a_server_that_is_not_there_is_a_failure(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from roslin.experiment import visits
+
+    monkeypatch.setattr(visits.Habits.__init__, "__defaults__", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1))
+    command = ["experiment", "bots", str(study), "-n", "1", "--address", "http://127.0.0.1:9"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    assert "no answer" in result.stderr
+
+
+def test_what_is_there_already_is_not_written_over(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=f"the copy must be a new folder; got {re.escape(str(tmp_path))}, which is"):
+        blank_copy(study, tmp_path)
+
+
+def test_a_rehearsal_does_not_mix_with_what_people_said(study: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'real.db'}"
+    with opened(study, url) as real:
+        real.store.invite(2)
+    refused = "the database of a rehearsal must be empty; got one in which 2 take part"
+    with pytest.raises(ArgumentError, match=refused), served_copy(study, database=url):
+        pass
+
+
+def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
+    wrong = "the server of the rehearsal did not start: .*nowhere.study"
+    with pytest.raises(ExperimentError, match=wrong), serving(tmp_path / "nowhere.study", tmp_path / "log"):
+        pass
+
+
+def test_an_unknown_model_is_refused(study: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["experiment", "bots", str(study), "--model", "x", "--address", "http://127.0.0.1:9"]
+    )
+    assert isinstance(result.exception, UnknownNameError)
