@@ -74,7 +74,7 @@ def test_a_new_study_has_all_that_it_needs(tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match="unknown melody 'white-cockade'"):
             study.melody("white-cockade")
     kept = {path.name for path in study.path.iterdir()}
-    assert kept == {"plan.json", "key", "password", "melodies.roslin", "pool.csv"}
+    assert kept == {"study.toml", "plan.json", "key", "password", "melodies.roslin", "pool.csv"}
     for name in ("key", "password"):
         assert stat.S_IMODE((study.path / name).stat().st_mode) == 0o600
     assert created.password not in "".join(
@@ -136,6 +136,30 @@ def test_a_melody_that_was_corrected_is_another_one(tmp_path: Path) -> None:
         create_study(toml)
     Collection.build([tune.with_metadata(title="Another") for tune in tunes()], tmp_path / "tunes.roslin").close()
     assert not create_study(toml).is_changed
+
+
+def test_a_pool_stays_once_somebody_has_begun(tmp_path: Path) -> None:
+    """Whatever the collection has become since: another melody that would be in it, and texts that were corrected."""
+    pool = {
+        'id = "two"\ncandidates = ["b", "c", "d"]': 'id = "two"\n[queries.pool]\nnote_count = "1.."\nunique = false'
+    }
+    toml = two_queries(tmp_path, **pool)
+    first = create_study(toml)
+    before = first.folder.plan.task("two").ids
+    assert set(before) == {"one", "a", "b", "c", "d"}
+    Collection.build([*tunes(), tunes()[0].with_metadata(id="e")], tmp_path / "tunes.roslin").close()
+    assert set(create_study(toml).folder.plan.task("two").ids) == {*before, "e"}
+    begin(StudyFolder(first.folder.path))
+    Collection.build([*tunes(), *(tunes()[0].with_metadata(id=id) for id in "ef")], tmp_path / "tunes.roslin").close()
+    corrected = create_study(two_queries(tmp_path, **pool, **{"someone@": "another@"}))
+    assert corrected.is_changed
+    assert corrected.notes[1] == "two: the pool stays as it is: 6 candidates."
+    assert set(corrected.folder.plan.task("two").ids) == {*before, "e"}
+    with (corrected.folder.path / "pool.csv").open(encoding="utf-8") as file:
+        assert len(file.readlines()) == 7
+    pool = {old: new.replace("1..", "2..") for old, new in pool.items()}
+    with pytest.raises(FrozenError, match="tasks"):
+        create_study(two_queries(tmp_path, **pool))
 
 
 def test_another_database_is_asked_as_well(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """The ranking study: experts order melodies in a browser, and a ground truth comes of it. No HTTP in here.
 
 plan      what the experimenter decided, frozen
+reading   study.toml, checked; `keys` has every key, `questionnaire` and `practice` what is usual
+planning  from that to the plan; `material` is what is shown, `pool` finds candidates
+folder    all of it in one folder, made whole or not at all
 events    what an expert did, and the state that follows
 design    who judges which query next, and in which order
 comparisons  which two or three candidates an expert compares next

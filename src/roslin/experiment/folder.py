@@ -1,6 +1,7 @@
 """The folder of a study: everything that running it needs, made once from `study.toml` and changed only with care.
 
     NAME.study/
+      study.toml       the file that it was made from
       plan.json        the frozen plan
       key              32 random bytes as hex: signs links and sessions
       password         hash of the dashboard's secret
@@ -23,31 +24,26 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from roslin.api import Collection
 from roslin.collection.files import sync
-from roslin.display.text import counted
 from roslin.errors import ExperimentError, UnknownNameError
-from roslin.experiment.material import FileMaterial, MelodyMaterial, open_material
-from roslin.experiment.plan import Item, Plan, Practice, Task
-from roslin.experiment.pool import pooled, read_pool
-from roslin.experiment.practice import PRACTICE_QUERY, usual_practice
-from roslin.experiment.reading import QueryWish, StudyDraft, read_study
+from roslin.experiment.material import Material, open_material
+from roslin.experiment.plan import Plan
+from roslin.experiment.planning import POOL_COLUMNS, Planned, PoolRow, planned
+from roslin.experiment.reading import StudyDraft, asked_pools, read_study
+from roslin.experiment.store import EventStore
 from roslin.melody import Melody
+from roslin.search.work import Progress
 
 __all__ = ["Created", "StudyFolder", "create_study", "throwaway_study"]
 
-Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
-
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are mistaken for one another
 _ENDING = ".study"
-_COMPARED = {"ranking": 2, "pairs": 2, "triplets": 3}  # candidates that are compared at once
-_POOL_COLUMNS = ("query", "document", "title", "composer", "why")
 
 
 class StudyFolder:
@@ -133,15 +129,14 @@ def create_study(
             f"{target}: this is no study; expected a name that is free, or a study to bring up to date"
         )
     key = _kept_key(target)
-    tell = progress or _silent
+    tell = progress or (lambda *_: None)
     with open_material(draft, key) as material:
-        plan, notes, why = _planned(draft, material, tell)
-        tell(0.9, "taking over the melodies")
         if target.exists():
-            return _brought_up_to_date(target, plan, material, notes, why, database)
+            return _brought_up_to_date(target, draft, material, database, tell)
+        made = planned(draft, material, {}, tell)
         password = "-".join("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(4))
-        _publish_new(target, plan, material, why, key, password)
-    return Created(StudyFolder(target), password, tuple(notes), is_new=True, is_changed=True)
+        _publish_new(target, made, material, key, password)
+    return Created(StudyFolder(target), password, made.notes, is_new=True, is_changed=True)
 
 
 @contextmanager
@@ -155,90 +150,6 @@ def throwaway_study(toml: Path, *, progress: Progress | None = None) -> Iterator
             created.folder.close()
 
 
-# -- the plan -------------------------------------------------------------------------------------------------------
-
-
-def _planned(
-    draft: StudyDraft, material: MelodyMaterial | FileMaterial, progress: Progress
-) -> tuple[Plan, list[str], list[dict[str, str]]]:
-    """The whole plan, what to say about it, and why each pooled candidate is there."""
-    tasks: list[Task] = []
-    notes: list[str] = []
-    why: list[dict[str, str]] = []
-    for place, wish in enumerate(draft.queries):
-        progress(0.9 * place / len(draft.queries), f"candidates of {wish.id}")
-        query = _query_item(wish, material)
-        ids, said = wish.candidates, ""
-        if wish.pool is not None and isinstance(material, MelodyMaterial):
-            melody = material.melodies[query.id]
-            pool = pooled(
-                material.collection, melody, read_pool(wish.pool, melody), wish.pool, hides_query=draft.hides_query
-            )
-            ids, said = tuple(pool.why), pool.sentence
-            why += [_row(query.id, material.collection[id], reasons) for id, reasons in pool.why.items()]
-        candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
-        if draft.hides_query or query.id in ids:
-            candidates.insert(0, query)
-        if len(candidates) < _COMPARED[draft.plan.rules.design]:
-            at_once = _COMPARED[draft.plan.rules.design]
-            raise wish.table.error("", "too few candidates to compare", f"{at_once} or more", len(candidates))
-        task = Task(query, tuple(candidates))
-        tasks.append(task)
-        notes.append(f"{query.id}: {said or _named(task)}")
-    plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
-    if plan.rules.keeps_participant:
-        notes.append("The ids that participants bring along are kept: the consent must say so.")
-    if draft.ships_texts and not isinstance(material, MelodyMaterial):
-        notes.append("The texts that come with Roslin speak of melodies: write your own.")
-    return plan, notes, why
-
-
-def _named(task: Task) -> str:
-    others = sum(item != task.query for item in task.candidates)
-    itself = ", and the query itself" if task.query in task.candidates else ""
-    return f"{counted(others, 'candidate')} by name{itself}."
-
-
-def _row(query: str, melody: Melody, reasons: Sequence[str]) -> dict[str, str]:
-    values = (query, melody.id, melody.title, melody.composer, " ".join(reasons))
-    return {name: value or "" for name, value in zip(_POOL_COLUMNS, values, strict=True)}
-
-
-def _query_item(wish: QueryWish, material: MelodyMaterial | FileMaterial) -> Item:
-    if not isinstance(material, MelodyMaterial):
-        if wish.notation:
-            raise wish.table.error("notation", "is for melodies", "an id of the table")
-        if wish.pool is not None:
-            raise wish.table.error("pool", "is for melodies", "candidates = [...]")
-        return material.item(wish.id, wish.table, "id")
-    if wish.notation:
-        return material.written(wish.id, wish.notation, wish.table)
-    return material.item(wish.id, wish.table, "id")
-
-
-def _practice(draft: StudyDraft, material: MelodyMaterial | FileMaterial) -> Practice | None:
-    table = draft.practice
-    if table.yes("skip", otherwise=False):
-        return None
-    if "query" in table:
-        expected = {str(id): str(verdict) for id, verdict in table.values["expected"].items()}
-        query = material.item(table.text("query"), table, "query")
-        candidates = [material.item(id, table, "expected") for id in expected]
-        return Practice(Task(query, tuple(candidates)), expected)
-    if not isinstance(material, MelodyMaterial):
-        return None
-    melodies, expected = usual_practice()
-    for id in melodies:
-        if id in material.melodies:
-            raise draft.practice.error("", "an id of the practice is one of the study", "another id", id)
-    items = {id: material.take(id, melody) for id, melody in melodies.items()}
-    return Practice(Task(items.pop(PRACTICE_QUERY), tuple(items.values())), expected)
-
-
-def _silent(_share: float, _what: str) -> None:
-    pass
-
-
 # -- on disk --------------------------------------------------------------------------------------------------------
 
 
@@ -248,14 +159,7 @@ def _kept_key(target: Path) -> bytes:
     return secrets.token_bytes(32)
 
 
-def _publish_new(
-    target: Path,
-    plan: Plan,
-    material: MelodyMaterial | FileMaterial,
-    why: list[dict[str, str]],
-    key: bytes,
-    password: str,
-) -> None:
+def _publish_new(target: Path, made: Planned, material: Material, key: bytes, password: str) -> None:
     """Prepare a folder beside, and move it when it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(f".{target.name}-*.new"):  # of a process that was killed
@@ -265,7 +169,7 @@ def _publish_new(
         _write_secret(prepared / "key", key.hex())
         salt = secrets.token_bytes(16)
         _write_secret(prepared / "password", f"{salt.hex()}:{_hashed(password, salt).hex()}")
-        _write_content(prepared, plan, material, why)
+        _write_content(prepared, made, material)
         sync(prepared)
         prepared.rename(target)
         sync(target.parent)
@@ -275,28 +179,35 @@ def _publish_new(
 
 
 def _brought_up_to_date(
-    target: Path,
-    plan: Plan,
-    material: MelodyMaterial | FileMaterial,
-    notes: list[str],
-    why: list[dict[str, str]],
-    database: str,
+    target: Path, draft: StudyDraft, material: Material, database: str, progress: Progress
 ) -> Created:
     with StudyFolder(target) as study:
         before, url = study.plan, database or study.database
-    if before.fingerprint == plan.fingerprint:
-        return Created(StudyFolder(target), "", tuple(notes), is_new=False, is_changed=False)
-    if database or (target / "study.db").is_file():
-        from roslin.experiment.store import EventStore
+    has_database = bool(database) or (target / "study.db").is_file()
+    made = planned(draft, material, _kept_pools(target, draft, url, before) if has_database else {}, progress)
+    is_changed = before.fingerprint != made.plan.fingerprint
+    if is_changed:
+        if has_database:
+            EventStore(url, made.plan).close()  # refuses what is frozen
+        _write_content(target, made, material)
+    return Created(StudyFolder(target), "", made.notes, is_new=False, is_changed=is_changed)
 
-        EventStore(url, plan).close()  # refuses what is frozen
-    _write_content(target, plan, material, why)
-    return Created(StudyFolder(target), "", tuple(notes), is_new=False, is_changed=True)
+
+def _kept_pools(target: Path, draft: StudyDraft, url: str, before: Plan) -> dict[str, list[PoolRow]]:
+    """Once somebody has begun, a pool that is asked for as before stays, whatever the collection has become since."""
+    store = EventStore(url, before)
+    has_begun = any(expert.sequence for expert in store.experts())
+    store.close()
+    if not has_begun:
+        return {}
+    asked = asked_pools(target / "study.toml")
+    with (target / "pool.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    same = {wish.id for wish in draft.queries if wish.pool is not None and asked.get(wish.id) == wish.pool.values}
+    return {query: [row for row in rows if row["query"] == query] for query in same}
 
 
-def _write_content(
-    folder: Path, plan: Plan, material: MelodyMaterial | FileMaterial, why: list[dict[str, str]]
-) -> None:
+def _write_content(folder: Path, made: Planned, material: Material) -> None:
     """Melodies, files and pool, and then the plan that names them."""
     if material.melodies:
         Collection.build(material.melodies.values(), folder / "melodies.roslin").close()
@@ -305,13 +216,14 @@ def _write_content(
         for name, source in material.files.items():
             shutil.copyfile(source, folder / "files" / name)
             sync(folder / "files" / name)
-    _write_whole(folder / "pool.csv", _as_csv(why))
-    _write_whole(folder / "plan.json", plan.to_json())
+    _write_whole(folder / "study.toml", made.source)
+    _write_whole(folder / "pool.csv", _as_csv(made.pool))
+    _write_whole(folder / "plan.json", made.plan.to_json())
 
 
-def _as_csv(rows: list[dict[str, str]]) -> str:
+def _as_csv(rows: Sequence[PoolRow]) -> str:
     stream = io.StringIO()
-    table = csv.DictWriter(stream, _POOL_COLUMNS, lineterminator="\n")
+    table = csv.DictWriter(stream, POOL_COLUMNS, lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
     return stream.getvalue()

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
 
 from roslin.api import Collection
 from roslin.errors import ExperimentError, Problem, UnknownNameError
@@ -33,20 +32,9 @@ _PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 _SOUNDS = {".mp3": "mp3", ".ogg": "ogg", ".wav": "wav", ".flac": "flac"}
 
 
-class Material(Protocol):
-    """Where items come from. Whatever is used is remembered, to be taken over into the folder of the study."""
-
-    melodies: dict[str, Melody]
-    files: dict[str, Path]
-
-    def item(self, id: str, table: TomlTable, key: str) -> Item:
-        """The item with an id, which this key of the file names."""
-        ...
-
-
 @dataclass
 class MelodyMaterial:
-    """Melodies of a collection."""
+    """Melodies of a collection. Those that are asked for are remembered, to be taken over into the study."""
 
     collection: Collection
     melodies: dict[str, Melody] = field(default_factory=dict)
@@ -85,7 +73,7 @@ def melody_item(melody: Melody) -> Item:
 
 @dataclass
 class FileMaterial:
-    """Pictures and sounds, by a table with the columns id, picture and sound."""
+    """Pictures and sounds, by a table with the columns id, picture and sound. Those asked for are remembered."""
 
     path: Path
     items: dict[str, Item]
@@ -103,8 +91,11 @@ class FileMaterial:
         return item
 
 
+Material = MelodyMaterial | FileMaterial
+
+
 @contextmanager
-def open_material(draft: StudyDraft, key: bytes) -> Iterator[MelodyMaterial | FileMaterial]:
+def open_material(draft: StudyDraft, key: bytes) -> Iterator[Material]:
     """The material that a file names."""
     material = draft.material
     if "collection" not in material:

@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import Any, cast
 
 from roslin.experiment.keys import KEYS
-from roslin.experiment.plan import Plan, Question, QuestionKind, Rules, Words
-from roslin.experiment.toml_table import TomlTable, read_toml
+from roslin.experiment.plan import Plan, Rules, Words
+from roslin.experiment.questionnaire import read_questions
+from roslin.experiment.toml_table import NAME, TomlTable, read_toml
 
-__all__ = ["SHIPPED_LANGUAGES", "USUAL_QUESTIONS", "QueryWish", "StudyDraft", "read_study", "shipped_text"]
+__all__ = [
+    "SHIPPED_LANGUAGES",
+    "QueryWish",
+    "StudyDraft",
+    "asked_pools",
+    "read_study",
+    "shipped_text",
+]
 
 SHIPPED_LANGUAGES = ("en", "de")
 _TEXTS = ("consent", "instructions", "thanks")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 _VERDICTS = ("resembles", "perhaps", "no")
 
@@ -61,7 +68,7 @@ def read_study(path: Path) -> StudyDraft:
     about = top.table("study", KEYS["study"])
     languages = _languages(about)
     name = about.text("name")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise about.error("name", "must be a name for a folder", "letters, digits, - and _, at most 60", name)
     title = about.words("title", languages)
     contact = about.text("contact")
@@ -74,7 +81,7 @@ def read_study(path: Path) -> StudyDraft:
         title=title,
         languages=languages,
         contact=contact,
-        questions=_questions(top, languages),
+        questions=read_questions(top, languages),
         practice=None,
         tasks=(),
         rules=rules,
@@ -90,6 +97,14 @@ def read_study(path: Path) -> StudyDraft:
         _practice(top),
         any(name not in about for name in _TEXTS),
     )
+
+
+def asked_pools(path: Path) -> dict[str, dict[str, Any]]:
+    """What a file that was read before asks of the pool of each query."""
+    _, values = read_toml(path)
+    usual = values.get("pool", {})
+    asked = {query["id"]: query for query in values["queries"] if "candidates" not in query}
+    return {id: {**usual, **query.get("pool", {})} for id, query in asked.items()}
 
 
 def shipped_text(name: str, language: str) -> str:
@@ -237,87 +252,3 @@ def _practice(top: TomlTable) -> TomlTable:
         for id in expected.values:
             expected.one_of(id, _VERDICTS)
     return practice
-
-
-def _questions(top: TomlTable, languages: tuple[str, ...]) -> tuple[Question, ...]:
-    if "questions" not in top:
-        return tuple(
-            replace(question, label={language: _in(question.label, language) for language in languages})
-            for question in USUAL_QUESTIONS
-        )
-    found: list[Question] = []
-    for table in top.tables("questions", KEYS["questions"]):
-        question = _question(table, languages)
-        if any(question.name == other.name for other in found):
-            raise table.error("name", "two questions have this name", "each once", question.name)
-        found.append(question)
-    return tuple(found)
-
-
-def _question(table: TomlTable, languages: tuple[str, ...]) -> Question:
-    name = table.text("name")
-    if not _NAME.fullmatch(name):
-        raise table.error("name", "must be a name for a column", "letters, digits, - and _, at most 60", name)
-    kind = cast(QuestionKind, table.one_of("kind", ("number", "text", "choice", "choices")))
-    if "choices" in table and kind not in ("choice", "choices"):
-        raise table.error("choices", "is not for this kind", 'kind = "choice" or "choices"', kind)
-    for bound in ("least", "most"):
-        if bound in table and kind != "number":
-            raise table.error(bound, "is not for this kind", 'kind = "number"', kind)
-    least, most = (table.number(each, 0.0, -1e12) if each in table else None for each in ("least", "most"))
-    if least is not None and most is not None and least > most:
-        raise table.error("most", "must not be below least", f"{least:g} or more", most)
-    return Question(
-        name=name,
-        kind=kind,
-        label=table.words("label", languages),
-        choices=_choices(table, languages) if kind in ("choice", "choices") else {},
-        required=table.yes("required", otherwise=False),
-        least=least,
-        most=most,
-    )
-
-
-def _choices(table: TomlTable, languages: tuple[str, ...]) -> dict[str, Words]:
-    value = table.values.get("choices")
-    if isinstance(value, dict):
-        choices = table.table("choices", ())
-        found = {each: choices.words(each, languages) for each in choices.values}
-    else:
-        found = {each: dict.fromkeys(languages, each) for each in table.texts("choices")}
-    if len(found) < 2:
-        raise table.error("choices", "too few to choose from", "at least 2", len(found))
-    return found
-
-
-def _in(words: Words, language: str) -> str:
-    return words.get(language, words["en"])
-
-
-# Section 3.2.2 of paper 002 tells of its experts how long they have made music, and what they play.
-USUAL_QUESTIONS = (
-    Question(
-        "experience_years",
-        "number",
-        {
-            "en": "For how many years have you played an instrument, sung or studied music?",
-            "de": "Seit wie vielen Jahren spielen Sie ein Instrument, singen oder studieren Sie Musik?",
-        },
-        required=True,
-        least=0,
-        most=100,
-    ),
-    Question(
-        "instruments",
-        "text",
-        {
-            "en": "Which instruments do you play? Singing counts.",
-            "de": "Welche Instrumente spielen Sie? Singen zählt mit.",
-        },
-    ),
-    Question(
-        "remarks",
-        "text",
-        {"en": "Is there anything else that we should know?", "de": "Gibt es etwas, das wir noch wissen sollten?"},
-    ),
-)

@@ -17,14 +17,17 @@ from typing import Any
 
 from roslin.errors import ExperimentError, Problem, RoslinError
 
-__all__ = ["Key", "TomlTable", "line_of", "read_toml"]
+__all__ = ["NAME", "Key", "TomlTable", "line_of", "read_toml"]
 
 Key = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in arrays from 0, as ("queries", 2, "id")."""
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+"""A word that can be the name of a folder or of a column."""
+
 _HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
-_NAME = r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'"""
-_ASSIGNED = re.compile(rf"\s*((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)\s*=")
+_BARE_OR_QUOTED = r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'"""
+_ASSIGNED = re.compile(rf"\s*((?:{_BARE_OR_QUOTED})(?:\s*\.\s*(?:{_BARE_OR_QUOTED}))*)\s*=")
 _PIECES = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#|[\[\]{}]')
 
 
@@ -87,7 +90,7 @@ def _header(names: Sequence[str], counts: dict[Key, int], *, is_array: bool) -> 
 
 
 def _names(dotted: str) -> list[str]:
-    return [name[1:-1] if name[0] in "\"'" else name for name in re.findall(_NAME, dotted)]
+    return [name[1:-1] if name[0] in "\"'" else name for name in re.findall(_BARE_OR_QUOTED, dotted)]
 
 
 def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
