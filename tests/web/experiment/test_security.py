@@ -391,6 +391,7 @@ def test_the_log_has_no_secrets(alone: Alone, caplog: pytest.LogCaptureFixture) 
         expert.send(1, sorted_as(0, "no"))
         expert.client.get(invitation, params={"PROLIFIC_PID": "participant-77"})
         expert.client.get("/e/forged-token")
+        expert.client.get("http://testserver//e/pasted-badly")
         expert.client.get("/api/trials/1?secret=query-text")
     lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "roslin.access"]
     assert {each["path"] for each in lines} >= {"/e/…", "/join/…", "/trial", "/api/trials/1/decisions"}
@@ -398,7 +399,7 @@ def test_the_log_has_no_secrets(alone: Alone, caplog: pytest.LogCaptureFixture) 
     whole = "\n".join(each.getMessage() for each in caplog.records if not each.name.startswith("http"))
     cookie = expert.client.cookies["roslin_expert"]
     secrets = [token, expert.name, cookie, expert.csrf, invitation.rpartition("/")[2], "participant-77", "testclient"]
-    for secret in [*secrets, "forged-token", "query-text", expert.study.folder.key.hex()]:
+    for secret in [*secrets, "forged-token", "pasted-badly", "query-text", expert.study.folder.key.hex()]:
         assert secret not in whole, secret
 
 

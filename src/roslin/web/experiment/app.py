@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -26,7 +27,7 @@ _OTHER_HEADERS = {"Content-Security-Policy": f"{POLICY}; media-src 'self'"}
 # A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
 _UNLESS_SET = {"Cache-Control": "no-store"}
 _LAST_DRAWING_SECONDS = 10
-_SECRET_PATHS = ("/e/", "/join/")
+_SECRET = re.compile(r"/(e|join)/.+", re.DOTALL)  # wherever it stands: people paste links badly
 
 
 def create_app(settings: ExperimentSettings) -> FastAPI:
@@ -72,6 +73,4 @@ def study_from_environment() -> FastAPI:
 
 def _without_secrets(scope: Scope) -> Mapping[str, str]:
     """What of a request may be written down: neither who asks, nor what only they know."""
-    path = scope["path"]
-    hidden = next((f"{start}…" for start in _SECRET_PATHS if path.startswith(start)), path)
-    return {"method": scope["method"], "path": hidden}
+    return {"method": scope["method"], "path": _SECRET.sub(r"/\1/…", scope["path"])}

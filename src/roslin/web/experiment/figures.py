@@ -97,7 +97,10 @@ class StudyFigures:
         return _("the query") if kind == "query" else _("candidate {number}").format(number=_NUMBER)
 
     def _drawn(self, id: str, kind: str, language: str) -> str:
-        return str(melody_figure(self._melody(id), self._name(kind, language), f"{kind}-{_NUMBER}-"))
+        """The figure. What took too long to engrave is tried once more before a piano roll stands there for good."""
+        made = (self._melody(id), self._name(kind, language), f"{kind}-{_NUMBER}-")
+        figure = melody_figure(*made)
+        return str(melody_figure(*made) if "<figcaption>" in figure else figure)
 
     def _differing(self, first: str, second: str, kinds: tuple[str, str], language: str) -> tuple[str, str]:
         melodies = self._melody(first), self._melody(second)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
-
 from pydantic import ValidationError
 
 from roslin.errors import UnknownNameError
