@@ -1,4 +1,4 @@
-"""The ranking study: experts order melodies in a browser, and a ground truth comes of it. No HTTP in here.
+"""The ranking study: experts order melodies in a browser, and a ground truth comes of it. No server in here.
 
 plan      what the experimenter decided, frozen
 reading   study.toml, checked; `keys` has every key, `questionnaire` and `practice` what is usual
@@ -12,6 +12,8 @@ database  how it is reached and brought up to date; `schema` has its tables, `mi
 backup    a copy while the study runs
 export    what the truth layer and other programs read
 overview  how far the study is, and what is known by now
+bots      simulated experts who go through it; `opinions` is what they think, `tabs` their browser, `visits` what became
+          of them
 """
 
 from __future__ import annotations
