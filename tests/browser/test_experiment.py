@@ -41,6 +41,13 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def triplets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    place = tmp_path_factory.mktemp("triplets")
+    with served(small_study(place, kind="triplets", comparisons=6), place) as study:
+        yield study
+
+
+@pytest.fixture(scope="module")
 def axe() -> Axe:
     return Axe()
 
@@ -210,7 +217,11 @@ def test_a_trial_by_keyboard_alone(ties: Served, visit: Callable[..., BrowserCon
     said(page, "Candidate 6 is now number 1 of 5, above candidate 2.")
     press("g")
     page.keyboard.type("3")
+    page.evaluate("dispatchEvent(new Event('visibilitychange'))")  # news from the server come while somebody types
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#list .position:focus")).to_have_value("3")
     press("Enter")
+    said(page, "Candidate 6 is now number 2 of 5, below candidate 2.")  # number 3 is in the middle of a tie
     press("Escape")
     press("Home")
     press("ArrowDown")
@@ -347,15 +358,19 @@ def test_pairs(pairs: Served, visit: Callable[..., BrowserContext]) -> None:
     expect(page.locator(".where")).to_have_text("Melody 2 of 3")
 
 
-def test_practice_of_pairs(pairs: Served, visit: Callable[..., BrowserContext]) -> None:
-    name = pairs.invited(until="practice")
-    page = pairs.enter(visit(), name)
+def test_practice_of_triplets(triplets: Served, visit: Callable[..., BrowserContext]) -> None:
+    name = triplets.invited(until="practice")
+    page = triplets.enter(visit(), name)
     while page.locator("#compare-done").is_hidden():
-        expect(page.locator("#compared .option")).to_have_count(2)
-        page.keyboard.press("1")
+        expect(page.locator("#compared .option")).to_have_count(3)
+        page.keyboard.press("3")
         kept(page)
+    choices = triplets.state(name, 0).choices
+    assert all(choice.best == choice.documents[2] for choice in choices)
     page.get_by_role("button", name="Finish the practice").click()
+    expect(page.locator("#feedback")).to_contain_text(f"of {len(choices)}.")
     expect(page.locator("#feedback li").first).to_contain_text("You say: candidate")
+    expect(page.locator("#feedback li").first.locator("svg.notation")).to_have_count(3)
     page.get_by_role("button", name="On to the first melody").click()
     expect(page.locator(".where")).to_have_text("Melody 1 of 3")
 

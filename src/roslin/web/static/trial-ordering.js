@@ -116,6 +116,9 @@ export class Ordering {
   }
 
   finished() {
+    try {
+      localStorage.removeItem(this.remembered);
+    } catch { /* there was none */ }
     announce(_("Everything that resembles the query is in order."));
   }
 
@@ -346,9 +349,10 @@ export class Ordering {
       row.classList.toggle("asked", this.bounds?.pivot === k);
       row.tabIndex = k === (order.includes(this.at) ? this.at : order[0]) ? 0 : -1;
       row.setAttribute("aria-label", this.rowLabel(k, rank, order.length, tied));
-      row.querySelector(".position").value = index + 1;
-      row.querySelector(".position").defaultValue = index + 1;
-      row.querySelector(".position").max = order.length;
+      const position = row.querySelector(".position");
+      position.defaultValue = index + 1;
+      position.max = order.length;
+      if (position !== document.activeElement) position.value = index + 1; // else somebody types there
       row.querySelector('[data-do="up"]').disabled = index === 0 && !tied.length;
       row.querySelector('[data-do="down"]').disabled = index === order.length - 1 && !tied.length;
       const tie = row.querySelector('[data-do="tie"]');

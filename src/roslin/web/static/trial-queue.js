@@ -50,7 +50,9 @@ export class Queue {
     addEventListener("online", () => this.hurry());
     addEventListener("visibilitychange", () => document.hidden || this.hurry());
     addEventListener("storage", event => event.key?.startsWith(this.prefix) && this.told(this));
-    addEventListener("beforeunload", event => { if (this.length) event.preventDefault(); });
+    addEventListener("beforeunload", event => {
+      if (this.waiting.some(each => each.kind !== "heard")) event.preventDefault();
+    });
   }
 
   names() {

@@ -91,11 +91,12 @@ const queue = new Queue({
     }
   },
   refused: async (decision, body) => {
+    await fetchState();
+    if (decision.kind === "heard") return;
     element("trouble").hidden = false;
     element("trouble").textContent = _("The server did not accept a decision: {reason}",
       { reason: body.error?.message ?? "" });
     announce(element("trouble").textContent);
-    await fetchState();
   },
 });
 
