@@ -42,13 +42,8 @@ def _refused(error: Exception) -> tuple[int, str, str]:
         case NotKeptError() | sa.exc.DBAPIError() | sa.exc.TimeoutError():
             _LOG.error("the database: %s", error)
             return 503, "not_kept", "the server cannot keep anything at this moment, and kept nothing of this"
-        case UnknownNameError():
+        case UnknownNameError() | HTTPException(status_code=404):
             return 404, "not_found", "there is no such page"
-        case HTTPException(status_code=404):
-            return 404, "not_found", "there is no such page"
-        case RoslinError() | RequestValidationError() | HTTPException():
-            status, body = refusal_of(error)
-            return status, body.error.code, body.error.message
         case _:
             status, body = refusal_of(error)
             return status, body.error.code, body.error.message
