@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -224,6 +226,42 @@ def test_a_study_to_try_is_gone_afterwards(tmp_path: Path) -> None:
         assert len(study.plan.tasks) == 2
     assert not path.exists()
     assert not (tmp_path / "test.study").exists()
+
+
+TRIED = """
+import sys, time
+from pathlib import Path
+from roslin.experiment.folder import throwaway_study
+with throwaway_study(Path(sys.argv[1])) as study:
+    print(study.path, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_study_to_try_is_gone_also_where_the_process_is_ended(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", TRIED, str(two_queries(tmp_path))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        path = Path(process.stdout.readline().strip())
+        assert path.exists()
+        process.send_signal(number)
+    assert process.returncode != 0
+    assert not path.parent.exists()
+
+
+def test_in_another_thread_signals_are_left_alone(tmp_path: Path) -> None:
+    toml = two_queries(tmp_path)
+    seen: list[bool] = []
+
+    def tried() -> None:
+        with throwaway_study(toml) as study:
+            seen.append(study.path.exists())
+
+    thread = threading.Thread(target=tried)
+    thread.start()
+    thread.join()
+    assert seen == [True]
 
 
 def test_what_is_no_study(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ import io
 import os
 import secrets
 import shutil
+import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -142,12 +145,27 @@ def create_study(
 @contextmanager
 def throwaway_study(toml: Path, *, progress: Progress | None = None) -> Iterator[StudyFolder]:
     """A study to show to colleagues: made from the file, and gone afterwards with all that was said in it."""
-    with tempfile.TemporaryDirectory(prefix="roslin-try-") as name:
+    with _ending_in_order(), tempfile.TemporaryDirectory(prefix="roslin-try-") as name:
         created = create_study(toml, Path(name) / f"try{_ENDING}", progress=progress)
         try:
             yield created.folder
         finally:
             created.folder.close()
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Whoever ends the process by a signal, as a system does when it shuts down, lets it clear up."""
+    signals = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, lambda number, _: sys.exit(128 + number)) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 # -- on disk --------------------------------------------------------------------------------------------------------
