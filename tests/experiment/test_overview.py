@@ -12,8 +12,10 @@ import pytest
 from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import NotKeptError
-from roslin.experiment import overview as overview_module
-from roslin.experiment.overview import LiveOverview, findings_of, overview_of
+from roslin.experiment import live_overview as overview_module
+from roslin.experiment.findings import findings_in_turn, findings_of
+from roslin.experiment.live_overview import LiveOverview
+from roslin.experiment.overview import overview_of
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
 from roslin.experiment.receipts import reconcile
 from roslin.experiment.results import trial_records
@@ -94,8 +96,21 @@ def test_what_is_known_by_now(store: EventStore) -> None:
     counts = [count for _more, count in first.apart]
     assert counts == sorted(counts)
     assert f"of {first.neighbours} pairs of neighbours are told apart" in first.outlook
-    assert found.study is not None
-    assert found.study.truth["q1"] == first.groups
+    assert first.study is not None
+    assert first.study.truth["q1"] == first.groups
+
+
+def test_only_what_is_new_is_made_again(store: EventStore) -> None:
+    records = list(trial_records(store.histories()))
+    before = findings_of(store.plan, [each for each in records if each.state.query != "q2"], shuffles=10)
+    assert list(before.queries) == ["q1", "q3"]
+    turns = list(findings_in_turn(store.plan, records, before, shuffles=10))
+    assert [list(each.queries) for each in turns] == [["q1", "q2", "q3"]] * 2
+    assert all(turns[-1].queries[query] is before.queries[query] for query in ("q1", "q3"))
+    fewer = [each for each in records if each.expert.number != 1]
+    after = findings_of(store.plan, fewer, turns[-1], shuffles=10)
+    assert all(after.queries[query] is not turns[-1].queries[query] for query in after.queries)
+    assert findings_of(store.plan, [], after).queries == {}  # everybody withdrew
 
 
 def test_nothing_is_known_before_the_first(tmp_path: Path) -> None:
@@ -136,7 +151,7 @@ def test_comparisons_are_understood(tmp_path: Path) -> None:
 
 def test_the_live_overview_is_made_once_for_each_state(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    original = overview_module.overview_of
+    original = overview_of
 
     def counted(*args: Any) -> Any:
         made.append(1)
@@ -157,20 +172,20 @@ def test_the_live_overview_is_made_once_for_each_state(store: EventStore, monkey
 
 def test_nobody_waits_for_the_live_overview(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
-    original = overview_module.findings_of
+    original = findings_in_turn
 
     def slow(*args: Any) -> Any:
         go_on.wait(60)
-        return original(*args)
+        yield from original(*args)
 
-    monkeypatch.setattr(overview_module, "findings_of", slow)
+    monkeypatch.setattr(overview_module, "findings_in_turn", slow)
     live = LiveOverview(store, rest_seconds=0)
     first = live.seen(0.2)
     assert not first.is_current
     assert first.findings is None
     go_on.set()
-    live.close()
     assert live.seen(60).findings is not None
+    live.close()
 
 
 def test_a_database_that_is_away_is_no_end(

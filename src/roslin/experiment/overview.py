@@ -1,14 +1,7 @@
-"""How far a study is, and what is known by now: numbers for the experimenter, without any page around them.
-
-`overview_of` counts people, trials, times and failed checks. `findings_of` asks the truth layer for groups, how sure
-they are, and what more experts would bring. Both are pure. `LiveOverview` keeps the newest of each for a study that
-runs: it is made again in the background when anything has happened, so that whoever asks is answered at once.
-"""
+"""How far a study is: people, trials, times and failed checks, counted. Pure: no page around it, no clock inside."""
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,34 +9,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from roslin.display.table import Table
-from roslin.errors import ArgumentError, RoslinError
 from roslin.experiment.events import Event, Position, position_of
 from roslin.experiment.plan import Plan
-from roslin.experiment.results import History, TrialRecord, rank_rows, trial_records, votes_of
-from roslin.experiment.store import EventStore, StudyExpert, now_ms
-from roslin.truth.model import Groups
-from roslin.truth.model_study import study_votes
-from roslin.truth.power import Neighbours
-from roslin.truth.study import Study, study_rankings
+from roslin.experiment.results import History, TrialRecord, trial_records
+from roslin.experiment.store import StudyExpert, now_ms
 
-__all__ = [
-    "MORE_EXPERTS",
-    "Findings",
-    "LiveOverview",
-    "PersonProgress",
-    "QueryFinding",
-    "QueryProgress",
-    "Seen",
-    "StudyOverview",
-    "findings_of",
-    "overview_of",
-]
+__all__ = ["PersonProgress", "QueryProgress", "StudyOverview", "overview_of"]
 
 _HOUR_MS = 3_600_000
 _STUCK_MS = 3 * _HOUR_MS  # who began and is silent for so long
-_SHUFFLES = 200
-MORE_EXPERTS = (0, 5, 10, 20, 50)  # for how many the separated neighbours are counted
-_LOG = logging.getLogger("roslin.experiment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,151 +217,3 @@ def _funnel(plan: Plan, histories: Iterable[History]) -> Iterable[tuple[str, int
     yield "invited", people
     for words, kind in steps:
         yield words, counts[kind]
-
-
-# -- what is known by now ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class QueryFinding:
-    """What the truth layer says of one query by now."""
-
-    query: str
-    groups: Groups
-    sentence: str
-    agreement: str
-    consistency: float | None
-    apart: tuple[tuple[int, int], ...]  # (more experts, neighbours that these would tell apart)
-    neighbours: int
-
-    @property
-    def outlook(self) -> str:
-        """What more experts would bring, in words."""
-        if not self.apart:
-            return ""
-        (_, now), *later = self.apart
-        gains = [f"{more} more experts would tell about {count} apart" for more, count in later if count > now]
-        told = f"{now} of {self.neighbours} pairs of neighbours are told apart"
-        if now == self.neighbours:
-            return told
-        return (
-            f"{told}; {'; '.join(gains[:2])}"
-            if gains
-            else f"{told}; even {MORE_EXPERTS[-1]} more experts like these would add none"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """By query; `study` has everything behind it where experts rank. `problem`: why there is nothing."""
-
-    queries: dict[str, QueryFinding]
-    study: Study | None = None
-    problem: str = ""
-
-
-def findings_of(plan: Plan, records: Sequence[TrialRecord], shuffles: int = _SHUFFLES) -> Findings:
-    """Groups by the truth layer's usual methods: of ranks as in the paper, of votes by Bradley-Terry."""
-    finished = [each for each in records if each.state.is_finished]
-    if not finished:
-        return Findings({}, problem="nobody has finished a query yet")
-    if plan.rules.design != "ranking":
-        return _of_votes(finished, shuffles)
-    study = study_rankings(rank_rows(finished), shuffles=shuffles)
-    found = {
-        query: QueryFinding(
-            query,
-            study.truth[query],
-            each.sentence,
-            each.agreement,
-            each.consistency.value,
-            tuple(_apart(each.neighbours)),
-            len(each.neighbours),
-        )
-        for query, each in study.queries.items()
-    }
-    return Findings({task.query.id: found[task.query.id] for task in plan.tasks if task.query.id in found}, study)
-
-
-def _apart(neighbours: Sequence[Neighbours]) -> Iterable[tuple[int, int]]:
-    for more in MORE_EXPERTS if neighbours else ():
-        yield more, sum(pair.more is not None and pair.more <= more for pair in neighbours)
-
-
-def _of_votes(records: Sequence[TrialRecord], shuffles: int) -> Findings:
-    votes, found = votes_of(records), {}
-    for query in dict.fromkeys(vote.query for vote in votes):
-        own = [vote for vote in votes if vote.query == query]
-        try:
-            model = study_votes(own, "bradley-terry", shuffles=shuffles)
-        except ArgumentError:  # no chain of comparisons links all candidates yet
-            continue
-        null = model.nulls.get(query)
-        sentence = null.sentence("votes") if null else ""
-        found[query] = QueryFinding(query, model.truth[query], sentence, f"{len(own)} votes", None, (), 0)
-    return Findings(found, problem="" if found else "too few comparisons for a common scale yet")
-
-
-# -- while the study runs ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The newest that is known. `is_current`: nothing has happened since."""
-
-    overview: StudyOverview | None
-    findings: Findings | None
-    is_current: bool
-
-
-class LiveOverview:
-    """The overview of a study that runs, made anew in the background when something has happened."""
-
-    def __init__(self, store: EventStore, rest_seconds: float = 5.0):
-        self._store, self._rest_seconds = store, rest_seconds
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._age: tuple[int, int, int] | None = None  # of what is known
-        self._overview: StudyOverview | None = None
-        self._findings: Findings | None = None
-        self._worker: threading.Thread | None = None
-        self._ready_at = 0.0
-
-    def seen(self, wait_seconds: float = 1.5) -> Seen:
-        """What is known; whoever asks first waits a moment for it."""
-        age = self._store.age()
-        limit = time.monotonic() + wait_seconds
-        with self._changed:
-            if self._age != age and self._worker is None and time.monotonic() >= self._ready_at:
-                self._worker = threading.Thread(target=self._work, args=(age,), daemon=True)
-                self._worker.start()
-            while self._worker is not None and (left := limit - time.monotonic()) > 0:
-                self._changed.wait(left)
-            return Seen(self._overview, self._findings, self._age == age)
-
-    def close(self) -> None:
-        """Wait for what is being made."""
-        worker = self._worker
-        if worker is not None:
-            worker.join()
-
-    def _work(self, age: tuple[int, int, int]) -> None:
-        began = time.monotonic()
-        known: tuple[int, int, int] | None = None
-        try:
-            histories = list(self._store.histories())
-            overview = overview_of(self._store.plan, histories, age[2])
-            with self._changed:
-                self._overview = overview
-            findings = findings_of(self._store.plan, list(trial_records(histories)))
-            with self._changed:
-                self._findings = findings
-            known = age
-        except RoslinError as error:
-            _LOG.error("the overview of the study could not be made: %s", error)
-        finally:
-            with self._changed:
-                self._age, self._worker = known, None
-                took = time.monotonic() - began
-                self._ready_at = time.monotonic() + max(self._rest_seconds, 3 * took) if self._rest_seconds else 0.0
-                self._changed.notify_all()

@@ -22,10 +22,9 @@ from sqlalchemy.engine import Connection, Engine, Row
 
 from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment.database import StudyDatabase
+from roslin.experiment.decisions import Decision, check_decision, check_key
 from roslin.experiment.design import Load, next_query, shown_order
 from roslin.experiment.events import (
-    DECISIONS,
-    VERDICTS,
     Event,
     ExpertChoice,
     TrialState,
@@ -33,7 +32,7 @@ from roslin.experiment.events import (
     position_of,
     trial_state,
 )
-from roslin.experiment.plan import SIZES, Plan
+from roslin.experiment.plan import Plan
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
 __all__ = ["Decision", "EventStore", "Receipt", "StoredBackup", "StudyExpert", "StudyStatus", "now_ms"]
@@ -41,7 +40,6 @@ __all__ = ["Decision", "EventStore", "Receipt", "StoredBackup", "StudyExpert", "
 StudyStatus = Literal["open", "paused", "closed"]
 _HOUR_MS = 3_600_000
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are mistaken for one another
-_LATEST_MS = 2**53  # the largest whole number that a script in a browser counts to
 _TRACES = "traces"  # the setting that says so
 _LOG = logging.getLogger("roslin.experiment")
 
@@ -60,16 +58,6 @@ _TOUCH = sa.update(TRIALS).where(*_OF_TRIAL).values(touched_ms=sa.bindparam("now
 def now_ms() -> int:
     """Milliseconds since 1970, in UTC."""
     return time.time_ns() // 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What a page sends: `key` is the page's own, `made_ms` by its clock."""
-
-    kind: str
-    payload: dict[str, Any]
-    key: str
-    made_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +250,7 @@ class EventStore:
             if fresh:
                 shown = self._open_trial(connection, name, trial)
                 for each in fresh.values():
-                    _check(each, trial, shown, self.plan)
+                    check_decision(each, trial, shown, self.plan)
                 now, device = now_ms(), _line(device, 40)
                 events = [
                     Event(row.sequence + k, each.kind, trial, each.payload, each.key, now, each.made_ms, device)
@@ -346,7 +334,7 @@ class EventStore:
 
     def finish(self, name: str, trial: int, key: str, device: str = "") -> Receipt:
         """End a trial; from now on it counts. Refused while a candidate is not judged."""
-        _check_key(key)
+        check_key(key)
         with self.database.writing() as connection:
             row = self._held(connection, name)
             found = self._trial(connection, name, trial)
@@ -583,46 +571,3 @@ def _write(connection: Connection, name: str, events: Iterable[Event]) -> None:
     connection.execute(_COUNT_ON, {"whose": name, "last": last.sequence})
     if last.trial > 0:
         connection.execute(_TOUCH, {"whose": name, "number": last.trial, "now": last.time_ms})
-
-
-def _check_key(key: str) -> None:
-    if not 1 <= len(key) <= 64 or not key.isascii() or not key.isprintable():
-        raise DecisionError(f"a key must be 1 to 64 plain letters and digits; got {key[:80]!r}")
-
-
-def _check(decision: Decision, trial: int, shown: set[str], plan: Plan) -> None:
-    """Refuse a decision that no page of this study sends."""
-    _check_key(decision.key)
-    payload, kind = decision.payload, decision.kind
-    if kind not in DECISIONS:
-        raise DecisionError(f"a decision must be one of {', '.join(DECISIONS)}; got {kind!r}")
-    if not 0 <= decision.made_ms <= _LATEST_MS:
-        raise DecisionError(f"the time of a decision must be milliseconds since 1970; got {decision.made_ms}")
-    is_ranking = trial == 0 or plan.rules.design == "ranking"
-    if (kind in ("sorted", "placed") and not is_ranking) or (kind == "chose" and plan.rules.design == "ranking"):
-        raise DecisionError(f"{kind!r} is no decision of a study by {plan.rules.design}")
-    named: list[Any] = []
-    match kind:
-        case "sorted":
-            named = [payload.get("document")]
-            if payload.get("verdict") not in VERDICTS:
-                raise DecisionError(f"a verdict must be one of {', '.join(VERDICTS)}; got {payload.get('verdict')!r}")
-        case "placed":
-            after = payload.get("after")
-            named = [payload.get("document"), *([] if after is None else [after])]
-        case "chose":
-            named = list(payload.get("documents", ()))
-            if len(set(named)) != len(named) or len(named) != SIZES[plan.rules.design]:
-                wanted = SIZES[plan.rules.design]
-                raise DecisionError(f"a comparison must be of {wanted} different candidates; got {len(set(named))}")
-            if payload.get("best") is not None and payload["best"] not in named:
-                raise DecisionError("the best of a comparison must be one of those compared")
-        case "heard":
-            named = [] if payload.get("document") is None else [payload["document"]]  # None: the query
-        case _:
-            if not isinstance(payload.get("undoes"), str):
-                raise DecisionError("what is undone must be the key of a decision")
-    if not shown.issuperset(named):
-        raise DecisionError("a decision names a candidate that was not shown")
-    if payload.get("tied") and not plan.rules.ties:
-        raise DecisionError("this study has no ties")

@@ -12,7 +12,7 @@ from pathlib import Path
 from roslin.errors import UnknownNameError
 from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
 from roslin.experiment.folder import StudyFolder
-from roslin.experiment.overview import LiveOverview
+from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.plan import Item, Plan, Task
 from roslin.experiment.store import EventStore, StudyExpert, now_ms
 from roslin.web.experiment.figures import StudyFigures

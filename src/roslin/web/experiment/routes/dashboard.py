@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from roslin.errors import ArgumentError
 from roslin.experiment.backup import write_backup
 from roslin.experiment.export import EXPORTS, export_study
-from roslin.experiment.overview import Seen
+from roslin.experiment.live_overview import Seen
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
 from roslin.experiment.receipts import reconcile
 from roslin.experiment.store import StudyExpert
@@ -124,7 +124,7 @@ def query(request: Request, study: Served, number: int) -> Response:
         if seen.overview
         else None,
         "finding": finding,
-        "rows": finding_rows(study.folder, known.study, asked.id) if known and known.study and finding else None,
+        "rows": finding_rows(study.folder, finding.study, asked.id) if finding and finding.study else None,
     }
     return HTMLResponse(dashboard_page(request, "query.html", **context))
 
