@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -95,8 +96,28 @@ def test_who_chooses_a_language_keeps_it_on_any_device(expert: Browser, served: 
     assert german.url.path == "/consent"
     assert '<html lang="de">' in german.text
     assert expert.study.store.expert(expert.name).language == "de"
+    assert set(expert.client.cookies) == {"roslin_expert"}, "one cookie, as the consent says"
+    assert expert.submit("/consent", page, agree="yes").url.path == "/questions", "another tab goes on"
     phone = Browser(TestClient(served.app), expert.study, expert.name)
     assert '<html lang="de">' in phone.follow().text
+
+
+def test_strangers_choose_in_the_address(invited: Invited, study: OpenStudy) -> None:
+    client = invited().client
+    address = study.open_invitation("http://testserver")
+    page = client.get(f"{address}?PROLIFIC_PID=a%26b&other=1")
+    back = re.search(r'name="back" value="([^"]*)"', page.text)
+    assert back
+    german = client.post("/language", data={"language": "de", "back": unescape(back[1])})
+    assert str(german.url) == f"{address}?PROLIFIC_PID=a%26b&language=de"
+    assert '<html lang="de">' in german.text
+    assert not client.cookies
+    fields = dict(re.findall(r'name="(ticket|language)" value="([^"]*)"', german.text))
+    joined = client.post(address, data=fields)
+    assert '<html lang="de">' in joined.text
+    assert study.store.experts()[-1].language == "de"
+    again = client.get(address)
+    assert "Take part as somebody else" in again.text or "Als jemand anderes" in again.text
 
 
 def test_only_languages_of_the_study_and_pages_of_ours(expert: Browser) -> None:
@@ -104,12 +125,12 @@ def test_only_languages_of_the_study_and_pages_of_ours(expert: Browser) -> None:
     for back in ("//evil.example", "https://evil.example", "/e/x", "/join/x", "", "/api/trials/1"):
         answer = expert.client.post("/language", data={"language": "fr", "back": back}, follow_redirects=False)
         assert answer.headers["location"] == "/", back
-        assert "roslin_language" not in answer.headers.get("set-cookie", "")
+        assert "set-cookie" not in answer.headers
 
 
 def test_scripts_get_their_words(invited: Invited, study: OpenStudy) -> None:
     expert = invited()
-    expert.client.cookies.set("roslin_language", "de")
+    study.store.set_language(expert.name, "de")
     page = expert.until("trial")
     words = re.search(r'<script type="application/json" id="words">(.*?)</script>', page.text)
     assert words

@@ -15,15 +15,17 @@ from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import visitor_or_none
 from roslin.web.routes.static import address
 
-__all__ = ["LANGUAGE_COOKIE", "language_of", "markdown", "page", "words_of"]
-
-LANGUAGE_COOKIE = "roslin_language"
+__all__ = ["language_of", "markdown", "page", "words_of"]
 
 
 def language_of(request: Request) -> str:
-    """The language of the reader: chosen, or what their browser asks for, or the first of the study."""
+    """The language of the reader: chosen, or what their browser asks for, or the first of the study.
+
+    Experts have chosen in the session; whoever is none yet, in the address.
+    """
     study: OpenStudy = request.app.state.study
-    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    who = visitor_or_none(request)
+    chosen = request.query_params.get("language", "") if who is None else who.language
     return study.catalogues.best(chosen, request.headers.get("accept-language", ""))
 
 
@@ -51,6 +53,7 @@ def page(request: Request, template: str, **values: Any) -> str:
         label=lambda text: plan.text(text, words.language),
         static=address,
         path=request.url.path,
+        query=request.url.query,
         is_known=who is not None,
         csrf="" if who is None else who.form,
         roslin_version=version("roslin"),

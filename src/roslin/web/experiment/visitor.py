@@ -3,6 +3,8 @@
 Reading needs the session cookie, which other sites cannot read. Writing needs the form token of that session as well,
 and must not come from another site: browsers say so in `Sec-Fetch-Site` and `Origin`. (Our pages tell browsers to send
 no referrer, so `Origin` is often `null`; then `Sec-Fetch-Site` decides where it is sent.)
+
+There is one cookie: the session, a full stop, and the language that somebody chose.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ __all__ = [
     "client_of",
     "end_session",
     "is_secure",
+    "keep_session",
     "own_address",
     "read_form",
     "read_own_form",
@@ -63,6 +66,7 @@ class Visitor:
     name: str
     session: str
     form: str  # the token that their forms carry
+    language: str = ""  # that they chose
 
 
 # These are coroutines though they wait for nothing: others would be run in a thread of their own each time.
@@ -90,9 +94,10 @@ async def visitor(request: Request) -> Visitor:
 
 def visitor_or_none(request: Request) -> Visitor | None:
     """Who asks, if that is known."""
-    signatures, session = _study(request).signatures, request.cookies.get(COOKIE, "")
+    signatures = _study(request).signatures
+    session, _, language = request.cookies.get(COOKIE, "").partition(".")
     name = signatures.name_in_session(session)
-    return None if name is None else Visitor(name, session, signatures.form(session))
+    return None if name is None else Visitor(name, session, signatures.form(session), language)
 
 
 # The expert who asks.
@@ -135,13 +140,17 @@ def own_address(request: Request) -> str:
     return f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
 
-def begin_session(request: Request, response: Response, name: str) -> None:
+def begin_session(request: Request, response: Response, name: str, language: str = "") -> None:
     """Make the answer begin a new session."""
-    study = _study(request)
+    keep_session(request, response, _study(request).signatures.new_session(name), language)
+
+
+def keep_session(request: Request, response: Response, session: str, language: str) -> None:
+    """Make the browser keep a session, and a language beside it: other tabs go on in the same session."""
     response.set_cookie(
         COOKIE,
-        study.signatures.new_session(name),
-        max_age=study.signatures.session_seconds,
+        f"{session}.{language}" if language else session,
+        max_age=_study(request).signatures.session_seconds,
         httponly=True,
         samesite="lax",
         secure=is_secure(request),
@@ -161,7 +170,7 @@ def end_session(response: Response) -> None:
 
 def client_of(study: OpenStudy, scope: Scope) -> str:
     """Whose rate counts: the expert's, or that of an address. A seminar has one address and many experts."""
-    name = study.signatures.name_in_session(_cookies(scope).get(COOKIE, ""))
+    name = study.signatures.name_in_session(_cookies(scope).get(COOKIE, "").partition(".")[0])
     return f"expert {name}" if name else f"address {address_of(scope)}"
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from roslin.errors import UnknownExpertError
-from roslin.web.experiment.rendering import LANGUAGE_COOKIE, language_of, page
+from roslin.errors import DecisionError, UnknownExpertError
+from roslin.web.experiment.rendering import page
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import (
     Served,
     Visiting,
     begin_session,
     check_site,
-    is_secure,
+    keep_session,
     own_address,
     read_form,
     visitor_or_none,
@@ -27,7 +28,6 @@ __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
 
-_YEAR_SECONDS = 365 * 86_400
 _PARTICIPANT = ("participant", "PROLIFIC_PID")
 _MOST_LETTERS = 100
 _RETURN_TO = ("/", "/link", "/consent", "/questions", "/instructions", "/practice", "/trial", "/withdraw", "/study")
@@ -57,9 +57,7 @@ def personal_link(request: Request, study: Served, token: str) -> Response:
     if expert is None:
         raise HTTPException(404)
     answer = see("/continue")
-    begin_session(request, answer, expert.name)
-    if expert.language:
-        _set_language(request, answer, expert.language)
+    begin_session(request, answer, expert.name, expert.language)
     return answer
 
 
@@ -83,9 +81,11 @@ def join(request: Request, study: Served, code: str, form: AnyForm) -> Response:
         return see(f"/join/{code}" if name is None else "/wait")
     kept = study.plan.rules.keeps_participant
     participant = str(form.get("participant", ""))[:_MOST_LETTERS] if kept else ""
-    study.store.join(name, participant, language_of(request))
+    language = str(form.get("language", ""))
+    chosen = language if language in study.plan.languages else ""
+    study.store.join(name, participant, chosen)
     answer = see("/link")
-    begin_session(request, answer, name)
+    begin_session(request, answer, name, chosen)
     return answer
 
 
@@ -118,7 +118,10 @@ def _where(study: OpenStudy, name: str) -> str:
     # Whoever has judged something gets a receipt for it when there is nothing more for them; in a pause there may be.
     if position.finished == 0 or study.store.status == "paused":
         return "/wait"
-    study.store.complete(name)
+    try:
+        study.store.complete(name)
+    except DecisionError:  # at this moment somebody gave up a place
+        return "/trial"
     return "/thanks"
 
 
@@ -139,20 +142,18 @@ def thanks(request: Request, study: Served, who: Visiting) -> Response:
 
 @router.post("/language")
 def language(request: Request, study: Served, form: AnyForm) -> Response:
-    """Read in another language from now on."""
+    """Read in another language from now on. Whoever is no expert yet takes the choice along in the address."""
     check_site(request)
-    back = str(form.get("back", ""))
-    is_join = back.startswith("/join/") and study.is_invitation(back.removeprefix("/join/"))
-    answer = see(back if back in _RETURN_TO or is_join else "/")
-    chosen = str(form.get("language", ""))
-    if chosen in study.plan.languages:
-        _set_language(request, answer, chosen)
-        who = visitor_or_none(request)
-        if who is not None:
-            study.store.set_language(who.name, chosen)
+    path, _, query = str(form.get("back", "")).partition("?")
+    is_join = path.startswith("/join/") and study.is_invitation(path.removeprefix("/join/"))
+    back = path if path in _RETURN_TO or is_join else "/"
+    chosen, who = str(form.get("language", "")), visitor_or_none(request)
+    if chosen not in study.plan.languages:
+        return see(back)
+    others = [(name, value) for name, value in parse_qsl(query) if name in _PARTICIPANT] if is_join else []
+    if who is None:
+        return see(f"{back}?{urlencode([*others, ('language', chosen)])}")
+    study.store.set_language(who.name, chosen)
+    answer = see(f"{back}?{urlencode(others)}" if others else back)
+    keep_session(request, answer, who.session, chosen)
     return answer
-
-
-def _set_language(request: Request, answer: Response, chosen: str) -> None:
-    secure = is_secure(request)
-    answer.set_cookie(LANGUAGE_COOKIE, chosen, max_age=_YEAR_SECONDS, httponly=True, samesite="lax", secure=secure)
