@@ -126,8 +126,15 @@ def test_where_systems_disagree(starter: Collection) -> None:
     expected = sorted(places, key=lambda id: (-abs(math.log2(places[id][0] / places[id][1])), id))[:2]
     disputed = {id: why[-1] for id, why in pool.why.items() if "disagree" in why[-1]}
     assert set(disputed) == set(expected)
+    assert "The 2 about which dp, rhytfuzz disagree most stay in any case." in pool.sentence
     assert disputed["auld-lang-syne-3"] == "The systems disagree: dp -, rhytfuzz 3."
     assert len(pool.why) == 5
+
+
+def test_what_systems_disagree_about_can_be_new(starter: Collection) -> None:
+    pool = pool_of(starter, "greensleeves", matchers={"dp": 1, "rhytfuzz": 1}, disagreement=4, unique=False)
+    assert len(pool.why) == 5
+    assert "The 4 about which dp, rhytfuzz disagree most stay in any case; 4 of them new." in pool.sentence
 
 
 def test_the_nearest_stay_each_system_in_turn(starter: Collection) -> None:

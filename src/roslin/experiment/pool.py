@@ -193,7 +193,8 @@ class _Pooling:
         for id in most:
             said = ", ".join(f"{name} {rank or '-'}" for name, rank in ranks[id].items())
             added += self._add([id], f"The systems disagree: {said}.")
-        self.story.append(f"{added} added of the {len(most)} about which {', '.join(lists)} disagree most.")
+        new = f"; {added} of them new" if added else ""
+        self.story.append(f"The {len(most)} about which {', '.join(lists)} disagree most stay in any case{new}.")
         self.chosen |= set(most)
 
     def add_by_name(self) -> None:
