@@ -79,10 +79,8 @@ def test_refusals_are_one_line(
 ) -> None:
     given = [str(folder) if each == "FOLDER" else each for each in arguments]
     monkeypatch.setattr(sys, "argv", ["roslin", "experiment", *given])
-    before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit) as stopped:
         main()
-    signal.signal(signal.SIGTERM, before)
     assert stopped.value.code == 2
     said = capsys.readouterr()
     assert problem in said.err

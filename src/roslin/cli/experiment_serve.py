@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -101,7 +100,6 @@ def try_command(
         from roslin.experiment.folder import throwaway_study
         from roslin.web.experiment.server import serve_study
         from roslin.web.experiment.study import OpenStudy
-    signal.signal(signal.SIGTERM, _end)
     with ExitStack() as until_the_end:
         with progress_bar("Preparing", total=1.0) as progress:
             folder = until_the_end.enter_context(throwaway_study(study, progress=progress))
@@ -136,8 +134,3 @@ def _address(settings: ExperimentSettings, host: str, port: int) -> str:
     """Where this computer finds the server."""
     named = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return settings.public_address or f"http://{named}:{port}"
-
-
-def _end(_signal: int, _frame: object) -> NoReturn:
-    """End in order when the system asks for it, so that everything is deleted then, too."""
-    raise SystemExit(128 + signal.SIGTERM)
