@@ -19,7 +19,7 @@ from roslin.experiment.events import trial_state
 from roslin.experiment.export import EXPORTS, export_study
 from roslin.experiment.results import study_tables, trial_records
 from roslin.experiment.store import Decision, EventStore
-from roslin.experiment.variables import TABLES, variables_of
+from roslin.experiment.variables import KEYS, TABLES, variables_of
 from roslin.truth import read_rankings, study_rankings, study_strengths, study_votes
 from roslin.truth.preferences import read_votes
 
@@ -247,6 +247,19 @@ def test_every_column_is_described(store: EventStore, tmp_path: Path) -> None:
             assert column == "participant" or f"| `{column}` |" in readme
 
 
+def test_rows_are_found_by_their_keys(store: EventStore, tmp_path: Path) -> None:
+    names = set()
+    outs = [export_study(store, tmp_path / "out", unfinished=True).folder]
+    for design, size in (("pairs", 2), ("triplets", 3)):
+        (tmp_path / design).mkdir()
+        outs.append(compared(tmp_path / design, design, size))
+    for path in (path for out in outs for path in out.glob("*.csv")):
+        found = [tuple(row[column] for column in KEYS[path.stem]) for row in rows(path)]
+        assert len(set(found)) == len(found), path
+        names.add(path.stem)
+    assert names == set(KEYS) == set(TABLES)
+
+
 def psych_ds_errors(folder: Path) -> list[str]:
     """The rules of Psych-DS whose breach is an error (psychds-docs, rules and conventions)."""
     errors = []
@@ -266,6 +279,7 @@ def psych_ds_errors(folder: Path) -> list[str]:
             header, *lines = list(csv.reader(stream, strict=True))
         errors += [f"{path.name} line {n}" for n, line in enumerate(lines, 2) if len(line) != len(header)]
         errors += [f"column {column} is not described" for column in header if column not in measured]
+        errors += ["a column is there twice"] if len(set(header)) != len(header) else []
         if "row_id" in header:
             ids = [line[header.index("row_id")] for line in lines]
             errors += ["row_id is not unique"] if len(set(ids)) != len(ids) else []

@@ -29,7 +29,7 @@ from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
 from roslin.experiment.plan import Plan
 from roslin.experiment.results import study_tables
 from roslin.experiment.store import EventStore
-from roslin.experiment.variables import TABLES, answer_columns, variables_of
+from roslin.experiment.variables import KEYS, TABLES, answer_columns, variables_of
 
 __all__ = ["EXPORTS", "Exported", "export_study"]
 
@@ -140,7 +140,7 @@ def _as_psych_ds(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
             "name": title or plan.name,
             "description": f"Judgements of similarity that experts made in the study {plan.name!r}. "
             + " ".join(f"{name}: {TABLES[name]}" for name in tables),
-            "schemaVersion": "Psych-DS 0.4.0",
+            "schemaVersion": "Psych-DS 1.5.1",
             "dateCreated": datetime.now(UTC).date().isoformat(),
             "keywords": ["similarity", "ground truth", plan.rules.design],
             "variableMeasured": measured,
@@ -213,7 +213,9 @@ def _readme(plan: Plan, tables: Mapping[str, Table], unfinished: bool) -> str:
         "In CSV, an answer that a spreadsheet would run as a formula has a `'` before it.",
     ]
     for name, table in tables.items():
-        lines += ["", f"## {name}", "", f"{TABLES[name]} {len(table.rows)} rows.", "", "| column | meaning | unit |"]
+        key = ", ".join(f"`{column}`" for column in KEYS[name])
+        lines += ["", f"## {name}", "", f"{TABLES[name]} {len(table.rows)} rows, each with its own {key}.", ""]
+        lines.append("| column | meaning | unit |")
         lines.append("|---|---|---|")
         for column in table.columns:
             meaning = variables[column].description.replace("|", "\\|").replace("\n", " ")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from roslin.experiment.plan import Plan
 
-__all__ = ["TABLES", "VARIABLES", "Variable", "answer_columns", "variables_of"]
+__all__ = ["KEYS", "TABLES", "VARIABLES", "Variable", "answer_columns", "variables_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,18 @@ TABLES = {
     "shown": "A candidate in the order in which an expert was shown it, and what became of it.",
     "experts": "Somebody who takes part, with their answers to the questionnaire.",
     "events": "Everything that an expert did, in order.",
+}
+
+# The columns by which a row of each table is found: no two rows have the same in all of them.
+KEYS = {
+    "rankings": ("query", "expert", "document"),
+    "votes": ("query", "expert", "first", "second"),
+    "choice-rankings": ("query", "expert", "document"),
+    "choices": ("expert", "trial", "comparison"),
+    "trials": ("expert", "trial"),
+    "shown": ("expert", "trial", "document"),
+    "experts": ("expert",),
+    "events": ("expert", "sequence"),
 }
 
 VARIABLES = {
