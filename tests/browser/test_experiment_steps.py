@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,4 +126,24 @@ def test_another_language_by_a_button(study: Served, browser: Browser) -> None:
     page.get_by_role("button", name="Deutsch").click()
     expect(page.locator("html")).to_have_attribute("lang", "de")
     assert page.url.endswith("/consent")
+    context.close()
+
+
+def test_two_experts_in_one_browser_do_not_answer_for_each_other(study: Served, browser: Browser) -> None:
+    first, second = study.invited(), study.invited()
+    context = browser.new_context(viewport={"width": 1200, "height": 800}, locale="en-GB")
+    mine = study.enter(context, first)
+    theirs = study.enter(context, second)
+    before = len(study.store.events(second))
+    mine.bring_to_front()
+    mine.locator('.candidate[data-candidate="0"] [data-verdict-button="no"]').click()
+    expect(mine.locator("#kept")).to_contain_text("open your personal link again")
+    assert len(study.store.events(second)) == before
+    theirs.close()
+    mine.close(run_before_unload=False)
+    again = study.enter(context, first)
+    limit = time.monotonic() + 30
+    while study.numbers(first)["verdicts"] != {1: "no"}:  # it waited in the browser for its owner
+        assert time.monotonic() < limit
+        again.wait_for_timeout(50)
     context.close()

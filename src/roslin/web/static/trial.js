@@ -69,7 +69,7 @@ async function write(path, body) {
 
 async function fetchState() {
   const { status, body } = await call(`/api/trials/${given.trial}`);
-  if (status !== 200) return;
+  if (status !== 200 || body.queue !== given.queue) return; // or somebody else opened their link in this browser
   ({ log, sequence, csrf } = body);
   given.is_finished = body.is_finished;
   refresh();
