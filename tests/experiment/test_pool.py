@@ -189,6 +189,7 @@ def test_a_query_from_elsewhere(starter: Collection) -> None:
         ({"matchers": ["dp"], "add": ["zz"]}, r"pool\.add: no melody of starter\.roslin; .* found 'zz'"),
         ({"matchers": ["dp"], "add": ["ode-to-joy"]}, r"pool\.add: this is the query; expected query_among_candidates"),
         ({"matchers": ["dp"], "leave_out": ["zz"]}, r"pool\.leave_out: no melody of starter\.roslin"),
+        ({"also": "title=Roslin", "most": 2}, r"pool\.most: more than that were .* 4 or more; found 2"),
         ({"most": 20}, "pool: nothing says where candidates come from; expected a filter, also, matchers or add"),
         ({"where": "title=no such tune"}, "pool: the pool has 0 candidates; expected at least 2; found '243 melodies"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,14 @@ def test_every_key_is_explained() -> None:
         for name, info in keys.items():
             assert info.form, f"{table}.{name}"
             assert info.meaning.endswith("."), f"{table}.{name}"
+
+
+def test_the_files_of_the_page_name_keys_that_exist() -> None:
+    page = Path(__file__).parents[2] / "docs" / "howto" / "experiment.md"
+    examples = re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    assert len(examples) > 4
+    for example in examples:
+        for name, value in tomllib.loads(example).items():
+            for table in value if isinstance(value, list) else [value]:
+                assert set(table) <= set(KEYS[name]), example
+                assert set(table.get("pool", ())) <= set(KEYS["pool"]), example

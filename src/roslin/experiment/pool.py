@@ -227,13 +227,16 @@ class _Pooling:
         """At most so many: those that were chosen, then each system in turn its nearest."""
         if len(ids) <= self.wish.most:
             return list(ids)
+        kept = dict.fromkeys(id for id in ids if id in self.chosen)
+        if len(kept) > self.wish.most:
+            reason = "more than that were found by words, by name or by disagreement"
+            raise self.table.error("most", reason, f"{len(kept)} or more", self.wish.most)
         numbers = np.sort(self.collection.numbers(ids))
         systems = list(self.wish.matchers) or [DEFAULT_MATCHER]
         lists = [
             self.collection.search(self.query, name, len(ids), within=numbers, chance=False).ids for name in systems
         ]
         in_turn = [id for places in zip_longest(*lists) for id in places if id is not None]
-        kept = dict.fromkeys(id for id in ids if id in self.chosen)
         for id in in_turn:
             if len(kept) >= self.wish.most:
                 break
