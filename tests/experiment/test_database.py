@@ -16,8 +16,10 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from tests.experiment.plans import ranking_plan
+from tests.postgresql import Cluster
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
+from roslin.experiment import database as database_module
 from roslin.experiment.database import STEPS, StudyDatabase
 from roslin.experiment.schema import METADATA
 from roslin.experiment.store import EventStore
@@ -172,3 +174,32 @@ def test_errors_of_the_driver_name_nobody(database: str) -> None:
         invite_again()
     assert name not in str(caught.value)
     store.close()
+
+
+def test_the_log_of_sqlite_is_not_emptied_under_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EventStore(f"sqlite:///{tmp_path / 'study.db'}", ranking_plan())
+    store.invite(2)
+    reading = store.histories()
+    next(reading)
+    monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0)
+    with pytest.raises(NotKeptError, match="the database was not written anew: somebody else reads all the time"):
+        store.database.forget_deleted()
+    assert len(list(reading)) == 1
+    store.database.forget_deleted()
+    assert (tmp_path / "study.db-wal").stat().st_size == 0
+    store.close()
+
+
+def test_postgresql_is_not_written_anew_under_a_reader(postgresql: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = postgresql.new()
+    store = EventStore(postgresql.url(name), ranking_plan())
+    store.invite(2)
+    reading = store.histories()
+    next(reading)
+    monkeypatch.setattr(database_module, "_TRIES", 1)
+    with pytest.raises(NotKeptError, match="the database did not forget what was deleted: canceling statement"):
+        store.database.forget_deleted()
+    assert len(list(reading)) == 1
+    store.database.forget_deleted()
+    store.close()
+    postgresql.drop(name)

@@ -500,3 +500,21 @@ def test_files_that_cannot_be_rid_of_traces_now_are_later(
     again = EventStore(url, ranking_plan())
     assert not again.has_traces
     again.close()
+
+
+def test_deleting_waits_for_who_reads(database: str) -> None:
+    """An export that takes long delays it, and others hardly notice."""
+    store = EventStore(database, ranking_plan())
+    gone, other = store.invite(2)
+    store.add(gone.name, "consented")
+    reading = store.histories()
+    next(reading)
+    deleting = threading.Thread(target=store.withdraw, args=(gone.name,))
+    deleting.start()
+    while any(each.name == gone.name for each in store.experts()):
+        time.sleep(0.01)
+    store.add(other.name, "consented")
+    assert [expert.name for expert, _told in reading] == [other.name]
+    deleting.join()
+    assert not store.has_traces
+    store.close()

@@ -33,6 +33,7 @@ STEPS = Path(__file__).parent / "migrations"
 _VERSION_TABLE = "roslin_version"
 _STUDY_LOCK = 0x526F736C696E  # any number that no other program takes
 _BUSY_SECONDS = 30
+_SHORT_SECONDS, _TRIES = 1, 10  # for what makes others wait
 _READERS, _MORE_READERS = 10, 10
 _MOST_TOGETHER = 32  # transactions with one flush
 _LOG = logging.getLogger("roslin.experiment")
@@ -124,18 +125,14 @@ class StudyDatabase:
         """
         if not self.is_sqlite:
             with _as_our_errors("forget what was deleted"), self.engine.connect() as connection:
-                apart = connection.execution_options(isolation_level="AUTOCOMMIT")
-                apart.execute(sa.text("VACUUM (FULL, ANALYZE) events, trials, experts"))
+                _vacuum_postgresql(connection.execution_options(isolation_level="AUTOCOMMIT"))
             return
         try:
             alone = self._together.alone() if self._together else nullcontext()
             with alone, self._plain() as plain:
                 plain.execute("VACUUM")
-                limit = time.monotonic() + _BUSY_SECONDS
-                while plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                    if time.monotonic() > limit:
-                        raise sqlite3.OperationalError("somebody else reads all the time")
-                    time.sleep(0.05)
+            with self._plain() as plain:
+                _empty_log(plain)
         except sqlite3.Error as error:
             raise NotKeptError(f"the database was not written anew: {error}") from error
 
@@ -147,6 +144,35 @@ class StudyDatabase:
             yield fairy.driver_connection
         finally:
             fairy.close()
+
+
+def _empty_log(plain: Any) -> None:
+    """Empty the log of SQLite, in which copies of pages lie, as soon as nobody reads from it."""
+    limit = time.monotonic() + _BUSY_SECONDS
+    plain.execute("PRAGMA busy_timeout=50")  # who waits here makes everybody wait who writes
+    try:
+        while plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() > limit:
+                raise sqlite3.OperationalError("somebody else reads all the time")
+            time.sleep(0.1)
+    finally:
+        plain.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}")
+
+
+def _vacuum_postgresql(connection: Connection) -> None:
+    """Write the tables anew. Who waits for all tables makes everybody else wait, so it is tried for short times."""
+    for table in ("events", "trials", "experts"):
+        for left in reversed(range(_TRIES)):
+            connection.execute(sa.text(f"SET lock_timeout = '{_SHORT_SECONDS}s'"))
+            try:
+                connection.execute(sa.text(f"VACUUM (FULL, ANALYZE) {table}"))
+                break
+            except sa.exc.OperationalError:
+                if not left:
+                    raise
+                time.sleep(_SHORT_SECONDS)
+            finally:
+                connection.execute(sa.text(f"SET lock_timeout = '{_BUSY_SECONDS}s'"))
 
 
 @dataclass(slots=True)
