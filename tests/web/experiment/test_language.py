@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -79,6 +80,14 @@ def test_no_template_says_anything_by_itself(path: Path) -> None:
 )
 def test_which_language_is_read(study: OpenStudy, chosen: str, accepted: str, language: str) -> None:
     assert Catalogues(study.plan).best(chosen, accepted) == language
+
+
+def test_a_language_without_a_catalogue_is_read_in_english(study: OpenStudy) -> None:
+    catalogues = Catalogues(replace(study.plan, languages=("fr", "pt-BR", "xx", "de")))
+    assert [name for _, name in catalogues.named] == ["Français", "Português (brasil)", "xx", "Deutsch"]
+    assert catalogues["fr"].gettext("Go on") == "Go on"
+    assert catalogues["de"].ngettext("One is left.", "{count} are left.", 2) == "{count} bleiben noch."
+    assert catalogues.best("", "pt-BR") == "pt-BR"
 
 
 def test_a_browser_that_asks_for_german_gets_it(expert: Browser) -> None:

@@ -16,7 +16,7 @@ from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 
 from babel import Locale
-from babel.core import negotiate_locale
+from babel.core import UnknownLocaleError, negotiate_locale
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -69,7 +69,7 @@ class Catalogues:
     @property
     def named(self) -> list[tuple[str, str]]:
         """Each language with its own name for itself."""
-        return [(code, str(Locale.parse(code).get_display_name()).capitalize()) for code in self._words]
+        return [(code, _own_name(code)) for code in self._words]
 
     def best(self, chosen: str, accepted: str) -> str:
         """The language that was chosen; else the first that a browser asks for; else the first of the study."""
@@ -77,6 +77,13 @@ class Catalogues:
             return chosen
         found = negotiate_locale(list(_asked_for(accepted)), list(self._words), sep="-")
         return found if found in self._words else self._first
+
+
+def _own_name(code: str) -> str:
+    try:
+        return str(Locale.parse(code, sep="-").get_display_name()).capitalize()
+    except (UnknownLocaleError, ValueError):
+        return code
 
 
 def _asked_for(accepted: str) -> Iterator[str]:
