@@ -134,6 +134,11 @@ def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..
     expect(first).to_have_attribute("data-right", "false")
     expect(first).to_contain_text("Most people say:")
     check("experiment-practice.png")
+    page.keyboard.press("u")  # the practice can be changed even now
+    expect(page.locator("#feedback")).to_be_hidden()
+    page.keyboard.press("2")
+    page.locator('#steps [data-step="review"]').click()
+    page.get_by_role("button", name="Finish the practice").click()
     page.get_by_role("button", name="On to the first melody").click()
 
     for trial in (1, 2):
@@ -242,6 +247,7 @@ def test_a_trial_by_keyboard_alone(ties: Served, visit: Callable[..., BrowserCon
     page.locator("#placing").focus()
     press("Enter")
     expect(page.locator("#review-heading")).to_be_focused()
+    press("Tab")  # finishing is no accident: Enter alone does not
     press("Enter")
     expect(page.locator(".where")).to_have_text("Melody 2 of 2")
     assert ties.numbers(name)["groups"] == before
@@ -527,12 +533,16 @@ def test_an_answer_that_gets_lost_is_asked_for_again(plain: Served, visit: Calla
     page.route("**/decisions", lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}, json={}))
     sort(page, 2, "no")
     expect(page.locator("#kept")).to_have_text("Not connected: one decision waits in this browser.")
+    page.unroute("**/decisions")
+    page.route("**/decisions", lambda route: route.fulfill(status=409, body="not our server"))  # a proxy, say
+    sort(page, 3, "no")
+    expect(page.locator("#kept")).to_have_text("Not connected: 2 decisions wait in this browser.")
     page.reload()  # the page is new, the decision is still there
     ready(page)
-    expect(page.locator("#progress-sorting")).to_have_text("2 of 6")
+    expect(page.locator("#progress-sorting")).to_have_text("3 of 6")
     page.unroute("**/decisions")
     kept(page)
-    assert plain.numbers(name)["verdicts"] == {1: "resembles", 2: "no"}
+    assert plain.numbers(name)["verdicts"] == {1: "resembles", 2: "no", 3: "no"}
 
 
 def test_a_session_that_is_over(plain: Served, visit: Callable[..., BrowserContext]) -> None:

@@ -24,7 +24,12 @@ export class Comparing {
     this.trial.decide({ kind: "chose", documents: offered, best });
     announce(best === null ? _("No difference.") : _("{name} is more similar.", { name: Candidate(best) }));
     this.ask();
-    if (!document.activeElement?.offsetParent) this.section.focus({ preventScroll: true });
+    if (this.trial.isComplete) {
+      announce(_("All comparisons are made."));
+      document.querySelector("#compare-done [data-finish]").focus();
+    } else if (!document.activeElement?.offsetParent) {
+      this.section.focus({ preventScroll: true });
+    }
   }
 
   ask() {
@@ -37,7 +42,6 @@ export class Comparing {
     const letter = { a: 0, b: 1, c: 2 }[event.key.toLowerCase()];
     if (letter !== undefined) return play(this.holder.children[letter]);
     if (event.key === "d") return this.trial.compare(...this.trial.state.offered.slice(0, 2));
-    if (event.key === "Enter" && this.trial.isComplete) return this.trial.show("review");
     return false;
   }
 

@@ -402,7 +402,7 @@ export class Ordering {
   }
 
   undone(event) {
-    this.chosen = event.kind === "placed" && !placeOf(this.trial.state, event.document) ? event.document : null;
+    this.chosen = placeOf(this.trial.state, event.document) ? null : event.document;
     this.answers = [];
     this.render(this.trial.state);
     this.keepFocus();

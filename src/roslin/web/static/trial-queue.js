@@ -107,6 +107,8 @@ export class Queue {
     try {
       for (let batch = this.waiting.slice(0, size); batch.length; batch = this.waiting.slice(0, size)) {
         const { status, body, retryAfter } = await this.send(batch);
+        // Refused for good only where our own server says so, not something on the way to it.
+        const isRefused = (status === 409 || status === 422) && body.error;
         if (status >= 200 && status < 300) {
           const known = new Set(body.keys);
           await this.confirmed(batch, body);
@@ -114,9 +116,9 @@ export class Queue {
           this.waits = 0;
           this.feel("");
           size = BATCH;
-        } else if ((status === 409 || status === 422 || status === 404) && batch.length > 1) {
+        } else if (isRefused && batch.length > 1) {
           size = 1; // one of them is refused: find out which
-        } else if (status === 409 || status === 422 || status === 404) {
+        } else if (isRefused) {
           this.remove(new Set([batch[0].key]));
           this.refused(batch[0], body);
         } else if (status === 401 || status === 403) {

@@ -87,11 +87,6 @@ export class Review {
       : this.trial.views.sorting.stand(k)));
   }
 
-  key(event) {
-    if (event.key === "Enter") return this.finish();
-    return false;
-  }
-
   undone() {
     this.render(this.trial.state);
   }

@@ -82,7 +82,7 @@ export class Sorting {
   key(event) {
     const verdict = KEYS[event.key.toLowerCase()];
     if (verdict) return this.sort(this.at, verdict);
-    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) return this.stand(this.at + step);
     if (event.key === "Home") return this.stand(0);
     if (event.key === "End") return this.stand(this.trial.count - 1);

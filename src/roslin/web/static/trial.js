@@ -69,10 +69,11 @@ async function write(path, body) {
 
 async function fetchState() {
   const { status, body } = await call(`/api/trials/${given.trial}`);
-  if (status !== 200 || body.queue !== given.queue) return; // or somebody else opened their link in this browser
+  if (status !== 200 || body.queue !== given.queue) return false; // or somebody else opened their link in this browser
   ({ log, sequence, csrf } = body);
   given.is_finished = body.is_finished;
   refresh();
+  return true;
 }
 
 const queue = new Queue({
@@ -86,8 +87,9 @@ const queue = new Queue({
       log = [...log, ...batch];
       if (isOffer) log.push({ kind: "offered", key: newKey(), documents: answer.offered });
       sequence = answer.sequence;
-    } else { // something came from another tab or device in between
-      await fetchState();
+    } else if (!await fetchState()) { // something came from another tab or device in between, but what?
+      const told = new Set(log.map(each => each.key));
+      log = [...log, ...batch.filter(each => !told.has(each.key))];
     }
   },
   refused: async (decision, body) => {
@@ -137,7 +139,9 @@ function undo() {
   decide({ kind: "undone", undoes: key });
   if (event.kind === "chose") announce(_("The last choice is undone."));
   else announce(_("The last decision about {name} is undone.", { name: Candidate(event.document) }));
-  if (event.kind === "sorted" && view !== "ordering") show("sorting");
+  const home = { sorted: "sorting", placed: "ordering", chose: "comparing" }[event.kind];
+  const isSeen = view === home || view === "ordering" || (view === "review" && home === "ordering");
+  if (!isSeen) show(home);
   trial.views[view].undone(event);
 }
 
@@ -292,6 +296,7 @@ element("query-toggle").addEventListener("click", event => {
   event.currentTarget.textContent = body.hidden ? _("Show the query") : _("Hide the query");
 });
 addEventListener("visibilitychange", () => document.hidden || queue.length || fetchState());
+addEventListener("pageshow", event => { if (event.persisted) fetchState(); });
 
 function firstView() {
   if (!trial.isRanking) return "comparing";
