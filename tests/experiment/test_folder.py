@@ -304,6 +304,15 @@ def test_a_query_that_is_written_down_and_a_practice_of_ones_own(tmp_path: Path)
     assert study.plan.practice.task.ids == ("a", "b")
 
 
+def test_more_comparisons_than_there_are(tmp_path: Path) -> None:
+    created = create_study(two_queries(tmp_path, **{"quota = 4": 'kind = "pairs"\ncomparisons = 4'}))
+    assert created.notes[0] == (
+        "one: 3 candidates by name. Of the 4 comparisons only 3 can be made: nobody compares two candidates twice."
+    )
+    created = create_study(two_queries(tmp_path, **{"quota = 4": 'kind = "pairs"\ncomparisons = 3'}))
+    assert created.notes[0] == "one: 3 candidates by name."
+
+
 def test_what_the_consent_must_say(tmp_path: Path) -> None:
     created = create_study(two_queries(tmp_path, **{"quota = 4": "keeps_participant = true"}))
     assert created.notes[-1] == "The ids that participants bring along are kept: the consent must say so."

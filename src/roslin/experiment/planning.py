@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roslin.display.text import counted
 from roslin.experiment.material import Material, MelodyMaterial
-from roslin.experiment.plan import Item, Plan, Practice, Task
+from roslin.experiment.plan import SIZES, Item, Plan, Practice, Rules, Task, most_comparisons
 from roslin.experiment.pool import pooled, read_pool
 from roslin.experiment.practice import PRACTICE_QUERY, usual_practice
 from roslin.experiment.reading import QueryWish, StudyDraft
@@ -17,7 +17,6 @@ from roslin.search.work import Progress
 __all__ = ["POOL_COLUMNS", "Planned", "PoolRow", "planned"]
 
 POOL_COLUMNS = ("query", "document", "title", "composer", "why")
-_COMPARED = {"ranking": 2, "pairs": 2, "triplets": 3}  # candidates that are compared at once
 
 PoolRow = Mapping[str, str]
 """Why a candidate is there, by `POOL_COLUMNS`."""
@@ -60,11 +59,11 @@ def planned(
         candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
         if draft.hides_query or query.id in ids:
             candidates.insert(0, query)
-        at_once = _COMPARED[draft.plan.rules.design]
+        at_once = SIZES.get(draft.plan.rules.design, 2)
         if len(candidates) < at_once:
             raise wish.table.error("", "too few candidates to compare", f"{at_once} or more", len(candidates))
         tasks.append(Task(query, tuple(candidates)))
-        notes.append(f"{query.id}: {said or _by_name(tasks[-1])}")
+        notes.append(f"{query.id}: {said or _by_name(tasks[-1])}{_possible(draft.plan.rules, len(candidates))}")
     plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
     if plan.rules.keeps_participant:
         notes.append("The ids that participants bring along are kept: the consent must say so.")
@@ -89,6 +88,14 @@ def _by_name(task: Task) -> str:
     others = sum(item != task.query for item in task.candidates)
     itself = ", and the query itself" if task.query in task.candidates else ""
     return f"{counted(others, 'candidate')} by name{itself}."
+
+
+def _possible(rules: Rules, candidates: int) -> str:
+    """What to say where fewer comparisons can be made than were asked for."""
+    possible = most_comparisons(candidates, SIZES.get(rules.design, 2))
+    if rules.design == "ranking" or possible >= rules.comparisons:
+        return ""
+    return f" Of the {rules.comparisons} comparisons only {possible} can be made: nobody compares two candidates twice."
 
 
 def _query_item(wish: QueryWish, material: Material) -> Item:
