@@ -19,21 +19,22 @@ _LONGEST_NAME = 28
 
 
 def quota_plot(queries: Sequence[QueryProgress]) -> str:
-    """A bar for each query: opinions given, dark; being given, light; the line is the quota."""
-    room = _WIDTH - _NAMES - _NUMBERS
+    """A bar for each query: opinions given, and paler those being given; the line is the quota."""
+    left = _NAMES + _NUMBERS  # names and numbers first: a phone shows those without moving sideways
+    room = _WIDTH - left - 4
     most = max((max(each.finished + each.running, each.quota) for each in queries), default=1)
     parts: list[SvgElement] = []
     for row, each in enumerate(queries):
         y = row * _ROW
         done, doing = (room * count / most for count in (each.finished, each.running))
-        end = _NAMES + room * each.quota / most
+        end = left + room * each.quota / most
         parts += [
             text("plot-text", _NAMES - 8, y + 16, _short(each.query), "end"),
-            rect("plot-track", _NAMES, y + 4, room * each.quota / most, _ROW - 9),
-            rect("plot-shade", _NAMES, y + 4, done, _ROW - 9),
-            rect("plot-running", _NAMES + done, y + 4, doing, _ROW - 9),
+            text("plot-soft", left - 12, y + 16, f"{each.finished} of {each.quota}", "end"),
+            rect("plot-track", left, y + 4, room * each.quota / most, _ROW - 9),
+            rect("plot-shade", left, y + 4, done, _ROW - 9),
+            rect("plot-running", left + done, y + 4, doing, _ROW - 9),
             line("plot-rule", end, y + 2, end, y + _ROW - 3),
-            text("plot-soft", _NAMES + room + 10, y + 16, f"{each.finished} of {each.quota}"),
         ]
     total, wanted = (sum(getattr(each, name) for each in queries) for name in ("finished", "quota"))
     return svg(parts, _WIDTH, max(_ROW * len(queries), 1), f"Opinions of each query: {total} of {wanted} in all")
