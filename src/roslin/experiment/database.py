@@ -232,10 +232,15 @@ class _Together:
     def _in_turn(self) -> Iterator[None]:
         with self._count:
             self._waiting += 1
-        with self._turn:
+        try:
+            self._turn.acquire()
+        finally:  # whoever is interrupted waits no longer, and others must not leave the commit to them
             with self._count:
                 self._waiting -= 1
+        try:
             yield
+        finally:
+            self._turn.release()
 
     def _begun(self) -> _Batch:
         connection = self._writer.connect()
