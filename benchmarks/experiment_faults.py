@@ -54,14 +54,12 @@ def measured(fault: str, database: str, folder: Path, url: str, experts: int, di
     """One row: experts at work while `disturb` does its worst; it says how often."""
     settings = quiet_settings(str(folder), url)
     study, server, times = OpenStudy(settings), KillableServer(settings), 0
-    habits = Habits(
-        quit=0.1, double=0.1, tabs=0.1, offline=0.2, think_seconds=0.5, arrive_seconds=0, patience_seconds=120
-    )
+    habits = Habits(quit=0.1, double=0.1, tabs=0.1, offline=0.2, think_seconds=3.0, patience_seconds=300)
     bots = Bots(server.address, Population(study.plan), None, habits, SEED)
 
     async def all_the_time() -> None:
         nonlocal times
-        await until_at_work(study, 20 * experts, 60)  # everybody is in the middle of something
+        await until_at_work(study, 12 * experts, 120)  # everybody is in the middle of something
         times = await disturb(server, study)
 
     start = time.perf_counter()

@@ -37,7 +37,7 @@ from roslin.web.experiment.rehearsal import rehearse, serving
 from roslin.web.experiment.settings import ExperimentSettings
 
 ROSLIN_CASTLE = (1, 2, 1, 1, 10)  # the groups of Table 1, as far as it is printed
-QUERIES, CANDIDATES, QUOTA, SEED = 11, 49, 30, 35
+QUERIES, CANDIDATES, QUOTA, SEED = 11, 49, 30, 2005
 NOISE = 0.35  # the share of its chance that a candidate keeps from one group to the next
 
 
@@ -69,7 +69,7 @@ def main() -> None:
         study, truth = fifty_study(Path(name), shapes(), CANDIDATES, **rules)
         with study:
             folder, tasks = study.path, study.plan.tasks
-        habits = Habits(careless=0.05, quit=0.15, double=0.05, tabs=0.05, offline=0.1)
+        habits = Habits(careless=0.05, quit=0.2, double=0.05, tabs=0.05, offline=0.1)
         with serving(folder, Path(name) / "server.log") as (address, _):
             visits, found, seconds = rehearse(
                 ExperimentSettings(str(folder)),

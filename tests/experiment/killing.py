@@ -25,7 +25,7 @@ from roslin.web.experiment.study import OpenStudy
 
 __all__ = ["KillableServer", "keep_busy", "quiet_settings"]
 
-_STARTS_WITHIN = 60
+_STARTS_WITHIN = 120
 
 
 def quiet_settings(folder: str, database: str) -> ExperimentSettings:
@@ -49,7 +49,8 @@ class KillableServer:
         self.process.start()
         limit = time.monotonic() + _STARTS_WITHIN
         while time.monotonic() < limit:
-            connection = HTTPConnection("127.0.0.1", self._port, timeout=5)
+            # A long wait: everybody whom the last one left without an answer comes at once.
+            connection = HTTPConnection("127.0.0.1", self._port, timeout=_STARTS_WITHIN)
             try:
                 connection.request("GET", "/healthz")
                 connection.getresponse().read()
