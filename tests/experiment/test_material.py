@@ -149,6 +149,15 @@ def test_what_is_wrong_with_the_study(tmp_path: Path, changes: dict[str, str], m
         create_study(cards(tmp_path, **changes))
 
 
+def test_a_table_in_another_encoding(tmp_path: Path) -> None:
+    toml = cards(tmp_path)
+    (tmp_path / "cards.csv").write_bytes("id,picture\nkönigin,secret-queen.png\n".encode("latin-1"))
+    with pytest.raises(
+        ExperimentError, match=r"material\.table: cannot be read; expected a CSV file in UTF-8; found .*0xf6"
+    ):
+        create_study(toml)
+
+
 def test_a_table_without_the_columns(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"cards\.csv:1: columns are missing; expected id, and picture or sound"):
         create_study(cards(tmp_path, "id,image\nqueen,x.png\n"))

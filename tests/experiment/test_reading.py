@@ -170,6 +170,7 @@ def test_the_texts_that_come_with_roslin(language: str) -> None:
         ('["a", "b"]', '["a"]', r"queries\[1\]\.candidates: too few to put in order; expected at least 2; found 1"),
         ('["a", "b"]', '["a", "a"]', "candidates: a candidate is there twice; expected each once; found 'a'"),
         ('["a", "b"]', '"ids.txt"', "candidates: no such file; expected a list of ids, or a file with an id a line"),
+        ('["a", "b"]', '"latin.txt"', "candidates: cannot be read; expected a file in UTF-8 with an id a line; found"),
         ('candidates = ["a", "b"]', "", r":8, queries\[1\]: there are no candidates"),
         ('["a", "b"]', '["a", "b"]\n[queries.pool]\nmost = 3', "pool: the candidates are named already"),
         ('["a", "b"]', '["a", "b"]\n[[queries]]\nid = "q"', r":12, queries\[2\]\.id: two queries have this id"),
@@ -184,6 +185,7 @@ def test_the_texts_that_come_with_roslin(language: str) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
     (tmp_path / "empty.md").write_text("\n", encoding="utf-8")
+    (tmp_path / "latin.txt").write_bytes(b"k\xf6nigin\nb\n")
     assert old in BASE
     with pytest.raises(ExperimentError, match=message):
         read_study(written(tmp_path, BASE.replace(old, new)))

@@ -104,7 +104,11 @@ def open_material(draft: StudyDraft, key: bytes) -> Iterator[Material]:
             raise material.error("folder", "no such folder", "a folder beside this file", material.text("folder"))
         if not table.is_file():
             raise material.error("table", "no such file", "a CSV file beside this file", material.text("table"))
-        yield _read_table(table, folder, key)
+        try:
+            listed = _read_table(table, folder, key)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise material.error("table", "cannot be read", "a CSV file in UTF-8", str(error)) from None
+        yield listed
         return
     path = draft.beside(material.text("collection"))
     if not path.exists():

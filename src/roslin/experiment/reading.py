@@ -226,7 +226,11 @@ def _candidates(table: TomlTable) -> tuple[str, ...]:
         path = table.path.parent / value
         if not path.is_file():
             raise table.error("candidates", "no such file", "a list of ids, or a file with an id a line", value)
-        ids = tuple(line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip())
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise table.error("candidates", "cannot be read", "a file in UTF-8 with an id a line", value) from None
+        ids = tuple(line.strip() for line in text.splitlines() if line.strip())
     else:
         ids = table.texts("candidates")
     if len(ids) < 2:
