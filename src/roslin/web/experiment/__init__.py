@@ -16,4 +16,6 @@
     errors         what went wrong, as a page or in the one shape of errors
     rendering      pages from templates
     rehearsal      a server of its own for simulated experts
+
+Experts read in their language, the experimenter in English. All of it is an extra: `pip install "roslin[experiment]"`.
 """
