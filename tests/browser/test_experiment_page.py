@@ -233,11 +233,13 @@ def in_order(snapshot: str, *wanted: str) -> bool:
 def test_no_serious_violation(trial: Page, axe: Axe, scheme: str) -> None:
     trial.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
 
-    def check() -> None:
-        assert not serious(axe.run(trial).response["violations"])
+    def check(context: dict[str, Any] | None = None) -> None:
+        # The inside of drawings is the same everywhere, and large.
+        without = {"exclude": [["svg.notation"]]} if context is None else context
+        assert not serious(axe.run(trial, context=without).response["violations"])
 
     trial.keyboard.type("1231")
-    check()
+    check({"include": [["body"]]})
     trial.locator(".candidate").nth(5).get_by_role("button", name="Show the differences").click()
     expect(trial.locator("#differences .told")).to_contain_text("partner in the other melody")
     check()
