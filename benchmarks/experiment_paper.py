@@ -38,7 +38,7 @@ from roslin.web.experiment.settings import ExperimentSettings
 
 ROSLIN_CASTLE = (1, 2, 1, 1, 10)  # the groups of Table 1, as far as it is printed
 QUERIES, CANDIDATES, QUOTA, SEED = 11, 49, 30, 2005
-NOISE = 0.35  # the share of its chance that a candidate keeps from one group to the next
+NOISE = 0.15  # the share of its chance that a candidate keeps from one group to the next
 
 
 def shapes() -> list[tuple[int, ...]]:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from roslin.experiment.events import TrialState
-from roslin.experiment.plan import Item, Plan, Practice, Question, Rules, Task
+from roslin.experiment.plan import Item, Practice, Question, StudyPlan, StudyRules, Task
 from roslin.experiment.store import Decision, EventStore
 
 __all__ = ["judge_all", "ranked", "ranking_plan"]
 
 
-def ranking_plan(queries: int = 3, candidates: int = 4, **rules: Any) -> Plan:
+def ranking_plan(queries: int = 3, candidates: int = 4, **rules: Any) -> StudyPlan:
     """A plan whose queries hide among their own candidates: q1 with q1, q1-1, q1-2 ..."""
     tasks = [
         Task(Item(f"q{n}"), (Item(f"q{n}"), *(Item(f"q{n}-{k}") for k in range(1, candidates))))
@@ -20,7 +20,7 @@ def ranking_plan(queries: int = 3, candidates: int = 4, **rules: Any) -> Plan:
     ]
     years = Question("years", "number", {"en": "Years of experience"}, required=True, least=0)
     words = Question("remarks", "text", {"en": "Anything else?"})
-    return Plan(
+    return StudyPlan(
         name="small",
         title={"en": "A small study"},
         languages=("en",),
@@ -31,7 +31,7 @@ def ranking_plan(queries: int = 3, candidates: int = 4, **rules: Any) -> Plan:
         questions=(years, words),
         practice=Practice(Task(Item("p"), (Item("p-1"), Item("p-2"))), {"p-1": "resembles", "p-2": "no"}),
         tasks=tuple(tasks),
-        rules=replace(Rules(quota=2, queries_per_expert=queries), **rules),
+        rules=replace(StudyRules(quota=2, queries_per_expert=queries), **rules),
         seed=5,
     )
 

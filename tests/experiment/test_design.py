@@ -14,17 +14,17 @@ from tests.experiment.studies import small_study
 
 from roslin.experiment.design import Load, next_query, shown_order
 from roslin.experiment.events import trial_state
-from roslin.experiment.plan import Item, Plan, Rules, Task
+from roslin.experiment.plan import Item, StudyPlan, StudyRules, Task
 from roslin.experiment.store import Decision, EventStore
 
 
-def a_plan(queries: int = 11, quota: int = 30, candidates: int = 4) -> Plan:
+def a_plan(queries: int = 11, quota: int = 30, candidates: int = 4) -> StudyPlan:
     tasks = tuple(
         Task(Item(f"q{query:02}"), tuple(Item(f"q{query:02}-{k}") for k in range(candidates)))
         for query in range(queries)
     )
     words = {"en": ""}
-    return Plan(
+    return StudyPlan(
         name="design",
         title=words,
         languages=("en",),
@@ -35,12 +35,14 @@ def a_plan(queries: int = 11, quota: int = 30, candidates: int = 4) -> Plan:
         questions=(),
         practice=None,
         tasks=tasks,
-        rules=Rules(quota=quota, queries_per_expert=queries),
+        rules=StudyRules(quota=quota, queries_per_expert=queries),
         seed=2005,
     )
 
 
-def judged(plan: Plan, willing: list[int], together: int = 1) -> tuple[dict[str, Counter[str]], dict[str, list[str]]]:
+def judged(
+    plan: StudyPlan, willing: list[int], together: int = 1
+) -> tuple[dict[str, Counter[str]], dict[str, list[str]]]:
     """What comes of experts of whom each finishes so many trials and leaves the next one open, `together` at a time.
 
     Trials left open count as running until everybody of the same batch is done, and are abandoned then.

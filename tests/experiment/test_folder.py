@@ -18,7 +18,7 @@ from roslin.errors import ExperimentError, FrozenError, UnknownNameError
 from roslin.experiment import folder as folder_module
 from roslin.experiment.example import write_example
 from roslin.experiment.folder import StudyFolder, create_study, throwaway_study
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.practice import usual_practice
 from roslin.experiment.store import EventStore
 from roslin.melody import Melody
@@ -366,5 +366,5 @@ def test_the_example_runs_as_it_is(tmp_path: Path) -> None:
     assert [task.query.id for task in plan.tasks] == ["white-cockade", "roslin-castle", "ode-to-joy"]
     assert all(task.query.id in task.ids for task in plan.tasks)
     assert all(10 <= len(task.ids) <= 17 for task in plan.tasks)
-    assert Plan.from_json(plan.to_json()) == plan
+    assert StudyPlan.from_json(plan.to_json()) == plan
     assert "Dr. A. Example" in plan.consent["de"]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from roslin.experiment.plan import FROZEN, Item, Plan, Practice, Question, Rules, Task
+from roslin.experiment.plan import FROZEN, Item, Practice, Question, StudyPlan, StudyRules, Task
 
-PLAN = Plan(
+PLAN = StudyPlan(
     name="s",
     title={"en": "Tunes", "de": "Weisen"},
     languages=("en", "de"),
@@ -19,15 +19,15 @@ PLAN = Plan(
     questions=(Question("age", "number", {"en": "Age?"}, least=1), Question("c", "choice", {}, {"x": {"en": "X"}})),
     practice=Practice(Task(Item("p"), (Item("p1"), Item("p2"))), {"p1": "no", "p2": "resembles"}),
     tasks=(Task(Item("q", content="1f"), (Item("a"), Item("b", picture="b.png", sound="b.mp3"))),),
-    rules=Rules(ties=True),
+    rules=StudyRules(ties=True),
     seed=7,
 )
 
 
 @pytest.mark.parametrize("plan", [PLAN, replace(PLAN, practice=None, questions=())])
-def test_there_and_back(plan: Plan) -> None:
-    assert Plan.from_json(plan.to_json()) == plan
-    assert Plan.from_json(plan.to_json()).fingerprint == plan.fingerprint
+def test_there_and_back(plan: StudyPlan) -> None:
+    assert StudyPlan.from_json(plan.to_json()) == plan
+    assert StudyPlan.from_json(plan.to_json()).fingerprint == plan.fingerprint
 
 
 def test_texts_and_tasks() -> None:
@@ -43,7 +43,7 @@ def test_texts_and_tasks() -> None:
 )
 def test_how_many_people_it_takes(quota: int, queries: int, each: int, people: int) -> None:
     tasks = tuple(Task(Item(str(number)), ()) for number in range(queries))
-    plan = replace(PLAN, tasks=tasks, rules=Rules(quota=quota, queries_per_expert=each))
+    plan = replace(PLAN, tasks=tasks, rules=StudyRules(quota=quota, queries_per_expert=each))
     assert plan.experts_needed == people
 
 
@@ -51,10 +51,10 @@ CHANGES = {
     "name": replace(PLAN, name="t"),
     "tasks": replace(PLAN, tasks=(Task(Item("q", content="2e"), PLAN.tasks[0].candidates),)),
     "seed": replace(PLAN, seed=8),
-    "rules.design": replace(PLAN, rules=Rules("pairs", ties=True)),
-    "rules.ties": replace(PLAN, rules=Rules(ties=False)),
-    "rules.comparisons": replace(PLAN, rules=Rules(ties=True, comparisons=3)),
-    "rules.keeps_participant": replace(PLAN, rules=Rules(ties=True, keeps_participant=True)),
+    "rules.design": replace(PLAN, rules=StudyRules("pairs", ties=True)),
+    "rules.ties": replace(PLAN, rules=StudyRules(ties=False)),
+    "rules.comparisons": replace(PLAN, rules=StudyRules(ties=True, comparisons=3)),
+    "rules.keeps_participant": replace(PLAN, rules=StudyRules(ties=True, keeps_participant=True)),
 }
 
 
@@ -63,6 +63,6 @@ def test_what_is_frozen() -> None:
     for name, changed in CHANGES.items():
         assert PLAN.frozen_changes(changed) == [name]
         assert changed.fingerprint != PLAN.fingerprint
-    free = replace(PLAN, thanks={"en": "Thank you"}, rules=Rules(ties=True, quota=40), contact="b", questions=())
+    free = replace(PLAN, thanks={"en": "Thank you"}, rules=StudyRules(ties=True, quota=40), contact="b", questions=())
     assert PLAN.frozen_changes(free) == []
     assert free.fingerprint != PLAN.fingerprint

@@ -10,7 +10,7 @@ import pytest
 
 from roslin.errors import ExperimentError
 from roslin.experiment.keys import FROZEN_KEYS, KEYS, TABLES
-from roslin.experiment.plan import FROZEN, Question, Rules
+from roslin.experiment.plan import FROZEN, Question, StudyRules
 from roslin.experiment.reading import SHIPPED_LANGUAGES, read_study, shipped_text
 
 BASE = """\
@@ -39,7 +39,7 @@ def test_the_least_that_a_study_says_is_the_study_of_the_paper(tmp_path: Path) -
     assert (plan.name, plan.title, plan.languages, plan.contact, plan.seed) == (
         "s", {"en": "Melodies"}, ("en",), "a@example.org", 0,
     )  # fmt: skip
-    assert plan.rules == Rules()
+    assert plan.rules == StudyRules()
     assert (plan.rules.quota, plan.rules.queries_per_expert, plan.rules.design) == (30, 11, "ranking")
     assert [question.name for question in plan.questions] == ["experience_years", "instruments", "remarks"]
     assert not draft.hides_query
@@ -118,7 +118,7 @@ no = "No"
 """
     draft = read_study(written(tmp_path, text))
     assert draft.plan.consent == {"fr": "# Airs\n\nAsk a@example.org.\n", "en": "# Tunes\n\nAsk a@example.org.\n"}
-    assert draft.plan.rules == Rules("triplets", 5, 2, False, "restart", 0.5, 3.0, 12, True)
+    assert draft.plan.rules == StudyRules("triplets", 5, 2, False, "restart", 0.5, 3.0, 12, True)
     assert draft.hides_query
     one, two = draft.queries
     assert (one.candidates, one.notation) == (("a", "b", "c"), "'4CDEC")
@@ -218,7 +218,7 @@ def test_no_questions_at_all(tmp_path: Path) -> None:
 
 
 def test_every_rule_can_be_written() -> None:
-    rules = {"kind" if name == "design" else name for name in Rules.__slots__}
+    rules = {"kind" if name == "design" else name for name in StudyRules.__slots__}
     assert rules | {"query_among_candidates"} == set(KEYS["design"])
 
 

@@ -18,7 +18,7 @@ bots      simulated experts who go through it; `opinions` is what they think, `t
 
 from __future__ import annotations
 
-from roslin.experiment.plan import Item, Plan, Practice, Question, Rules, Task
+from roslin.experiment.plan import Item, Practice, Question, StudyPlan, StudyRules, Task
 from roslin.experiment.store import EventStore
 
-__all__ = ["EventStore", "Item", "Plan", "Practice", "Question", "Rules", "Task"]
+__all__ = ["EventStore", "Item", "Practice", "Question", "StudyPlan", "StudyRules", "Task"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from roslin.errors import DecisionError
 from roslin.experiment.events import DECISIONS, VERDICTS
-from roslin.experiment.plan import SIZES, Plan
+from roslin.experiment.plan import SIZES, StudyPlan
 
 __all__ = ["Decision", "check_decision", "check_key"]
 
@@ -33,7 +33,7 @@ def check_key(key: str) -> None:
         raise DecisionError(f"a key must be 1 to 64 plain letters and digits; got {key[:80]!r}")
 
 
-def check_decision(decision: Decision, trial: int, shown: set[str], plan: Plan) -> None:
+def check_decision(decision: Decision, trial: int, shown: set[str], plan: StudyPlan) -> None:
     """Refuse a decision that no page of this study sends."""
     check_key(decision.key)
     payload, kind = decision.payload, decision.kind

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.experiment.plan import Plan, Task
+from roslin.experiment.plan import StudyPlan, Task
 
 __all__ = ["Load", "chance_of", "next_query", "shown_order"]
 
@@ -27,7 +27,7 @@ class Load:
     running: int = 0
 
 
-def next_query(plan: Plan, loads: Mapping[str, Load], done: Collection[str], expert: str) -> str | None:
+def next_query(plan: StudyPlan, loads: Mapping[str, Load], done: Collection[str], expert: str) -> str | None:
     """The query that an expert judges next, not one of those they have done; None where enough is known of all."""
     lacking = {
         query: plan.rules.quota - load.finished - load.running for query, load in loads.items() if query not in done
@@ -39,7 +39,7 @@ def next_query(plan: Plan, loads: Mapping[str, Load], done: Collection[str], exp
     return wanted[int(chance_of(plan.seed, expert, len(done)).integers(len(wanted)))]
 
 
-def shown_order(plan: Plan, task: Task, expert: str) -> tuple[str, ...]:
+def shown_order(plan: StudyPlan, task: Task, expert: str) -> tuple[str, ...]:
     """The candidates in the order in which this expert sees them."""
     ids = np.array(task.ids, dtype=object)
     return tuple(chance_of(plan.seed, expert, task.query.id).permutation(ids).tolist())

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-from roslin.experiment.plan import SIZES, Plan, most_comparisons
+from roslin.experiment.plan import SIZES, StudyPlan, most_comparisons
 
 __all__ = [
     "DECISIONS",
@@ -161,13 +161,13 @@ def _placed(groups: Sequence[Sequence[str]], document: str, after: str | None, t
     return [*others[: place + 1], [document], *others[place + 1 :]]
 
 
-def comparisons_wanted(plan: Plan, trial: int, documents: int) -> int:
+def comparisons_wanted(plan: StudyPlan, trial: int, documents: int) -> int:
     """How many comparisons of so many documents a trial asks for; a practice asks for a few."""
     wanted = plan.rules.comparisons if trial > 0 else min(plan.rules.comparisons, _PRACTICE_COMPARISONS)
     return min(wanted, most_comparisons(documents, SIZES.get(plan.rules.design, 2)))
 
 
-def missing(state: TrialState, plan: Plan, trial: int = 1) -> list[str]:
+def missing(state: TrialState, plan: StudyPlan, trial: int = 1) -> list[str]:
     """The documents that stand between a ranking and its end: not sorted yet, or said to resemble and not placed.
 
     For comparisons: as many empty names as comparisons are still to be made.
@@ -205,7 +205,7 @@ class Position:
     receipt: str = ""
 
 
-def position_of(events: Sequence[Event], plan: Plan, now_ms: int) -> Position:
+def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Position:
     """Where an expert stands after these events, and after the pause since the last one.
 
     Somebody back after a long pause reads the instructions again (`resume = "reread"`), and perhaps begins the open

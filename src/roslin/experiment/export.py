@@ -26,7 +26,7 @@ from typing import Any
 
 from roslin.display.table import Table
 from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import study_tables
 from roslin.experiment.store import EventStore
 from roslin.experiment.variables import KEYS, TABLES, answer_columns, variables_of
@@ -78,21 +78,21 @@ def export_study(
 # -- the formats: each writes its tables and says where the manifest goes ---------------------------------------------
 
 
-def _as_csv(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_csv(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
     for name, table in tables.items():
         (folder / f"{name}.csv").write_text(_csv(plan, name, table), encoding="utf-8", newline="\n")
     (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
     return Path(_MANIFEST)
 
 
-def _as_json(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_json(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
     for name, table in tables.items():
         (folder / f"{name}.json").write_text(_whole(table.to_json()), encoding="utf-8", newline="\n")
     (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
     return Path(_MANIFEST)
 
 
-def _as_parquet(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_parquet(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -112,7 +112,7 @@ def _as_parquet(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
     return Path(_MANIFEST)
 
 
-def _as_psych_ds(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_psych_ds(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
     study = _NOT_IN_A_KEYWORD.sub("", plan.name) or "study"
     for part in ("data", "materials", "documentation"):
         (folder / part).mkdir()
@@ -150,7 +150,7 @@ def _as_psych_ds(plan: Plan, tables: Mapping[str, Table], folder: Path) -> Path:
 
 
 # Name -> what writes it.
-EXPORTS: dict[str, Callable[[Plan, Mapping[str, Table], Path], Path]] = {
+EXPORTS: dict[str, Callable[[StudyPlan, Mapping[str, Table], Path], Path]] = {
     "csv": _as_csv,
     "json": _as_json,
     "parquet": _as_parquet,
@@ -158,7 +158,7 @@ EXPORTS: dict[str, Callable[[Plan, Mapping[str, Table], Path], Path]] = {
 }
 
 
-def _csv(plan: Plan, name: str, table: Table) -> str:
+def _csv(plan: StudyPlan, name: str, table: Table) -> str:
     """A table as CSV. What people typed themselves is kept from being run by a spreadsheet."""
     if name == "experts":
         typed = {*answer_columns(plan).values(), "participant"}
@@ -182,7 +182,7 @@ def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
-def _manifest(plan: Plan, folder: Path, format: str) -> dict[str, Any]:
+def _manifest(plan: StudyPlan, folder: Path, format: str) -> dict[str, Any]:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
         "study": plan.name,
@@ -200,7 +200,7 @@ def _manifest(plan: Plan, folder: Path, format: str) -> dict[str, Any]:
     }
 
 
-def _readme(plan: Plan, tables: Mapping[str, Table], unfinished: bool) -> str:
+def _readme(plan: StudyPlan, tables: Mapping[str, Table], unfinished: bool) -> str:
     variables = variables_of(plan)
     which = "All trials, also those that are not finished" if unfinished else "Only trials that were finished"
     lines = [

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from roslin.errors import ArgumentError
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import TrialRecord, rank_rows, votes_of
 from roslin.truth.model import Groups
 from roslin.truth.model_study import study_votes
@@ -65,7 +65,7 @@ class Findings:
 
 
 def findings_of(
-    plan: Plan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
+    plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
 ) -> Findings:
     """Groups by the truth layer's usual methods: of ranks as in the paper, of votes by Bradley-Terry.
 
@@ -76,7 +76,7 @@ def findings_of(
 
 
 def findings_in_turn(
-    plan: Plan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
+    plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
 ) -> Iterator[Findings]:
     """The same, one query after the other: what is known after each, and at the end all of it."""
     of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
@@ -105,7 +105,7 @@ def findings_in_turn(
     yield _in_order(plan, found, problem)
 
 
-def _in_order(plan: Plan, found: Mapping[str, QueryFinding], problem: str = "") -> Findings:
+def _in_order(plan: StudyPlan, found: Mapping[str, QueryFinding], problem: str = "") -> Findings:
     return Findings({task.query.id: found[task.query.id] for task in plan.tasks if task.query.id in found}, problem)
 
 

@@ -36,7 +36,7 @@ from roslin.api import Collection
 from roslin.collection.files import sync
 from roslin.errors import ExperimentError, UnknownNameError
 from roslin.experiment.material import Material, open_material
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.planning import POOL_COLUMNS, Planned, PoolRow, planned
 from roslin.experiment.reading import StudyDraft, asked_pools, read_study
 from roslin.experiment.store import EventStore
@@ -57,7 +57,7 @@ class StudyFolder:
         if not (self.path / "plan.json").is_file():
             raise ExperimentError(f"{path}: no study; expected a folder that `roslin experiment create` made")
         try:
-            self.plan = Plan.from_json((self.path / "plan.json").read_text(encoding="utf-8"))
+            self.plan = StudyPlan.from_json((self.path / "plan.json").read_text(encoding="utf-8"))
         except (ValueError, TypeError, KeyError) as error:
             raise ExperimentError(f"{path}: plan.json is damaged ({error}); create the study again") from error
         self.key = bytes.fromhex((self.path / "key").read_text(encoding="ascii"))
@@ -211,7 +211,7 @@ def _brought_up_to_date(
     return Created(StudyFolder(target), "", made.notes, is_new=False, is_changed=is_changed)
 
 
-def _kept_pools(target: Path, draft: StudyDraft, url: str, before: Plan) -> dict[str, list[PoolRow]]:
+def _kept_pools(target: Path, draft: StudyDraft, url: str, before: StudyPlan) -> dict[str, list[PoolRow]]:
     """Once somebody has begun, a pool that is asked for as before stays, whatever the collection has become since."""
     store = EventStore(url, before)
     has_begun = any(expert.sequence for expert in store.experts())

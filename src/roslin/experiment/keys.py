@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from roslin.experiment.plan import FROZEN, Rules
+from roslin.experiment.plan import FROZEN, StudyRules
 
 __all__ = ["FROZEN_KEYS", "KEYS", "TABLES", "KeyInfo"]
 
@@ -20,7 +20,7 @@ class KeyInfo(NamedTuple):
     meaning: str
 
 
-_USUAL = Rules()
+_USUAL = StudyRules()
 _WORDS = "text, or a text for each language"
 _FILES = "file, or a file for each language"
 _RANGE = "range"

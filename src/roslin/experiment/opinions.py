@@ -19,7 +19,7 @@ import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.experiment.design import chance_of
-from roslin.experiment.plan import Plan, Task
+from roslin.experiment.plan import StudyPlan, Task
 from roslin.truth.model import Groups
 from roslin.truth.simulate import MODELS
 
@@ -71,7 +71,7 @@ class Opinion:
 class Population:
     """Experts of one kind. `noise` as in `truth.simulate`: 0, all are right; 1, anything goes."""
 
-    plan: Plan
+    plan: StudyPlan
     truth: Mapping[str, Groups] | None = None
     model: str = "mallows"
     noise: float = 0.5

@@ -10,7 +10,7 @@ from statistics import median
 
 from roslin.display.table import Table
 from roslin.experiment.events import Event, Position, position_of
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import History, TrialRecord, trial_records
 from roslin.experiment.store import StudyExpert, now_ms
 
@@ -149,7 +149,9 @@ class StudyOverview:
         return tuple(person for person in self.people if person.checks and 2 * person.failed > person.checks)
 
 
-def overview_of(plan: Plan, histories: Sequence[History], withdrawn: int = 0, now: int | None = None) -> StudyOverview:
+def overview_of(
+    plan: StudyPlan, histories: Sequence[History], withdrawn: int = 0, now: int | None = None
+) -> StudyOverview:
     """Count everything, as of now (milliseconds since 1970)."""
     at = now_ms() if now is None else now
     records = list(trial_records(histories, unfinished=True))
@@ -174,7 +176,7 @@ def overview_of(plan: Plan, histories: Sequence[History], withdrawn: int = 0, no
     )
 
 
-def _query(query: str, plan: Plan, records: Sequence[TrialRecord], abandoned: float) -> QueryProgress:
+def _query(query: str, plan: StudyPlan, records: Sequence[TrialRecord], abandoned: float) -> QueryProgress:
     finished = [each for each in records if each.state.is_finished]
     running = [each for each in records if not each.state.is_finished and each.own[-1].time_ms >= abandoned]
     checks = [each.attention for each in finished if each.attention is not None]
@@ -185,7 +187,7 @@ def _query(query: str, plan: Plan, records: Sequence[TrialRecord], abandoned: fl
 
 
 def _person(
-    plan: Plan, expert: StudyExpert, told: Sequence[Event], records: Sequence[TrialRecord], at: int
+    plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], records: Sequence[TrialRecord], at: int
 ) -> PersonProgress:
     position = position_of(told, plan, told[-1].time_ms if told else at)
     silent = at - told[-1].time_ms if told else None
@@ -202,7 +204,7 @@ def _person(
     )
 
 
-def _funnel(plan: Plan, histories: Iterable[History]) -> Iterable[tuple[str, int]]:
+def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str, int]]:
     """How many came how far."""
     steps: list[tuple[str, str]] = [("agreed", "consented")]
     steps += [("answered the questions", "answered")] if plan.questions else []

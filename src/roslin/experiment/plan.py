@@ -16,7 +16,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
-__all__ = ["FROZEN", "SIZES", "Item", "Plan", "Practice", "Question", "Rules", "Task", "Words", "most_comparisons"]
+__all__ = [
+    "FROZEN",
+    "SIZES",
+    "Item",
+    "Practice",
+    "Question",
+    "StudyPlan",
+    "StudyRules",
+    "Task",
+    "Words",
+    "most_comparisons",
+]
 
 # The same text in the languages of the study, by code ("en", "de"); instructions and consent are Markdown.
 Words = dict[str, str]
@@ -82,7 +93,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StudyRules:
     """How experts judge, how many there are, and what happens to those who stop. The defaults are the paper's."""
 
     design: Design = "ranking"
@@ -97,7 +108,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StudyPlan:
     """A whole study."""
 
     name: str
@@ -110,7 +121,7 @@ class Plan:
     questions: tuple[Question, ...]
     practice: Practice | None
     tasks: tuple[Task, ...]
-    rules: Rules
+    rules: StudyRules
     seed: int
 
     @property
@@ -148,11 +159,11 @@ class Plan:
                 "questions": tuple(Question(**each) for each in values["questions"]),
                 "practice": practice and Practice(_task(practice["task"]), practice["expected"]),
                 "tasks": tuple(map(_task, values["tasks"])),
-                "rules": Rules(**values["rules"]),
+                "rules": StudyRules(**values["rules"]),
             }
         )
 
-    def frozen_changes(self, other: Plan) -> list[str]:
+    def frozen_changes(self, other: StudyPlan) -> list[str]:
         """What of the frozen parts is different in another plan, as "rules.ties"."""
         mine, theirs = (asdict(plan) for plan in (self, other))
         flat = [

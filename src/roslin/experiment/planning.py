@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roslin.display.text import counted
 from roslin.experiment.material import Material, MelodyMaterial
-from roslin.experiment.plan import SIZES, Item, Plan, Practice, Rules, Task, most_comparisons
+from roslin.experiment.plan import SIZES, Item, Practice, StudyPlan, StudyRules, Task, most_comparisons
 from roslin.experiment.pool import pooled, read_pool
 from roslin.experiment.practice import PRACTICE_QUERY, usual_practice
 from roslin.experiment.reading import QueryWish, StudyDraft
@@ -26,7 +26,7 @@ PoolRow = Mapping[str, str]
 class Planned:
     """A whole plan, what to say about it, why each pooled candidate is there, and the text that asked for all that."""
 
-    plan: Plan
+    plan: StudyPlan
     notes: tuple[str, ...]
     pool: tuple[PoolRow, ...]
     source: str
@@ -90,7 +90,7 @@ def _by_name(task: Task) -> str:
     return f"{counted(others, 'candidate')} by name{itself}."
 
 
-def _possible(rules: Rules, candidates: int) -> str:
+def _possible(rules: StudyRules, candidates: int) -> str:
     """What to say where fewer comparisons can be made than were asked for."""
     possible = most_comparisons(candidates, SIZES.get(rules.design, 2))
     if rules.design == "ranking" or possible >= rules.comparisons:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from roslin.experiment.keys import KEYS
-from roslin.experiment.plan import Plan, Rules, Words
+from roslin.experiment.plan import StudyPlan, StudyRules, Words
 from roslin.experiment.questionnaire import read_questions
 from roslin.experiment.toml_table import NAME, TomlTable, read_toml
 
@@ -48,7 +48,7 @@ class StudyDraft:
     """A file that makes sense in itself. `plan` still lacks its tasks and its practice."""
 
     path: Path
-    plan: Plan
+    plan: StudyPlan
     material: TomlTable
     queries: tuple[QueryWish, ...]
     hides_query: bool
@@ -76,7 +76,7 @@ def read_study(path: Path) -> StudyDraft:
     rules = _rules(design)
     shipped = {each: each for each in _TEXTS} | ({} if rules.design == "ranking" else {"instructions": "comparing"})
     texts = {each: _markdown(about, each, shipped[each], languages, title, contact) for each in _TEXTS}
-    plan = Plan(
+    plan = StudyPlan(
         name=name,
         title=title,
         languages=languages,
@@ -157,14 +157,14 @@ def _file_text(about: TomlTable, name: str, file: str) -> str:
     return text + "\n"
 
 
-def _rules(design: TomlTable) -> Rules:
-    usual = Rules()
+def _rules(design: TomlTable) -> StudyRules:
+    usual = StudyRules()
     kind = design.one_of("kind", ("ranking", "pairs", "triplets"), usual.design)
     if kind == "ranking" and "comparisons" in design:
         raise design.error("comparisons", "is only for pairs and triplets", 'kind = "pairs" or "triplets"', kind)
     if kind != "ranking" and design.yes("ties", otherwise=False):
         raise design.error("ties", "is only for rankings", 'kind = "ranking"', kind)
-    return Rules(
+    return StudyRules(
         design=cast(Any, kind),
         quota=design.whole("quota", usual.quota),
         queries_per_expert=design.whole("queries_per_expert", usual.queries_per_expert),

@@ -19,7 +19,7 @@ from typing import Any
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
 from roslin.experiment.events import Event, TrialState, ranks_of, trial_state
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.store import StudyExpert
 from roslin.experiment.variables import answer_columns
 from roslin.truth.preferences import Vote
@@ -131,7 +131,7 @@ def votes_of(records: Iterable[TrialRecord]) -> list[Vote]:
 
 
 def study_tables(
-    plan: Plan, histories: Sequence[History], *, unfinished: bool = False, participants: bool = False
+    plan: StudyPlan, histories: Sequence[History], *, unfinished: bool = False, participants: bool = False
 ) -> dict[str, Table]:
     """All tables of a study, by name, in the order of `variables.TABLES`."""
     records = list(trial_records(histories, unfinished=unfinished))
@@ -260,7 +260,7 @@ def _shown(record: TrialRecord) -> Iterator[dict[str, Any]]:
         }
 
 
-def _person(plan: Plan, expert: StudyExpert, told: Sequence[Event], *, participants: bool) -> dict[str, Any]:
+def _person(plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], *, participants: bool) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for event in told:
         if event.kind == "answered":

@@ -32,7 +32,7 @@ from roslin.experiment.events import (
     position_of,
     trial_state,
 )
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
 __all__ = ["Decision", "EventStore", "Receipt", "StoredBackup", "StudyExpert", "StudyStatus", "now_ms"]
@@ -97,7 +97,7 @@ class StoredBackup:
 class EventStore:
     """The database of one study."""
 
-    def __init__(self, url: str, plan: Plan):
+    def __init__(self, url: str, plan: StudyPlan):
         self.url, self.plan = url, plan
         self.database = StudyDatabase(url)
         try:
@@ -120,14 +120,14 @@ class EventStore:
 
     # -- the plan ---------------------------------------------------------------------------------------------------
 
-    def _keep_plan(self, plan: Plan) -> None:
+    def _keep_plan(self, plan: StudyPlan) -> None:
         """Keep a plan that is new. What is frozen may change only as long as nobody has joined."""
         with self.database.writing() as connection:
             self.database.hold_study(connection)
             newest = connection.execute(sa.select(PLANS).order_by(PLANS.c.number.desc()).limit(1)).first()
             if newest is not None and newest.fingerprint == plan.fingerprint:
                 return
-            changes = Plan.from_json(newest.plan).frozen_changes(plan) if newest is not None else []
+            changes = StudyPlan.from_json(newest.plan).frozen_changes(plan) if newest is not None else []
             # A study of another name must not even have been sent out: this is then the database of that one.
             begun = EXPERTS if "name" in changes else EVENTS
             if changes and connection.execute(sa.select(begun.c.number).limit(1)).first() is not None:

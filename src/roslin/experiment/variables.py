@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 
 __all__ = ["KEYS", "TABLES", "VARIABLES", "Variable", "answer_columns", "variables_of"]
 
@@ -95,7 +95,7 @@ VARIABLES = {
 }
 
 
-def answer_columns(plan: Plan) -> dict[str, str]:
+def answer_columns(plan: StudyPlan) -> dict[str, str]:
     """The column of each question; a question that is called like another column is given a longer name."""
     return {
         question.name: f"answer_{question.name}" if question.name in VARIABLES else question.name
@@ -103,7 +103,7 @@ def answer_columns(plan: Plan) -> dict[str, str]:
     }
 
 
-def variables_of(plan: Plan) -> dict[str, Variable]:
+def variables_of(plan: StudyPlan) -> dict[str, Variable]:
     """Every column that an export of this study can have."""
     columns = answer_columns(plan)
     asked = {

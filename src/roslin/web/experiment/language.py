@@ -21,7 +21,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from roslin.experiment.plan import Plan
+from roslin.experiment.plan import StudyPlan
 
 __all__ = ["SOURCE_LANGUAGE", "Catalogues", "Translation", "catalogue"]
 
@@ -59,7 +59,7 @@ class Translation:
 class Catalogues:
     """The words of a study in each of its languages."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: StudyPlan):
         self._words = {language: _words(language) for language in plan.languages}
         self._first = plan.languages[0]
 

@@ -13,7 +13,7 @@ from roslin.errors import UnknownNameError
 from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.live_overview import LiveOverview
-from roslin.experiment.plan import Item, Plan, Task
+from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore, StudyExpert, now_ms
 from roslin.web.experiment.figures import StudyFigures
 from roslin.web.experiment.language import Catalogues
@@ -58,7 +58,7 @@ class OpenStudy:
         self.shown = lru_cache(maxsize=_TRIALS_REMEMBERED)(self._shown)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> StudyPlan:
         """What the experimenter decided."""
         return self.folder.plan
 
