@@ -22,11 +22,14 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count as count_up
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -37,6 +40,8 @@ from tests.postgresql import programs, started
 from roslin.display.table import Table
 from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.opinions import Population
+from roslin.experiment.schema import EVENTS, EXPERTS
+from roslin.experiment.store import now_ms
 from roslin.experiment.visits import Habits, Visit, audit
 from roslin.web.experiment.rehearsal import serving
 from roslin.web.experiment.study import OpenStudy
@@ -49,9 +54,17 @@ COLUMNS = ("database", "pace", "experts", "decisions", "a second", "p50 ms", "p9
 def prepared(study: OpenStudy, count: int) -> list[str]:
     """Experts who have consented, answered, read and practised: they are about to begin."""
     names = [expert.name for expert in study.store.invite(count, source="bot")]
-    for name in names:
-        for kind in ("consented", "answered", "read", "practised"):
-            study.store.add(name, kind, {"answers": {}} if kind == "answered" else None)
+    kinds = ("consented", "answered", "read", "practised")
+    now = now_ms()
+    rows = [
+        {"expert": name, "sequence": number, "kind": kind, "trial": 0, "payload": {}, "key": kind, "time_ms": now,
+         "made_ms": 0, "device": ""}
+        for name in names
+        for number, kind in enumerate(kinds, start=1)
+    ]  # fmt: skip
+    with study.store.database.writing() as connection:
+        connection.execute(sa.insert(EVENTS), rows)
+        connection.execute(sa.update(EXPERTS).values(sequence=len(kinds)))
     return names
 
 
@@ -115,24 +128,20 @@ def _cpu_seconds(process: int) -> float:
 
 
 @contextmanager
-def databases(kinds: list[str], folder: Path) -> Iterator[Iterator[tuple[str, str]]]:
-    """Name and address of a new database, as often as one is asked for, of the kinds in turn."""
-    with started("max_connections=300") if "postgresql" in kinds and programs() else _nothing() as cluster:
+def databases(kinds: list[str], folder: Path) -> Iterator[Callable[[str], str]]:
+    """A function that gives the address of a new database of a kind."""
+    numbers = count_up()
+    with ExitStack() as stack:
+        wanted = "postgresql" in kinds
+        cluster = stack.enter_context(started("max_connections=300")) if wanted and programs() is not None else None
 
-        def fresh() -> Iterator[tuple[str, str]]:
-            for kind in kinds:
-                for number in range(len(PACES)):
-                    if kind == "sqlite":
-                        yield "SQLite", f"sqlite:///{folder / f'load-{number}.db'}"
-                    elif cluster is not None:
-                        yield "PostgreSQL", cluster.url(cluster.new())
+        def fresh(kind: str) -> str:
+            if kind == "sqlite":
+                return f"sqlite:///{folder / f'load-{next(numbers)}.db'}"
+            assert cluster is not None, "PostgreSQL is not installed"
+            return cluster.url(cluster.new())
 
-        yield fresh()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield None
+        yield fresh
 
 
 def main() -> int:
@@ -141,17 +150,19 @@ def main() -> int:
     parser.add_argument("--experts", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60, help="counted, for each row")
     parser.add_argument("--arrivals", type=float, default=10, help="experts a second who come")
+    parser.add_argument("--candidates", type=int, default=50, help="of each query")
     parser.add_argument("--workers", type=int, default=1, help="processes of the server")
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"])
+    parser.add_argument("--paces", nargs="+", default=[*PACES], choices=[*PACES])
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as name:
-        study, _ = fifty_study(Path(name), [[15]] * 11, quota=1_000_000)
+        study, _ = fifty_study(Path(name), [[4]] * 11, options.candidates, quota=1_000_000)
         with study:
             folder = study.path
         with databases(options.databases, Path(name)) as fresh:
-            for (database, url), pace in zip(fresh, [*PACES] * len(options.databases), strict=False):
-                rows.append(measured(folder, database, url, pace, options))
+            for kind, pace in product(options.databases, options.paces):
+                rows.append(measured(folder, kind, fresh(kind), pace, options))
                 print(Table(COLUMNS, tuple(rows[-1:])), flush=True)
     print()
     print(Table(COLUMNS, tuple(rows)))

@@ -189,11 +189,12 @@ def main() -> None:
     print(Table((*rows[0],), tuple(rows)))
     if options.plot is not None:
         from roslin.report.plots import curve_plot
+        from roslin.report.svg import plot_style
 
         x = f"judgements, in parts of {options.most:,}"
-        options.plot.write_text(
-            curve_plot(curves, x, "agreement with the true order", "50 candidates, even"), encoding="utf-8"
-        )
+        drawn = curve_plot(curves, x, "agreement with the true order", "50 candidates, even")
+        # In a file of its own a plot brings its style.
+        options.plot.write_text(drawn.replace(">", f"><style>{plot_style()}</style>", 1), encoding="utf-8")
 
 
 if __name__ == "__main__":
