@@ -123,8 +123,9 @@ def loaded_by(*arguments: str) -> set[str]:
 @pytest.mark.parametrize("matcher", ["twv", "dp"])
 def test_a_search_imports_what_it_needs(starter: Path, matcher: str) -> None:
     search = ("search", str(starter), "--id", "roslin-castle", "--matcher", matcher)
-    roslin(*search)  # what has to be compiled is compiled now
-    assert loaded_by(*search) & NOT_FOR_A_SEARCH == set()
+    # What has to be compiled is compiled first; another process that compiles meanwhile may cost a second time.
+    loaded = next((found for _ in range(3) if not (found := loaded_by(*search) & NOT_FOR_A_SEARCH)), NOT_FOR_A_SEARCH)
+    assert loaded == set()
 
 
 def test_a_query_imports_its_own_reader_only(starter: Path) -> None:
