@@ -86,7 +86,9 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
     done = run("delete", folder, first.label, text="y\n")
     assert f"{first.label} is deleted" in done.stdout
     assert f"This backup may hold them still: {tmp_path / 'copy'}" in done.stderr
-    link = "https://study.example.org/e/" + StudySignatures(bytes.fromhex((folder / "key").read_text())).link(second.name)
+    link = "https://study.example.org/e/" + StudySignatures(bytes.fromhex((folder / "key").read_text())).link(
+        second.name
+    )
     run("delete", folder, link, "--yes")
     assert {each.label for each in store.experts()}.isdisjoint({first.label, second.label})
     with pytest.raises(UnknownExpertError, match="nobody of this name"):
