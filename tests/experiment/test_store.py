@@ -144,9 +144,20 @@ def test_comparisons_that_no_page_sends(tmp_path: Path, documents: list[str], be
     with pytest.raises(DecisionError, match="'sorted' is no decision of a study by pairs"):
         store.decide(name, trial, [sorted_("q1", "k")])
     with pytest.raises(DecisionError, match="only candidates that are shown can be compared"):
-        store.offer(name, trial, ["q1", "q2"])
-    store.offer(name, trial, ["q1", "q1-3"])
+        store.offer(name, trial, ["q1", "q2"], after=1)
+    store.offer(name, trial, ["q1", "q1-3"], after=1)
     assert trial_state(store.events(name, trial)).offered == ("q1", "q1-3")
+    store.close()
+
+
+def test_of_two_offers_at_once_one_is_made(database: str) -> None:
+    store = EventStore(database, ranking_plan(1, design="pairs", comparisons=2))
+    name = store.invite()[0].name
+    trial = store.begin(name)
+    (began,) = store.events(name, trial)
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda k: store.offer(name, trial, ["q1", f"q1-{k % 3 + 1}"], began.sequence), range(6)))
+    assert [event.kind for event in store.events(name, trial)] == ["began", "offered"]
     store.close()
 
 

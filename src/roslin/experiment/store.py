@@ -323,13 +323,18 @@ class EventStore:
                 events.append(_made(row.sequence + 2, "began", trial, began.payload))
             _write(connection, name, events)
 
-    def offer(self, name: str, trial: int, documents: Sequence[str]) -> None:
-        """Write down which documents an expert is asked to compare next."""
+    def offer(self, name: str, trial: int, documents: Sequence[str], after: int) -> None:
+        """Write down which documents an expert is asked to compare next, as was thought best after an event.
+
+        Nothing is written if the trial has gone on since: two requests at once would ask the same question twice.
+        """
         with self.database.writing() as connection:
             row = self._held(connection, name)
             shown = self._open_trial(connection, name, trial)
             if not shown.issuperset(documents):
                 raise DecisionError("only candidates that are shown can be compared")
+            if _events(connection, name, trial)[-1].sequence != after:
+                return
             _write(connection, name, [_made(row.sequence + 1, "offered", trial, {"documents": list(documents)})])
 
     def finish(self, name: str, trial: int, key: str, device: str = "") -> Receipt:

@@ -32,12 +32,8 @@ __all__ = ["decided", "ended", "state_in_numbers"]
 
 def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, Any]:
     """A trial as it stands."""
-    events = study.trial_events(who.name, trial)
+    events = _with_offer(study, who.name, trial)
     state = trial_state(events)
-    offer = _offer(study, who.name, trial, state)
-    if offer:
-        events = study.trial_events(who.name, trial)
-        state = trial_state(events)
     rules, number = study.plan.rules, _numbers(state.shown)
     return {
         "trial": trial,
@@ -70,9 +66,8 @@ def decided(study: OpenStudy, who: Visitor, trial: int, sent: DecisionsBody) -> 
     answer: dict[str, Any] = {"keys": receipt.keys, "sequence": receipt.sequence, "offered": []}
     if study.plan.rules.design != "ranking":
         number = _numbers(shown)
-        state = study.state(who.name, trial)
-        offered = _offer(study, who.name, trial, state) or state.offered
-        answer["offered"] = [number[document] for document in offered]
+        state = trial_state(_with_offer(study, who.name, trial))
+        answer["offered"] = [number[document] for document in state.offered]
         answer["sequence"] = study.store.expert(who.name).sequence
     return answer
 
@@ -111,8 +106,17 @@ def _in_numbers(payload: dict[str, Any], number: Mapping[str, int]) -> dict[str,
     return {name: numbered(name, value) for name, value in payload.items()}
 
 
-def _offer(study: OpenStudy, name: str, trial: int, state: TrialState) -> tuple[str, ...]:
-    """What is compared next, written down; nothing where something waits to be compared, or all is done."""
+def _with_offer(study: OpenStudy, name: str, trial: int) -> list[Event]:
+    """The events of a trial, in which something waits to be compared unless all is done."""
+    events = study.trial_events(name, trial)
+    while documents := _next_comparison(study, name, trial, trial_state(events)):
+        study.store.offer(name, trial, documents, after=events[-1].sequence)
+        events = study.trial_events(name, trial)
+    return events
+
+
+def _next_comparison(study: OpenStudy, name: str, trial: int, state: TrialState) -> tuple[str, ...]:
+    """What is compared next; nothing where something waits to be compared, or all is done."""
     plan = study.plan
     is_over = state.is_finished or not missing(state, plan, trial)
     if plan.rules.design == "ranking" or is_over or state.offered:
@@ -120,10 +124,7 @@ def _offer(study: OpenStudy, name: str, trial: int, state: TrialState) -> tuple[
     others = study.choices(state.query) if trial else {}
     everybody = [choice for expert, choices in others.items() if expert != name for choice in choices]
     size = SIZES[plan.rules.design]
-    offered = next_comparison(state.shown, [*everybody, *state.choices], state.choices, size, plan.seed, name)
-    if offered:
-        study.store.offer(name, trial, offered)
-    return offered
+    return next_comparison(state.shown, [*everybody, *state.choices], state.choices, size, plan.seed, name)
 
 
 def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
