@@ -28,6 +28,7 @@ from roslin.experiment.plan import SIZES, StudyPlan, most_comparisons
 
 __all__ = [
     "DECISIONS",
+    "HOUR_MS",
     "VERDICTS",
     "Event",
     "ExpertChoice",
@@ -45,7 +46,7 @@ VERDICTS = ("resembles", "perhaps", "no")
 # What an expert sends from the page of a trial; all other events are the server's.
 DECISIONS = ("sorted", "placed", "chose", "heard", "undone")
 _UNDOABLE = ("sorted", "placed", "chose")
-_HOUR_MS = 3_600_000
+HOUR_MS = 3_600_000
 _PRACTICE_COMPARISONS = 5
 
 Stage = Literal["consent", "questions", "instructions", "practice", "trial", "done"]
@@ -219,7 +220,7 @@ def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Positi
     has_read = max((place for place, event in enumerate(events) if event.kind == "read"), default=0)
     times = [*(event.time_ms for event in events[has_read:]), now_ms]
     longest = max((after - before for before, after in pairwise(times)), default=0)
-    was_away = plan.rules.resume != "continue" and longest > plan.rules.pause_hours * _HOUR_MS
+    was_away = plan.rules.resume != "continue" and longest > plan.rules.pause_hours * HOUR_MS
     receipt = next((event.payload["receipt"] for event in events if event.kind == "completed"), "")
     stage: Stage
     if receipt:

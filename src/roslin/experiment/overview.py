@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from statistics import median
 
 from roslin.display.table import Table
-from roslin.experiment.events import Event, Position, position_of
+from roslin.experiment.events import HOUR_MS, Event, Position, position_of
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import History, TrialRecord, trial_records
 from roslin.experiment.store import StudyExpert, now_ms
 
 __all__ = ["PersonProgress", "QueryProgress", "StudyOverview", "overview_of"]
 
-_HOUR_MS = 3_600_000
-_STUCK_MS = 3 * _HOUR_MS  # who began and is silent for so long
+_STUCK_MS = 3 * HOUR_MS  # who began and is silent for so long
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ class StudyOverview:
                 "where": each.words,
                 "finished": each.position.finished,
                 "seconds": each.seconds,
-                "silent_hours": None if each.silent_ms is None else each.silent_ms / _HOUR_MS,
+                "silent_hours": None if each.silent_ms is None else each.silent_ms / HOUR_MS,
                 "stuck": "yes" if each.is_stuck else "no",
                 "checks": each.checks,
                 "failed": each.failed,
@@ -160,7 +159,7 @@ def overview_of(
     for record in records:
         of_query[record.state.query].append(record)
         of_expert[record.expert.name].append(record)
-    abandoned = at - plan.rules.abandoned_hours * _HOUR_MS
+    abandoned = at - plan.rules.abandoned_hours * HOUR_MS
     days = Counter(
         time.strftime("%Y-%m-%d", time.gmtime(record.finished_ms / 1000))
         for record in records

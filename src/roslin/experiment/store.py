@@ -25,6 +25,7 @@ from roslin.experiment.database import StudyDatabase
 from roslin.experiment.decisions import Decision, check_decision, check_key
 from roslin.experiment.design import Load, next_query, shown_order
 from roslin.experiment.events import (
+    HOUR_MS,
     Event,
     ExpertChoice,
     TrialState,
@@ -38,7 +39,6 @@ from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRI
 __all__ = ["Decision", "EventStore", "Receipt", "StoredBackup", "StudyExpert", "StudyStatus", "now_ms"]
 
 StudyStatus = Literal["open", "paused", "closed"]
-_HOUR_MS = 3_600_000
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are mistaken for one another
 _TRACES = "traces"  # the setting that says so
 _LOG = logging.getLogger("roslin.experiment")
@@ -430,7 +430,7 @@ class EventStore:
         Until it is done it counts as one of tomorrow: whoever is deleted meanwhile is told of it.
         """
         with self.database.writing() as connection:
-            made = sa.insert(BACKUPS).values(path=path, time_ms=now_ms() + 24 * _HOUR_MS).returning(BACKUPS.c.number)
+            made = sa.insert(BACKUPS).values(path=path, time_ms=now_ms() + 24 * HOUR_MS).returning(BACKUPS.c.number)
             return int(connection.execute(made).scalar_one())
 
     def end_backup(self, number: int, *, is_there: bool = True) -> None:
@@ -509,7 +509,7 @@ class EventStore:
         return value or "open"  # only `set_status` writes it
 
     def _loads(self, connection: Connection) -> dict[str, Load]:
-        since = now_ms() - int(self.plan.rules.abandoned_hours * _HOUR_MS)
+        since = now_ms() - int(self.plan.rules.abandoned_hours * HOUR_MS)
         is_running = sa.and_(TRIALS.c.finished_ms.is_(None), TRIALS.c.touched_ms >= since)
         running = sa.func.sum(sa.case((is_running, 1), else_=0))
         counts = sa.select(TRIALS.c.query, sa.func.count(TRIALS.c.finished_ms), running).group_by(TRIALS.c.query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -21,13 +22,13 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class _Made(_Strict):
+class _Made(_Strict, ABC):
     key: Key
     made_ms: Annotated[int, Field(ge=0, le=_MOST_MS)] = 0
 
+    @abstractmethod
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
         """What is kept, with the documents of this order in place of their numbers."""
-        raise NotImplementedError
 
 
 class SortedBody(_Made):
