@@ -1,4 +1,4 @@
-"""Groups of melodies that belong together: what chains of pairs link, how stable that is, and where it hangs on one link.
+"""Groups of melodies that belong together: what chains of pairs link, how stable it is, where it hangs on one link.
 
 A group is what pairs connect. Its stability is the share of its members' pairs that would still be in one group at a
 level ten times as strict: 1 for a group that no doubt can split. A weak link is a pair that alone holds two parts of a
