@@ -1,5 +1,6 @@
 """Which melodies of a collection are the same tune: all pairs, the groups they make, and what people say of them.
 
+copies    melodies that the measure cannot tell apart
 levels    what chance gives for every melody, and the score that a pair must reach
 join      all pairs that reach it, the same as comparing every two
 journal   what is finished, so that a long comparison goes on after an interruption

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from roslin.collection.files import scratch_path, sync, write_text
 from roslin.errors import ArgumentError
 
-__all__ = ["Journal"]
+__all__ = ["Arrays", "Journal"]
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = dict[str, npt.NDArray[Any]]
 _ABOUT = "about.json"
 
 
@@ -46,12 +46,12 @@ class Journal:
                 "name another folder, or delete this one"
             )
 
-    def result(self, kind: str, number: int, make: Callable[[], Arrays]) -> dict[str, npt.NDArray[Any]]:
+    def result(self, kind: str, number: int, make: Callable[[], Arrays]) -> Arrays:
         """The result of a piece of work: read if it is there, otherwise made and kept."""
         path = self.folder / f"{kind}-{number:06}.npz"
         found = self._read(path)
         if found is None:
-            found = dict(make())
+            found = make()
             prepared = scratch_path(self.folder)
             try:
                 with prepared.open("wb") as file:
@@ -67,7 +67,7 @@ class Journal:
         for path in sorted(self.folder.glob(f"{kind}-*.npz")):
             yield int(path.stem.rpartition("-")[2])
 
-    def _read(self, path: Path) -> dict[str, npt.NDArray[Any]] | None:
+    def _read(self, path: Path) -> Arrays | None:
         try:
             with np.load(path, allow_pickle=False) as kept:
                 return {name: kept[name] for name in kept.files}

@@ -18,7 +18,7 @@ from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 from roslin.search.chance import Tail, between, middles_and_spreads, sample_of
 
-__all__ = ["NEVER", "Chances", "chances_at"]
+__all__ = ["NEVER", "Chances", "chances_of"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -60,11 +60,10 @@ class Chances:
 _SLACK = 1e-6  # of a unit: what rounding may do to a product
 
 
-def chances_at(table: MelodyTable, tables: Tables, tails: dict[int, Tail], places: Numbers) -> tuple[Floats, Floats]:
-    """(begins, scales) of the melodies at these places."""
+def chances_of(table: MelodyTable, tables: Tables, tails: dict[int, Tail], numbers: Numbers) -> tuple[Floats, Floats]:
+    """(begins, scales) of the melodies with these numbers."""
     sample = sample_of(len(table))
-    numbers = table.order[places].astype(np.int64)
-    missing = np.empty((len(places), len(sample)))
+    missing = np.empty((len(numbers), len(sample)))
     for row, number in enumerate(numbers.tolist()):
         scores = scorer(table.take(np.array([number])), table, tables)(sample)
         missing[row] = np.clip(1.0 - scores / max(int(table.own_scores[number]), 1), 0.0, 1.0)

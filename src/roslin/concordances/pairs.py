@@ -11,40 +11,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
+from roslin.concordances.copies import representatives
 from roslin.concordances.join import ScoredPairs, join_places, pieces_of
-from roslin.concordances.journal import Journal
-from roslin.concordances.levels import Chances, chances_at
+from roslin.concordances.journal import Arrays, Journal
+from roslin.concordances.levels import Chances, chances_of
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin._alignment import Tables
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.table import MelodyTable
-from roslin.search.chance import DEFAULT_TAILS, Tail, tails_of
+from roslin.matchers.roslin.table import MelodyTable, table_of
+from roslin.search.chance import Tail, tails_of
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
 __all__ = ["JOIN_VERSION", "FoundPairs", "find_pairs"]
 
+Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 JOIN_VERSION = 1  # of what a journal holds
+_CHANCE_SHARE = 0.3  # of all the work
 _MATCHER = Roslin(compare="both")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundPairs:
-    """Pairs of melodies by their numbers, the smaller first, in rising order; their distances and chance matches."""
+    """Pairs of melodies by their numbers, the smaller first, in rising order; their distances and chance matches.
+
+    Of melodies that the measure cannot tell apart only the first is compared with others; `is_copy` marks the pairs
+    that link the rest of them to it.
+    """
 
     first: Numbers
     second: Numbers
     distances: Floats
     expected: Floats
+    is_copy: Flags
     level: float
     compared: int  # pairs that were scored exactly
     melodies: int
@@ -64,75 +71,72 @@ def find_pairs(
         raise ArgumentError(f"the level must be a number of chance matches above 0; got {level!r}")
     packed = store.packed()
     if len(packed) < 2:
-        return _nothing(level, len(packed))
+        nobody = np.empty(0, np.int64)
+        return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(packed))
     any_query = packed.melody(0)  # the way to compare is given, so no query decides it
     tables = _MATCHER.tables(any_query, int(np.diff(packed.offsets).max()))
     work.report(0.0, "getting ready")
-    table = open_table(store, tables)
+    everything = open_table(store, tables)
     about = {
         "version": JOIN_VERSION,
         "token": store.about["token"],
-        "melodies": len(table),
+        "melodies": len(everything),
         "level": level,
         "new": None if new is None else np.sort(new).tolist(),
     }
     keep = _keeper(None if folder is None else Journal(folder, about))
-    chances = _chances(table, tables, tails_of(store, "both") or DEFAULT_TAILS, work, keep)
-    scored = _joined(table, tables, chances.needed(level), new, work, keep)
-    return _found(table, chances, scored, level)
+    copies = representatives(everything)
+    distinct = np.flatnonzero(copies == np.arange(len(copies)))
+    chances = _chances(everything, tables, tails_of(store, "both"), distinct, work, keep)
+    table = table_of(everything.take(distinct), tables)
+    is_new = None if new is None else np.isin(distinct, copies[new])
+    scored = _joined(table, tables, chances.needed(level)[table.order], is_new, work, keep)
+    return _found(everything, distinct, chances, table, scored, copies, new, level)
 
 
-_Keep = Callable[[str, int, Callable[[], dict[str, npt.NDArray[Any]]]], dict[str, npt.NDArray[Any]]]
+_Keep = Callable[[str, int, Callable[[], Arrays]], Arrays]
 
 
 def _keeper(journal: Journal | None) -> _Keep:
     return journal.result if journal is not None else lambda _kind, _number, make: make()
 
 
-def _chances(table: MelodyTable, tables: Tables, tails: dict[int, Tail], work: Work, keep: _Keep) -> Chances:
-    """What chance gives for all melodies, by place."""
-    parts = list(enumerate(pieces_of(np.arange(len(table)))))
+def _chances(
+    table: MelodyTable, tables: Tables, tails: dict[int, Tail], numbers: Numbers, work: Work, keep: _Keep
+) -> Chances:
+    """What chance gives for the melodies with these numbers."""
+    parts = list(enumerate(pieces_of(numbers)))
 
-    def made(part: tuple[int, Numbers]) -> dict[str, npt.NDArray[Any]]:
-        number, places = part
+    def made(part: tuple[int, Numbers]) -> Arrays:
+        number, piece = part
+        return keep("chance", number, lambda: _named(*chances_of(table, tables, tails, piece)))
 
-        def make() -> dict[str, npt.NDArray[Any]]:
-            begins, scales = chances_at(table, tables, tails, places)
-            return {"begins": begins, "scales": scales}
-
-        return keep("chance", number, make)
+    def _named(begins: Floats, scales: Floats) -> Arrays:
+        return {"begins": begins, "scales": scales}
 
     found = []
     for done, each in enumerate(work.map(made, parts), start=1):
         found.append(each)
         work.report(_CHANCE_SHARE * done / len(parts), "what chance gives")
     begins, scales = (np.concatenate([each[name] for each in found]) for name in ("begins", "scales"))
-    return Chances(begins, scales, table.own_scores[table.order], next(iter(tails.values())).share, len(table))
-
-
-_CHANCE_SHARE = 0.3  # of all the work
+    share = next(iter(tails.values())).share
+    return Chances(begins, scales, table.own_scores[numbers], share, len(table))
 
 
 def _joined(
-    table: MelodyTable, tables: Tables, needed: npt.NDArray[np.int32], new: Numbers | None, work: Work, keep: _Keep
+    table: MelodyTable, tables: Tables, needed: npt.NDArray[np.int32], new: Flags | None, work: Work, keep: _Keep
 ) -> ScoredPairs:
-    is_new = None
-    places = np.arange(len(table))
-    if new is not None:
-        is_new = np.zeros(len(table), dtype=bool)
-        is_new[table.places[new]] = True
-        places = np.flatnonzero(is_new)
-    parts = list(enumerate(pieces_of(places)))
+    """All pairs of a table, by place. `new`: by number of the table."""
+    is_new = None if new is None else new[table.order]
+    parts = list(enumerate(pieces_of(np.arange(len(table)) if is_new is None else np.flatnonzero(is_new))))
 
-    def made(part: tuple[int, Numbers]) -> dict[str, npt.NDArray[Any]]:
+    def made(part: tuple[int, Numbers]) -> Arrays:
         number, piece = part
+        return keep("pairs", number, lambda: _named(join_places(table, tables, needed, piece, is_new)))
 
-        def make() -> dict[str, npt.NDArray[Any]]:
-            found = join_places(table, tables, needed, piece, is_new)
-            counted = np.array([found.compared])
-            return {"first": found.first, "second": found.second, "scores": found.scores, "compared": counted}
-
-        return keep("pairs", number, make)
+    def _named(found: ScoredPairs) -> Arrays:
+        counted = np.array([found.compared])
+        return {"first": found.first, "second": found.second, "scores": found.scores, "compared": counted}
 
     found = []
     for done, each in enumerate(work.map(made, parts), start=1):
@@ -142,23 +146,37 @@ def _joined(
     return ScoredPairs(**columns, compared=int(sum(each["compared"][0] for each in found)))
 
 
-def _found(table: MelodyTable, chances: Chances, scored: ScoredPairs, level: float) -> FoundPairs:
-    """From places and scores to numbers and meanings."""
-    one, two = table.order[scored.first].astype(np.int64), table.order[scored.second].astype(np.int64)
-    expected = np.minimum(chances.expected(scored.first, scored.scores), chances.expected(scored.second, scored.scores))
-    own = table.own_scores
-    distances = np.array(
-        [
-            float(_MATCHER.distances_of(scored.scores[k : k + 1], int(own[one[k]]), own[two[k : k + 1]])[0])
-            for k in range(len(one))
-        ]
-    )
-    first, second = np.minimum(one, two), np.maximum(one, two)
+def _found(
+    everything: MelodyTable,
+    distinct: Numbers,
+    chances: Chances,
+    table: MelodyTable,
+    scored: ScoredPairs,
+    copies: Numbers,
+    new: Numbers | None,
+    level: float,
+) -> FoundPairs:
+    """From places and scores to numbers and meanings, the copies beside their representatives."""
+    ends = table.order[scored.first].astype(np.int64), table.order[scored.second].astype(np.int64)
+    expected = np.minimum(*(chances.expected(end, scored.scores) for end in ends))
+    one, two = (distinct[end] for end in ends)
+    distances = _MATCHER.distances_of(scored.scores, everything.own_scores[one], everything.own_scores[two])
+    copied = np.flatnonzero(copies != np.arange(len(copies)))
+    if new is not None:
+        copied = copied[np.isin(copied, new) | np.isin(copies[copied], new)]
+    of = np.searchsorted(distinct, copies[copied])
+    by_copying = chances.expected(of, chances.own_scores[of])
+    copied, by_copying = copied[by_copying <= level], by_copying[by_copying <= level]
+    first = np.concatenate([np.minimum(one, two), copies[copied]])
+    second = np.concatenate([np.maximum(one, two), copied])
     order = np.lexsort((second, first))
-    columns = (first[order], second[order], distances[order], expected[order])
-    return FoundPairs(*columns, level, scored.compared, len(table))
-
-
-def _nothing(level: float, melodies: int) -> FoundPairs:
-    nobody = np.empty(0, np.int64)
-    return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), level, 0, melodies)
+    return FoundPairs(
+        first[order],
+        second[order],
+        np.concatenate([distances, np.zeros(len(copied))])[order],
+        np.concatenate([expected, by_copying])[order],
+        np.concatenate([np.zeros(len(one), dtype=bool), np.ones(len(copied), dtype=bool)])[order],
+        level,
+        scored.compared,
+        len(everything),
+    )
