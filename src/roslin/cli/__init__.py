@@ -17,6 +17,7 @@ import typer
 from roslin.cli import (
     campaign,
     collection,
+    concordances,
     data,
     demo,
     evaluate,
@@ -52,6 +53,7 @@ app.command("search")(search.search_command)
 app.command("explain")(explain.explain_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
+app.add_typer(concordances.app, name="concordances")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)

@@ -165,7 +165,7 @@ class Concordances:
         try:
             about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
             with np.load(folder / _PAIRS, allow_pickle=False) as kept:
-                columns = [kept[name] for name in ("first", "second", "distances", "expected", "is_copy")]
+                columns = {name: kept[name] for name in ("first", "second", "distances", "expected", "is_copy")}
         except (OSError, ValueError, KeyError) as error:
             raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
         if about["token"] != store.about["token"]:
@@ -173,7 +173,8 @@ class Concordances:
                 f"{folder}: the collection has changed since these concordances were found; find them again with "
                 f"roslin concordances {store.path}"
             )
-        return cls(store, FoundPairs(*columns, about["level"], about["compared"], about["melodies"]))
+        counts = {name: about[name] for name in ("level", "compared", "melodies")}
+        return cls(store, FoundPairs(**columns, **counts))
 
 
 def _surname(composer: str) -> str:

@@ -3,7 +3,7 @@
 Melodies stand in the order of their lengths, in blocks of 64 (`matchers.roslin.table`). Each is compared with those
 behind it, so every two melodies meet once; or, where only some are new, each of these with all others. What a pair must
 reach is known before (`levels`), so the bytes of its bound are as fine as that score allows. What the bound leaves is
-scored exactly.
+scored exactly. With `candidates` (`blocking`) only those are scored, which is faster and not exact.
 
 The work is cut into pieces of `PIECE` melodies, each with a result of its own: what is finished stays finished
 (`journal`), and the result does not depend on the number of threads or on interruptions.
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from roslin.concordances.blocking import Candidates
 from roslin.matchers.roslin._alignment import Encoded, Tables
 from roslin.matchers.roslin._blocks import MELODIES
 from roslin.matchers.roslin.rounding import highest_pair, plan_of, scale_for
@@ -48,44 +49,58 @@ def pieces_of(places: Numbers) -> list[Numbers]:
 
 
 def join_places(
-    table: MelodyTable, tables: Tables, needed: Scores, places: Numbers, new: Flags | None = None
+    table: MelodyTable,
+    tables: Tables,
+    needed: Scores,
+    places: Numbers,
+    new: Flags | None = None,
+    candidates: Candidates | None = None,
 ) -> ScoredPairs:
-    """The pairs of the melodies at these places with all behind them; `needed` is by place (`levels.needed_scores`).
+    """The pairs of the melodies at these places with all behind them; `needed` is by place (`levels.Chances`).
 
-    With `new`, by place: pairs with all others, before and behind, each pair of two new ones once.
+    With `new`, by place: pairs with all others, before and behind, each pair of two new ones once. With `candidates`,
+    by number: only pairs with these.
     """
     first, second, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     compared = 0
     for place in places.tolist():
         start = place + 1 if new is None else 0
-        others, reached, looked = _pairs_of(table, tables, needed, place, start)
+        query = table.take(table.order[place : place + 1].astype(np.int64))
+        if candidates is None:
+            possible = _possible(query, table, tables, needed, place, start)
+        else:
+            possible = np.sort(table.places[candidates(int(table.order[place]))].astype(np.int64))
+            possible = possible[possible >= start]
+        others, reached = _reaching(query, table, tables, needed, place, possible)
         if new is not None:
             once = (others > place) | ~new[others]
             others, reached = others[once & (others != place)], reached[once & (others != place)]
         first.append(np.minimum(others, place))
         second.append(np.maximum(others, place))
         scores.append(reached)
-        compared += looked
+        compared += len(possible)
     return ScoredPairs(np.concatenate(first), np.concatenate(second), np.concatenate(scores), compared)
 
 
-def _pairs_of(
-    table: MelodyTable, tables: Tables, needed: Scores, place: int, start: int
-) -> tuple[Numbers, Scores, int]:
-    """The places from `start` on whose melodies reach what is needed, their scores, and how many had to be scored."""
-    nobody = np.empty(0, np.int64), np.empty(0, np.int32), 0
-    query = table.take(table.order[place : place + 1].astype(np.int64))
+def _possible(query: Encoded, table: MelodyTable, tables: Tables, needed: Scores, place: int, start: int) -> Numbers:
+    """The places from `start` on whose melodies may reach what is needed."""
     wanted = np.minimum(needed[start:], needed[place])
     most = len(query.pitches) * highest_pair(tables)
     if not len(wanted) or int(wanted.min()) > most:
-        return nobody
+        return np.empty(0, np.int64)
     bounds = _bounds(query, table, tables, start, min(int(wanted.max()), most))
-    others = start + np.flatnonzero(bounds >= wanted)
-    if not len(others):
-        return nobody
-    scores = scorer(query, table, tables)(table.order[others].astype(np.int64))
-    reached = scores >= wanted[others - start]
-    return others[reached], scores[reached], len(others)
+    return start + np.flatnonzero(bounds >= wanted)
+
+
+def _reaching(
+    query: Encoded, table: MelodyTable, tables: Tables, needed: Scores, place: int, possible: Numbers
+) -> tuple[Numbers, Scores]:
+    """Those places whose melodies do reach what is needed, and their scores."""
+    if not len(possible):
+        return possible, np.empty(0, np.int32)
+    scores = scorer(query, table, tables)(table.order[possible].astype(np.int64))
+    reached = scores >= np.minimum(needed[possible], needed[place])
+    return possible[reached], scores[reached]
 
 
 def _bounds(query: Encoded, table: MelodyTable, tables: Tables, start: int, needed: int) -> Scores:

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
+from roslin.concordances._gather import Buckets
+from roslin.concordances.blocking import buckets_of, candidates_by
 from roslin.concordances.copies import representatives
 from roslin.concordances.join import ScoredPairs, join_places, pieces_of
 from roslin.concordances.journal import Arrays, Journal
@@ -61,11 +63,18 @@ class FoundPairs:
 
 
 def find_pairs(
-    store: Store, level: float, work: Work, *, folder: str | Path | None = None, new: Numbers | None = None
+    store: Store,
+    level: float,
+    work: Work,
+    *,
+    folder: str | Path | None = None,
+    new: Numbers | None = None,
+    exact: bool = True,
 ) -> FoundPairs:
     """All pairs that chance would bring at most `level` times for one of the two.
 
-    `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept.
+    `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
+    melodies that share something rare are compared (`blocking`).
     """
     if not level > 0:
         raise ArgumentError(f"the level must be a number of chance matches above 0; got {level!r}")
@@ -83,6 +92,7 @@ def find_pairs(
         "melodies": len(everything),
         "level": level,
         "new": None if new is None else np.sort(new).tolist(),
+        "exact": exact,
     }
     keep = _keeper(None if folder is None else Journal(folder, about))
     copies = representatives(everything)
@@ -90,7 +100,8 @@ def find_pairs(
     chances = _chances(everything, tables, tails_of(store, "both"), distinct, work, keep)
     table = table_of(everything.take(distinct), tables)
     is_new = None if new is None else np.isin(distinct, copies[new])
-    scored = _joined(table, tables, chances.needed(level)[table.order], is_new, work, keep)
+    buckets = None if exact else buckets_of(table)
+    scored = _joined(table, tables, chances.needed(level)[table.order], is_new, buckets, work, keep)
     return _found(everything, distinct, chances, table, scored, copies, new, level)
 
 
@@ -124,7 +135,13 @@ def _chances(
 
 
 def _joined(
-    table: MelodyTable, tables: Tables, needed: npt.NDArray[np.int32], new: Flags | None, work: Work, keep: _Keep
+    table: MelodyTable,
+    tables: Tables,
+    needed: npt.NDArray[np.int32],
+    new: Flags | None,
+    buckets: Buckets | None,
+    work: Work,
+    keep: _Keep,
 ) -> ScoredPairs:
     """All pairs of a table, by place. `new`: by number of the table."""
     is_new = None if new is None else new[table.order]
@@ -132,7 +149,8 @@ def _joined(
 
     def made(part: tuple[int, Numbers]) -> Arrays:
         number, piece = part
-        return keep("pairs", number, lambda: _named(join_places(table, tables, needed, piece, is_new)))
+        candidates = None if buckets is None else candidates_by(buckets)
+        return keep("pairs", number, lambda: _named(join_places(table, tables, needed, piece, is_new, candidates)))
 
     def _named(found: ScoredPairs) -> Arrays:
         counted = np.array([found.compared])
