@@ -16,6 +16,7 @@ Groups follow from the pairs. The kind of a group is what a cataloguer looks for
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,16 +39,18 @@ __all__ = ["KINDS", "Concordances", "GroupKind", "SourceRecord", "record_of"]
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
 _ANONYMOUS = ("", "anonymus", "anonymous", "anonyme", "anonimo", "anonym", "anon", "anon.")
+_INCIPIT = re.compile(r"(.+)-\d+(?:\.\d+)+")
 _PAIRS, _ABOUT = "pairs.npz", "about.json"
 
 
 def record_of(id: str) -> str:
-    """The record that an incipit belongs to: the id up to its first hyphen, as RISM's are written.
+    """The record that an incipit belongs to: its id without the numbers of the incipit, where it has them.
 
-    >>> record_of("000106029-1.1.1")
-    '000106029'
+    >>> record_of("000106029-1.1.1"), record_of("roslin-castle-2")
+    ('000106029', 'roslin-castle-2')
     """
-    return id.partition("-")[0]
+    found = _INCIPIT.fullmatch(id)
+    return found[1] if found else id
 
 
 @dataclass(frozen=True, slots=True)
