@@ -1,0 +1,432 @@
+"""What people decide about pairs: accept, reject or undecided, with a note, who, and when.
+
+The collection's review file is `review.jsonl` in its folder, which a new build leaves alone. Each decision is one line
+of JSON, and lines are only ever added:
+
+    {"id": "9f...", "time": "2026-11-16T10:30:00.000000Z", "author": "M. Weiss", "first": "400006537-1.1.1",
+     "second": "450012345-1.1.1", "verdict": "accept", "note": "", "first_digest": "5a...", "second_digest": "c1..."}
+
+Melodies are named by their ids, never by their places, so a line means the same after a new build and in another
+collection with the same sources. `id` is random: files of several people are merged by taking every decision once, in
+any order and as often as one likes.
+
+The state of a pair follows from its decisions:
+
+- of each author, the latest counts (by time, then by id);
+- accept against reject is "disputed", until one of the two decides anew;
+- otherwise the latest decision of all is the state; a pair that nobody has decided about is "open".
+
+A decision keeps a digest of both melodies' notes. Where these have changed since, it is one "of an earlier version": it
+still counts, marked so, unless somebody has decided about the present notes.
+
+A decision about a group is the same decision about each of its pairs (`decide_all`). The state of a group is that of
+its pairs where they agree, "disputed" where one of them is, and "mixed" otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roslin.collection.files import REVIEW, locked, sync
+from roslin.collection.store import Store
+from roslin.errors import ArgumentError, CollectionError
+from roslin.melody import Melody
+
+__all__ = [
+    "VERDICTS",
+    "GroupState",
+    "MergedReviews",
+    "PairDecision",
+    "PairState",
+    "Review",
+    "merge_into",
+    "merge_reviews",
+    "notes_digest",
+    "review_path",
+]
+
+VERDICTS = ("accept", "reject", "undecided")
+MAX_NOTE = 10_000
+MAX_AUTHOR = 200
+
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+_LATEST = "9000"  # a clock that says more leaves no later time to others
+_WAIT_S = 10.0  # for another process that is writing a decision
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PairDecision:
+    """One person's decision about two melodies, by their ids in alphabetical order. Sorted by time, then by id."""
+
+    time: str
+    id: str
+    author: str
+    first: str
+    second: str
+    verdict: str
+    note: str = ""
+    first_digest: str = ""
+    second_digest: str = ""
+
+    @property
+    def pair(self) -> Pair:
+        """The ids of the two melodies."""
+        return self.first, self.second
+
+    def line(self) -> str:
+        """The line of the review file, with its end."""
+        return json.dumps(asdict(self), ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_line(cls, line: bytes) -> PairDecision | None:
+        """The decision of a line; None if it is not a whole one."""
+        try:
+            value = json.loads(line)
+            made = cls(**{name: value[name] for name in _FIELDS if name in value or name in _NEEDED})
+            _check(made)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return None
+        return made
+
+
+_FIELDS = tuple(field.name for field in fields(PairDecision))
+_NEEDED = frozenset({"time", "id", "author", "first", "second", "verdict"})
+
+
+def _check(made: PairDecision) -> None:
+    """Refuse what nobody can have decided; an ArgumentError is a ValueError."""
+    if not all(isinstance(text, str) for text in asdict(made).values()):
+        raise ArgumentError("a decision consists of texts")
+    if made.verdict not in VERDICTS:
+        raise ArgumentError(f"a verdict must be one of {', '.join(VERDICTS)}; got {made.verdict!r}")
+    if not (made.first and made.first < made.second):
+        raise ArgumentError(f"a decision is about two melodies; got {made.first!r} and {made.second!r}")
+    if not made.author.strip() or len(made.author) > MAX_AUTHOR or "\n" in made.author:
+        raise ArgumentError(f"the author must be a name of at most {MAX_AUTHOR} characters; got {made.author[:40]!r}")
+    if len(made.note) > MAX_NOTE:
+        raise ArgumentError(f"a note must have at most {MAX_NOTE} characters; got {len(made.note)}")
+    if not made.id or _read_time(made.time).strftime(_TIME) != made.time or made.time > _LATEST:
+        raise ArgumentError(f"the time must be like 2026-11-16T10:30:00.000000Z; got {made.time!r}")
+    try:
+        made.line().encode()
+    except UnicodeEncodeError:
+        raise ArgumentError("the texts of a decision must be Unicode; got half a character") from None
+
+
+def _read_time(text: str) -> datetime:
+    return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class PairState:
+    """What people say about a pair. `verdict`: accept, reject, undecided, disputed or open.
+
+    `decisions` are those that count, one of each author, the latest first. `is_earlier_version`: they are about notes
+    that have changed since.
+    """
+
+    verdict: str = "open"
+    decisions: tuple[PairDecision, ...] = ()
+    is_earlier_version: bool = False
+
+    @property
+    def latest(self) -> PairDecision | None:
+        """The decision that was made last."""
+        return self.decisions[0] if self.decisions else None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """What people say about the pairs of a group: the verdict that all share, disputed or mixed; pairs per verdict."""
+
+    verdict: str
+    pairs: dict[str, int]
+    earlier_versions: int
+
+
+class Review:
+    """All decisions of a file, or of several that were merged (then `path` is None). `notes` say what was left out.
+
+    >>> review = Review.open("tunes.roslin")                            # doctest: +SKIP
+    >>> review.decide("a", "b", "accept", "same bass, too", "M. Weiss") # doctest: +SKIP
+    >>> review.state("b", "a").verdict                                  # doctest: +SKIP
+    'accept'
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        decisions: Iterable[PairDecision] = (),
+        *,
+        digest_of: Callable[[str], str | None] | None = None,
+        notes: Iterable[str] = (),
+    ):
+        self.path = path
+        self._digest_of = digest_of
+        self._known_digests: dict[str, str] = {}
+        self._decisions: set[PairDecision] = set()
+        self._of_pair: dict[Pair, list[PairDecision]] = defaultdict(list)
+        self._merged_notes = list(notes)
+        self._bad_lines: list[int] = []
+        self._lines = self._bytes = 0  # of the file, as far as it was read
+        self._torn = False
+        self._reading = threading.RLock()
+        self._take(decisions)
+
+    @classmethod
+    def open(cls, path: str | Path, *, digest_of: Callable[[str], str | None] | None = None) -> Review:
+        """The review of a collection folder, or in a file; none at all is an empty one.
+
+        `digest_of` gives the digest of a melody's notes by its id, or None for an id that is not known; see `of`.
+        """
+        review = cls(review_path(path), digest_of=digest_of)
+        review.refresh()
+        return review
+
+    @classmethod
+    def of(cls, store: Store) -> Review:
+        """The review of an open collection, which knows whether notes have changed since a decision."""
+        return cls.open(store.path, digest_of=lambda id: notes_digest(store[id]) if id in store else None)
+
+    # Reading.
+
+    @property
+    def decisions(self) -> list[PairDecision]:
+        """Every decision ever made, in the order of their times."""
+        with self._reading:
+            return sorted(self._decisions)
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read, in words."""
+        with self._reading:
+            notes = list(self._merged_notes)
+            notes += [f"{self.path}: line {line} is no decision and was left out" for line in self._bad_lines]
+            if self._torn:
+                notes.append(f"{self.path}: the last line is incomplete and was left out")
+            return notes
+
+    def __len__(self) -> int:
+        return len(self._decisions)
+
+    def pairs(self) -> list[Pair]:
+        """The pairs that somebody has decided about, in alphabetical order."""
+        with self._reading:
+            return sorted(self._of_pair)
+
+    def history(self, first_id: str, second_id: str) -> list[PairDecision]:
+        """All decisions about a pair, in the order of their times."""
+        with self._reading:
+            return sorted(self._of_pair.get(_pair(first_id, second_id), ()))
+
+    def state(self, first_id: str, second_id: str) -> PairState:
+        """What people say about two melodies, whichever is named first."""
+        made = self.history(first_id, second_id)
+        if not made:
+            return PairState()
+        present = [each for each in made if not self._is_earlier(each)]
+        of_author = {each.author: each for each in present or made}  # a later one replaces an earlier one
+        counting = sorted(of_author.values(), reverse=True)
+        said = {each.verdict for each in counting}
+        verdict = "disputed" if {"accept", "reject"} <= said else counting[0].verdict
+        return PairState(verdict, tuple(counting), is_earlier_version=not present)
+
+    def group_state(self, pairs: Iterable[Pair]) -> GroupState:
+        """What people say about the pairs of a group."""
+        states = [self.state(*pair) for pair in pairs]
+        counts = Counter(state.verdict for state in states)
+        verdict = next(iter(counts)) if len(counts) == 1 else "disputed" if counts["disputed"] else "mixed"
+        return GroupState(
+            verdict if states else "open", dict(counts), sum(state.is_earlier_version for state in states)
+        )
+
+    def refresh(self) -> None:
+        """Read what others have added to the file since."""
+        with self._reading:
+            if self.path is None:
+                return
+            try:
+                with self.path.open("rb") as file:
+                    if file.seek(0, os.SEEK_END) < self._bytes:  # somebody has put another file here
+                        self._bytes = self._lines = 0
+                        self._bad_lines = []
+                    file.seek(self._bytes)
+                    added = file.read()
+            except FileNotFoundError:
+                added = b""
+            except OSError as error:
+                raise CollectionError(f"{self.path}: the review cannot be read: {error}") from error
+            self._read(added)
+
+    def _read(self, added: bytes) -> None:
+        *whole, last = added.split(b"\n")
+        for line in whole:
+            self._lines += 1
+            self._bytes += len(line) + 1
+            made = PairDecision.from_line(line)
+            if made is not None:
+                self._take([made])
+            elif line.strip():
+                self._bad_lines.append(self._lines)
+        # The start of a line is never a decision, so one that lacks nothing but its end is whole.
+        ended = PairDecision.from_line(last) if last else None
+        self._torn = bool(last) and ended is None
+        self._take([] if ended is None else [ended])
+
+    def _take(self, decisions: Iterable[PairDecision]) -> None:
+        for each in decisions:
+            if each not in self._decisions:
+                self._decisions.add(each)
+                self._of_pair[each.pair].append(each)
+
+    def _digest(self, id: str) -> str:
+        if id not in self._known_digests:
+            self._known_digests[id] = (self._digest_of(id) if self._digest_of else None) or ""
+        return self._known_digests[id]
+
+    def _is_earlier(self, made: PairDecision) -> bool:
+        now = self._digest(made.first), self._digest(made.second)
+        then = made.first_digest, made.second_digest
+        return any(before and after and before != after for before, after in zip(then, now, strict=True))
+
+    # Writing.
+
+    def decide(self, first_id: str, second_id: str, verdict: str, note: str, author: str) -> PairDecision:
+        """Write a decision to the file. When this returns, it is on disk."""
+        return self.decide_all([(first_id, second_id)], verdict, note, author)[0]
+
+    def decide_all(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
+        """The same decision about several pairs, such as those of a group."""
+        ordered = list(dict.fromkeys(_pair(*pair) for pair in pairs))
+        return self._append(lambda: self._made(ordered, verdict, note, author))
+
+    def add(self, decisions: Iterable[PairDecision]) -> int:
+        """Write the decisions of others that are not in the file yet; how many these were."""
+        others = set(decisions)
+        return len(self._append(lambda: sorted(others - self._decisions)))
+
+    def _made(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
+        known = [each.time for pair in pairs for each in self._of_pair.get(pair, ())]
+        time = datetime.now(UTC)
+        if known:  # a decision follows those that it could know of, whatever the clock says
+            time = max(time, _read_time(max(known)) + timedelta(microseconds=1))
+        made = []
+        for first, second in pairs:
+            about = (first, second, verdict, note, self._digest(first), self._digest(second))
+            made.append(PairDecision(time.strftime(_TIME), secrets.token_hex(16), author, *about))
+            _check(made[-1])
+        return made
+
+    def _append(self, make: Callable[[], list[PairDecision]]) -> list[PairDecision]:
+        if self.path is None:
+            raise ArgumentError("these are the decisions of several files; write them with merge_into first")
+        with self._reading, locked(_lock_path(self.path), _WAIT_S, f"{self.path}: another process is writing"):
+            self.refresh()
+            made = make()
+            _append_bytes(self.path, "".join(each.line() for each in made).encode())
+            self.refresh()
+        return made
+
+
+def _append_bytes(path: Path, data: bytes) -> None:
+    """Add lines to a file, all or none of them, and wait until they are on disk."""
+    is_new = not path.exists()
+    try:
+        with path.open("ab+", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                data = data if file.read(1) == b"\n" else b"\n" + data  # leave what was cut off alone
+            try:
+                written = 0
+                while written < len(data):
+                    written += file.write(data[written:]) or 0
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
+        if is_new:
+            sync(path.parent)
+    except OSError as error:
+        raise CollectionError(f"{path}: the decision was not kept: {error}") from error
+
+
+def review_path(path: str | Path) -> Path:
+    """The review file of a collection folder; any other path is that of the file itself."""
+    path = Path(path)
+    return path / REVIEW if path.is_dir() else path
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def _pair(first_id: str, second_id: str) -> Pair:
+    if not (first_id and second_id) or first_id == second_id:
+        raise ArgumentError(f"a decision is about two melodies; got {first_id!r} and {second_id!r}")
+    return (first_id, second_id) if first_id < second_id else (second_id, first_id)
+
+
+def notes_digest(melody: Melody) -> str:
+    """A digest of what sounds: pitches, onsets, durations, ornaments and voices, not how the source writes them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"):
+        digest.update(np.ascontiguousarray(melody.notes[name].astype("<i8")).tobytes())
+    return digest.hexdigest()
+
+
+# Merging.
+
+
+def merge_reviews(paths: Iterable[str | Path]) -> Review:
+    """Every decision of several review files (or collections), once. The order of the files does not matter."""
+    decisions: set[PairDecision] = set()
+    notes: list[str] = []
+    for path in paths:
+        if not review_path(path).exists():
+            raise CollectionError(f"{review_path(path)}: no such review")
+        review = Review.open(path)
+        decisions.update(review.decisions)
+        notes += review.notes
+    return Review(None, decisions, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedReviews:
+    """What a merge did: decisions in the file now, new ones among them, pairs, and those that are disputed."""
+
+    path: Path
+    decisions: int
+    added: int
+    pairs: int
+    disputed: tuple[Pair, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self) | {"path": str(self.path)}
+
+
+def merge_into(paths: Iterable[str | Path], output: str | Path) -> MergedReviews:
+    """Merge review files into one, which keeps whatever it already holds. The output may be one of them."""
+    merged = merge_reviews(paths)
+    review = Review.open(output)
+    added = review.add(merged.decisions)
+    assert review.path is not None
+    disputed = tuple(pair for pair in review.pairs() if review.state(*pair).verdict == "disputed")
+    notes = tuple(dict.fromkeys([*merged.notes, *review.notes]))
+    return MergedReviews(review.path, len(review), added, len(review.pairs()), disputed, notes)
