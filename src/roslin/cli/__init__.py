@@ -18,6 +18,7 @@ from roslin.cli import (
     campaign,
     collection,
     concordances,
+    concordances_report,
     data,
     demo,
     evaluate,
@@ -27,6 +28,7 @@ from roslin.cli import (
     experiment_serve,
     explain,
     filter,
+    identify,
     load,
     matchers,
     search,
@@ -51,9 +53,11 @@ app.add_typer(collection.app, name="collection")
 app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
 app.command("explain")(explain.explain_command)
+app.command("identify")(identify.identify_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(concordances.app, name="concordances")
+concordances.app.command("report")(concordances_report.report_command)
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)

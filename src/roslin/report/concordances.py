@@ -6,15 +6,18 @@ for every group. Either works without a network, and without a script but for so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 from roslin.collection.files import write_text
 from roslin.concordances.concordance import KINDS, Concordances, SourceRecord
 from roslin.display.text import counted
+from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.report.document import document, versions
 from roslin.report.synopsis import SIGNS, Glyphs
@@ -29,9 +32,19 @@ from roslin.report.tune_groups import (
 )
 from roslin.run.meaning import expected_words
 
-__all__ = ["COLUMNS", "GROUPS_ON_PAGE", "PageGroup", "compared_words", "concordances_page", "page_group", "write_report"]
+__all__ = [
+    "COLUMNS",
+    "GROUPS_ON_PAGE",
+    "PageGroup",
+    "compared_words",
+    "concordances_page",
+    "page_group",
+    "source_link",
+    "write_report",
+]
 
 GROUPS_ON_PAGE = 50
+_FIELD = re.compile(r"\{(?:id|record)\}")
 _LINES_DRAWN = 12
 COLUMNS = (
     ("composer", "Composer"),
@@ -148,14 +161,19 @@ def concordances_page(
     )
 
 
+def source_link(pattern: str) -> Link:
+    """The address of a source by a pattern with {id} or {record}."""
+    if not pattern.startswith(("https://", "http://")) or not {"{id}", "{record}"} & set(_FIELD.findall(pattern)):
+        raise ArgumentError(f"the link must start with https:// and hold {{id}} or {{record}}; got {pattern!r}")
+    return lambda source: _FIELD.sub(lambda found: quote(str(getattr(source, found[0][1:-1])), safe=""), pattern)
+
+
 def anchor(summary: GroupSummary) -> str:
     """Where a group stands on its page."""
     return f"group-{summary.number}"
 
 
-def _told(
-    concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Glyphs, tell: Tell
-) -> Iterator[PageGroup]:
+def _told(concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Glyphs, tell: Tell) -> Iterator[PageGroup]:
     for done, summary in enumerate(shown, start=1):
         yield page_group(concordances, summary, f"{anchor(summary)}-", glyphs)
         tell(done / len(shown), "drawing")

@@ -120,10 +120,12 @@ def _signs(variant: Variant) -> dict[int, str]:
 def _staff(svg: str, glyphs: Glyphs) -> _Staff:
     root = ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
     inner, margin = root.find(f"{{{_SVG}}}svg"), root.find(f".//{{{_SVG}}}g[@class='page-margin']")
-    assert inner is not None and margin is not None, "verovio draws a page inside a scale"
+    if inner is None or margin is None:  # `engrave` gives no other
+        raise ValueError("verovio draws a page inside a scale")
     for definitions in root.findall(f"{{{_SVG}}}defs"):
         for glyph in definitions:
-            glyphs.drawn.setdefault(str(glyph.get("id")), _text(glyph))
+            name = str(glyph.get("id"))
+            glyphs.drawn[name] = glyphs.drawn.get(name) or _text(glyph)
         root.remove(definitions)
     notes: dict[int, float] = {}
     pieces = []
@@ -215,8 +217,7 @@ def _drawn(
     for note in staff.margin.iter(f"{{{_SVG}}}g"):
         if "id" in note.attrib:
             note.set("id", prefix + note.get("id", ""))
-        row = note.get("data-note")
-        if row is not None and int(row) in signs:
+        if int(note.get("data-note", "-1")) in signs:
             note.set("class", f"{note.get('class')} differs")
     for row, kind in signs.items():
         if row in staff.notes:
@@ -241,17 +242,21 @@ def _stretch(element: Element, move: _Move, shift: float | None, stems: Sequence
         for each in element:
             points = [float(x) for x, _, _ in _POINT.findall(each.get("d", ""))]
             middle = sum(points) / max(len(points), 1)
-            _shift(each, lambda x, by=move(middle) - middle: x + by)  # type: ignore[misc]
+            _shift(each, _by(move(middle) - middle))
         return
     for each in element:
         if each.tag == f"{{{_SVG}}}g":
             _stretch(each, move, shift, stems)
         elif shift is not None:
-            _shift(each, lambda x, by=shift: x + by)  # type: ignore[misc]
+            _shift(each, _by(shift))
         elif each.tag == f"{{{_SVG}}}polygon":
             each.set("points", _beam(each.get("points", ""), move, stems))
         else:
             _shift(each, move)
+
+
+def _by(shift: float) -> _Move:
+    return lambda x: x + shift
 
 
 def _shift(element: Element, move: _Move) -> None:
@@ -265,8 +270,6 @@ def _shift(element: Element, move: _Move) -> None:
     for name in ("x", "cx"):
         if (at := element.get(name)) is not None:
             element.set(name, f"{move(float(at)):.0f}")
-    if element.get("width") is not None and element.get("x") is None:
-        return
 
 
 def _beam(points: str, move: _Move, stems: Sequence[float]) -> str:
@@ -284,7 +287,7 @@ def _beam(points: str, move: _Move, stems: Sequence[float]) -> str:
 
 
 def _sign(margin: Element, at: float, kind: str) -> None:
-    sign = ElementTree.SubElement(margin, f"{{{_SVG}}}path", {"class": f"sign {kind}"})
+    sign = ElementTree.SubElement(margin, f"{{{_SVG}}}path", {"class": f"mark {kind}"})
     sign.set("d", _SIGN_PATHS[kind].format(x=f"{at:.0f}"))
     sign.set("stroke-width", "45")
     sign.set("fill", "currentColor" if kind == "pitch" else "none")

@@ -34,6 +34,7 @@ KIND_WORDS: dict[GroupKind, str] = {
     "same": "One library",
 }
 UNNAMED = "no composer named"
+_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,11 @@ class GroupSummary:
 
     @property
     def composer_words(self) -> str:
-        """Who is named, in how many sources.
-
-        A group of incipits within one record says nothing more than that.
-        """
-        return "; ".join(f"{name} in {counted(number, 'source')}" for name, number in self.composers)
+        """Who is named, in how many sources; of many, those with most."""
+        said = [f"{name} in {counted(number, 'source')}" for name, number in self.composers[:_NAMES]]
+        if len(self.composers) > _NAMES:
+            said.append(f"{len(self.composers) - _NAMES} others")
+        return "; ".join(said)
 
     @property
     def certainty(self) -> str:
@@ -126,12 +127,13 @@ def _summary(concordances: Concordances, number: int, group: TuneGroup) -> Group
 
 
 def _weak_links(concordances: Concordances, group: TuneGroup) -> list[str]:
+    """What would fall apart, the largest parts first; a group of two has nothing but its pair."""
     pairs, said = concordances.pairs, []
-    for link in sorted(group.weak_links, key=lambda link: -min(link.sides)):
+    for link in () if len(group.members) == 2 else sorted(group.weak_links, key=lambda link: -min(link.sides)):
         one, two = (concordances.source(int(ends[link.pair])).id for ends in (pairs.first, pairs.second))
         smaller, larger = sorted(link.sides)
         said.append(
-            f"{one} and {two} alone hold {smaller} and {larger} melodies together: "
+            f"{one} and {two} alone hold {counted(smaller, 'melody', 'melodies')} and {larger} others together: "
             f"{by_chance(float(pairs.expected[link.pair]))}."
         )
     return said

@@ -149,9 +149,7 @@ def _between(rows: Iterable[int], facing: dict[int, int]) -> set[int]:
 def _graces(melody: Melody, other: Melody, facing: dict[int, int]) -> set[int]:
     """Grace notes of notes that face something, unless the same step leads to that, too."""
     theirs = {(host, step) for _, host, step in _steps(other)}
-    return {
-        row for row, host, step in _steps(melody) if host in facing and (facing[host], step) not in theirs
-    }
+    return {row for row, host, step in _steps(melody) if host in facing and (facing[host], step) not in theirs}
 
 
 def _steps(melody: Melody) -> list[tuple[int, int, int]]:
