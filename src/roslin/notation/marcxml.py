@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 from xml.parsers import expat
 
-from roslin.errors import Problem
+from roslin.errors import NotationError, Problem
 from roslin.notation import pae
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.record import Record
 from roslin.notation.sources import DAMAGED
 
-__all__ = ["MAX_DEPTH", "MAX_NAMES", "MAX_RECORD_CHARACTERS", "MAX_TAG_BYTES", "matches", "read"]
+__all__ = ["MAX_DEPTH", "MAX_NAMES", "MAX_RECORD_CHARACTERS", "MAX_TAG_BYTES", "linked_records", "matches", "read"]
 
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
 MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
@@ -85,6 +85,22 @@ def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
         if problem is not None:
             yield Record(None, (problem,))
             return
+
+
+def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
+    """For each record of MARC 21 its number, and the numbers of those that its fields 787 link to, as written.
+
+    A file that is not whole is refused where that shows: what comes after is not known.
+    """
+    parser = _Parser()
+    while not parser.finished:
+        problem = parser.read_some(stream)
+        for found in parser.take():
+            if isinstance(found, Problem):
+                raise NotationError(found)
+            yield found.control_number, found.all("787", "w")
+        if problem is not None:
+            raise NotationError(problem)
 
 
 # What the music of a catalogue record is, and what is known about it.
@@ -209,7 +225,25 @@ _DIALECTS = {
     ),
 }
 _WANTED = frozenset(
-    ["001", "031", "036", "100", "200", "240", "245", "382", "383", "500", "594", "690", "700", "852", "930", "931"]
+    [
+        "001",
+        "031",
+        "036",
+        "100",
+        "200",
+        "240",
+        "245",
+        "382",
+        "383",
+        "500",
+        "594",
+        "690",
+        "700",
+        "787",
+        "852",
+        "930",
+        "931",
+    ]
 )
 
 
