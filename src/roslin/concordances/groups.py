@@ -55,6 +55,8 @@ def connected(melodies: Numbers, first: Numbers, second: Numbers) -> Numbers:
 
 def groups_of(first: Numbers, second: Numbers, expected: Floats, level: float) -> list[TuneGroup]:
     """The groups that pairs make, by their smallest member. `expected`: of each pair, at most the level."""
+    if not len(first):
+        return []
     melodies = np.unique(np.concatenate([first, second]))
     part = connected(melodies, first, second)
     strict = expected <= level / STRICTER
