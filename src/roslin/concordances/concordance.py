@@ -109,9 +109,16 @@ class Concordances:
 
     @cached_property
     def groups(self) -> list[TuneGroup]:
-        """The groups: disagreements in attribution first, then names for anonymous sources, then the others."""
+        """The groups: disagreements in attribution first, then names for anonymous sources, then the others.
+
+        Of each kind, the surest first: chains that hang on weak links come last.
+        """
         found = groups_of(self.pairs.first, self.pairs.second, self.pairs.expected, self.level)
-        return sorted(found, key=lambda group: (KINDS.index(self.kind(group)), -len(group.members), group.expected))
+
+        def order(group: TuneGroup) -> tuple[int, bool, float, int]:
+            return KINDS.index(self.kind(group)), bool(group.weak_links), group.expected, -len(group.members)
+
+        return sorted(found, key=order)
 
     @cached_property
     def _sources(self) -> dict[int, SourceRecord]:

@@ -104,9 +104,9 @@ def compared_words(concordances: Concordances) -> list[str]:
     return [
         f"{counted(pairs.melodies, 'melody', 'melodies')} of {concordances.store.path.name} were compared with each "
         f"other, by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo.",
-        f"A pair counts when for one of its two melodies at most {level} of all melodies would be so near by chance "
-        f"(E, the level). Of the {counted(len(pairs), 'pair')} found, chance may therefore have brought about {most} "
-        "at most, most of them among those with the largest E.",
+        f"A pair counts when chance would bring at most {level} melodies so near to one of the two (E, the level). "
+        f"Of the {counted(len(pairs), 'pair')} found, chance may therefore have brought about {most} at most, most of "
+        "them among those with the largest E.",
         "A group is what pairs link. That two sources have the same tune does not say who wrote it.",
     ]
 

@@ -267,6 +267,9 @@ def _shift(element: Element, move: _Move) -> None:
         element.set("points", _POINT.sub(lambda at: f"{move(float(at[1])):.0f}{at[2]}{at[3]}", points))
     if (placed := element.get("transform")) is not None:
         element.set("transform", _PLACE.sub(lambda at: f"translate({move(float(at[1])):.0f}, {at[2]})", placed))
+    if (wide := element.get("width")) is not None:
+        left = float(element.get("x", "0"))
+        element.set("width", f"{move(left + float(wide)) - move(left):.0f}")
     for name in ("x", "cx"):
         if (at := element.get(name)) is not None:
             element.set(name, f"{move(float(at)):.0f}")

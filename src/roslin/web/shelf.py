@@ -85,7 +85,7 @@ class OpenConcordances:
         letters = {source.id: line.letter for line in group.lines for source in line.sources}
         expected = self.concordances.pairs.expected[summary.group.pairs].tolist()
         found = [
-            GroupPair(first, second, (letters[first], letters[second]), chance, self.review.state(first, second))
+            GroupPair(*_in_order(first, second, letters), chance, self.review.state(first, second))
             for (first, second), chance in zip(self.pairs(summary), expected, strict=True)
         ]
         return sorted(found, key=lambda pair: -pair.expected)
@@ -106,6 +106,12 @@ class OpenConcordances:
             if wanted.state and self.state(each).verdict != wanted.state:
                 continue
             yield each
+
+
+def _in_order(first: str, second: str, letters: dict[str, str]) -> tuple[str, str, tuple[str, str]]:
+    """The two as the page has them: the upper line first."""
+    one, two = sorted((first, second), key=lambda id: (len(letters[id]), letters[id]))
+    return one, two, (letters[one], letters[two])
 
 
 class Shelf:

@@ -5,6 +5,7 @@ Everything works without scripts; with them, keys decide. Whatever is written go
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.review import MAX_NOTE, VERDICTS
+from roslin.errors import CollectionError
 from roslin.report.concordances import compared_words
 from roslin.report.synopsis import SIGNS
 from roslin.report.tune_groups import KIND_WORDS, GroupSummary
@@ -41,6 +43,11 @@ STATES = {
 }
 _ON_PAGE = 25
 _PAIRS_LISTED = 60
+_OUTDATED = (
+    "the collection has changed since its concordances were found, or they cannot be read; "
+    "roslin concordances finds them again"
+)
+_LOG = logging.getLogger("roslin.web")
 _UNKEPT = {"Cache-Control": "no-store"}
 
 
@@ -204,6 +211,9 @@ def _opened(shelf: Shelf) -> OpenConcordances:
         return shelf.opened()
     except NoConcordancesError as error:
         raise HTTPException(404, str(error)) from None
+    except CollectionError as error:
+        _LOG.error("the concordances cannot be shown: %s", error)  # it names folders, which are nobody's business
+        raise HTTPException(409, _OUTDATED) from None
 
 
 def _group(opened: OpenConcordances, name: str) -> GroupSummary:
