@@ -17,7 +17,7 @@ from roslin.sandbox import shared_worker
 from roslin.web.errors import add_handlers
 from roslin.web.library import Library
 from roslin.web.reviewers import Door
-from roslin.web.routes import api, concordances, pages, static
+from roslin.web.routes import api, concordances, identify, pages, static
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
 from roslin.web.shelf import Shelf
@@ -55,7 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.library = library
     app.state.shelf, app.state.door = Shelf(library), Door(settings)
-    for room in (api, pages, concordances, static):
+    for room in (api, identify, pages, concordances, static):
         app.include_router(room.router)
     add_handlers(app)
     # The last one added is the first to see a request.
