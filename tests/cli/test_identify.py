@@ -35,7 +35,7 @@ def test_a_pasted_incipit(starter: Path) -> None:
     head = [line.split() for line in lines].index(columns)
     assert lines[head + 1].split()[:4] == ["1", "Ludwig", "van", "Beethoven"]
     assert any(line.startswith("Ludwig van Beethoven  ode-to-joy ") for line in lines)
-    assert "siglum" not in done.stdout
+    assert "library" not in done.stdout
     assert done.stderr == ""
 
 

@@ -11,18 +11,17 @@ import pytest
 
 from roslin import Collection, Melody, load
 from roslin.collection.filters import metadata
+from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.identify import (
     Attribution,
     Identification,
     SourceMatch,
     by_source,
-    folded_name,
     identify,
-    is_nobody,
     melodies_of,
     read_source,
-    record_of,
 )
+from roslin.concordances.names import folded_name, is_nobody, record_of
 from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError
 from roslin.search.work import Work
 from roslin.starter import tunes_path
@@ -72,7 +71,12 @@ def test_a_known_tune(collection: Collection) -> None:
     assert found.remarks == ("The sources name different composers.",)
     assert found.searched == len(collection)
     first = found.attributions[0].sources[0]
-    assert (first.record, first.id, first.siglum, first.shelfmark) == ("100", "100-1.1.1", "I-Nc", "Mus. 1")
+    assert (first.record, first.id, first.about.library, first.about.shelfmark) == (
+        "100",
+        "100-1.1.1",
+        "I-Nc",
+        "Mus. 1",
+    )
     assert first.meaning == "same tune"
     assert first.is_identical
 
@@ -161,7 +165,8 @@ def test_nothing_close(collection: Collection) -> None:
 
 
 def match(record: str, expected: float, composer: str | None = None) -> SourceMatch:
-    return SourceMatch(record, f"{record}-1.1.1", composer, None, None, None, expected, 0.1, 1, (1,), 1)
+    about = SourceRecord.of(source(TUNE, f"{record}-1.1.1", composer))
+    return SourceMatch(about, expected, 0.1, incipit=1, incipits=(1,), version=1)
 
 
 def test_words_for_what_may_be_chance() -> None:
@@ -214,7 +219,9 @@ def test_names_are_folded() -> None:
 def test_records_of_ids() -> None:
     assert record_of("806706864-1.1.1.1.1") == record_of("806706864-2.a.1") == "806706864"
     assert record_of("roslin-castle-2") == "roslin-castle-2"
+    assert record_of("806704606-1.1. 2.1.1") == record_of("806704606-1.1.1~2") == "806704606"
     assert record_of("a-b.c") == "a-b.c"
+    assert record_of("schubert-d.911") == "schubert-d.911"
 
 
 def test_melodies_by_source() -> None:

@@ -34,7 +34,8 @@ _SOURCE_SHOWN = (
     "incipit",
     "notes",
     "title",
-    "siglum",
+    "catalogue",
+    "library",
     "shelfmark",
     "id",
 )
@@ -119,7 +120,9 @@ def _print_answer(name: str, found: Identification) -> None:
         typer.echo(said)
     if found.attributions:
         sources = found.sources_table()
-        empty = [column for column in ("siglum", "shelfmark") if not any(row[column] for row in sources.rows)]
+        empty = [
+            column for column in ("catalogue", "library", "shelfmark") if not any(row[column] for row in sources.rows)
+        ]
         typer.echo(f"\n{found.to_table().only(*_SHOWN)}\n\n{sources.only(*_SOURCE_SHOWN).without(*empty)}")
     if name:
         typer.echo()

@@ -16,7 +16,6 @@ The record that is asked about is left out, if the collection has it: all melodi
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -28,8 +27,9 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.folding import fold
 from roslin.collection.store import Store
+from roslin.concordances.concordance import SourceRecord
+from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, record_of, surname
 from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import MelodyError, NotationError, Problem
@@ -42,28 +42,10 @@ from roslin.run.meaning import BY_CHANCE, CLOSE, MEANINGS, expected_words, meani
 from roslin.search import search
 from roslin.search.work import Work
 
-__all__ = [
-    "ANONYMUS",
-    "Attribution",
-    "Identification",
-    "SourceMatch",
-    "by_source",
-    "folded_name",
-    "identify",
-    "is_nobody",
-    "melodies_of",
-    "read_source",
-    "record_of",
-]
+__all__ = ["Attribution", "Identification", "SourceMatch", "by_source", "identify", "melodies_of", "read_source"]
 
 Numbers = npt.NDArray[np.int64]
 
-ANONYMUS = "Anonymus"
-_NOBODY = frozenset(
-    {"", "anon", "anonym", "anonyme", "anonymer", "anonimo", "anonymous", "anonymus", "s.n", "unbekannt", "unknown"}
-)
-_DOUBT = re.compile(r"[\[\]?]")  # a name in brackets, or with a mark of doubt, is the same name
-_INCIPIT = re.compile(r"(.+)-[^\s.-]+(?:\.[^\s.-]+){2,}")
 _DEPTH = 200  # of each search; a list is far shorter where chance begins
 _DEEPEST = 2000
 
@@ -76,17 +58,22 @@ class SourceMatch:
     their places from 1. Sources with one `version` have the same notes; those of version 0 have the notes asked for.
     """
 
-    record: str
-    id: str
-    composer: str | None
-    title: str | None
-    siglum: str | None
-    shelfmark: str | None
+    about: SourceRecord
     expected: float
     distance: float
     incipit: int
     incipits: tuple[int, ...]
     version: int
+
+    @property
+    def id(self) -> str:
+        """The melody that is nearest."""
+        return self.about.id
+
+    @property
+    def record(self) -> str:
+        """The record to which it belongs."""
+        return record_of(self.about.id)
 
     @property
     def meaning(self) -> str:
@@ -97,6 +84,11 @@ class SourceMatch:
     def is_close(self) -> bool:
         """Whether chance hardly explains it."""
         return self.expected <= CLOSE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        found = {**asdict(self), "incipits": list(self.incipits), "meaning": self.meaning}
+        return {**found.pop("about"), "record": self.record, **found}
 
     @property
     def is_identical(self) -> bool:
@@ -220,15 +212,15 @@ class Identification:
     def sources_table(self) -> Table:
         """A row for each source, with the attribution to which it belongs."""
         columns = (
-            "attribution", "record", "expected", "meaning", "incipit", "version", "id", "title", "siglum", "shelfmark"
+            "attribution", "record", "expected", "meaning", "incipit", "version", "id", "title", "catalogue", "library",
+            "shelfmark",
         )  # fmt: skip
         rows = tuple(
             {
                 "attribution": each.name,
                 "chance": expected_words(source.expected),
-                "meaning": source.meaning,
                 "notes": "the same" if source.is_identical else f"version {source.version}",
-                **asdict(source),
+                **source.to_dict(),
             }
             for each in self.attributions
             for source in each.sources
@@ -254,10 +246,7 @@ class Identification:
                     "incipits": list(each.incipits),
                     "expected": each.expected,
                     "meaning": each.meaning,
-                    "sources": [
-                        {**asdict(source), "incipits": list(source.incipits), "meaning": source.meaning}
-                        for source in each.sources
-                    ],
+                    "sources": [source.to_dict() for source in each.sources],
                 }
                 for each in self.attributions
             ],
@@ -331,36 +320,8 @@ def read_source(source: Source, *, strict: bool = False, **options: Unpack[Optio
 
 def melodies_of(store: Store, record: str) -> list[Melody]:
     """The melodies of a record in a collection, by its number; or the one with this id. None where neither is known."""
-    ids = [record] if record in store and _INCIPIT.fullmatch(record) else _ids_of(store, record)
+    ids = [record] if record in store and record_of(record) != record else _ids_of(store, record)
     return list(store.melodies(store.numbers(ids)))
-
-
-def record_of(id: str) -> str:
-    """The record to which a melody belongs: of RECORD-a.b.c the part before the numbers, otherwise the id.
-
-    >>> record_of("840010216-1.2.1"), record_of("roslin-castle-2")
-    ('840010216', 'roslin-castle-2')
-    """
-    known = _INCIPIT.fullmatch(id)
-    return known[1] if known else id
-
-
-def folded_name(composer: str) -> str:
-    """A composer's name in one spelling.
-
-    >>> folded_name("[Grétry, André-Ernest-Modeste?]") == folded_name("Gretry, André-Ernest-Modeste")
-    True
-    """
-    return fold(_DOUBT.sub("", composer)).rstrip(" .,;")
-
-
-def is_nobody(composer: str | None) -> bool:
-    """Whether this names no composer.
-
-    >>> is_nobody(None), is_nobody("[Anonymus]"), is_nobody("Anonymous"), is_nobody("Hasse, Johann Adolf")
-    (True, True, True, False)
-    """
-    return folded_name(composer or "") in _NOBODY
 
 
 def _distinct(melodies: Sequence[Melody]) -> dict[int, Melody]:
@@ -429,12 +390,7 @@ def _sources(found: list[tuple[int, Hit]], tried: dict[int, Melody], store: Stor
     for (record, (place, hit)), melody in zip(best.items(), melodies, strict=True):
         listed.append(
             SourceMatch(
-                record=record,
-                id=hit.id,
-                composer=melody.composer,
-                title=melody.title,
-                siglum=melody.extra.get("siglum"),
-                shelfmark=melody.extra.get("shelfmark"),
+                about=SourceRecord.of(melody),
                 expected=_corrected(hit, len(tried)),
                 distance=hit.distance,
                 incipit=place,
@@ -449,7 +405,7 @@ def _attributed(sources: list[SourceMatch]) -> tuple[Attribution, ...]:
     """The sources by composer, the first attribution first."""
     groups: dict[str, list[SourceMatch]] = {}
     for source in sources:
-        name = "" if is_nobody(source.composer) else folded_name(source.composer or "")
+        name = "" if is_nobody(source.about.composer) else folded_name(source.about.composer)
         groups.setdefault(name, []).append(source)
     found = [
         Attribution(_usual_name(group) if name else ANONYMUS, not name, tuple(group)) for name, group in groups.items()
@@ -459,7 +415,7 @@ def _attributed(sources: list[SourceMatch]) -> tuple[Attribution, ...]:
 
 def _usual_name(sources: list[SourceMatch]) -> str:
     """The spelling that most of them have; without brackets and marks of doubt."""
-    ((name, _),) = Counter(_DOUBT.sub("", source.composer or "").strip() for source in sources).most_common(1)
+    ((name, _),) = Counter(plain_name(source.about.composer) for source in sources).most_common(1)
     return name
 
 
@@ -470,10 +426,7 @@ def _rank(each: Attribution) -> tuple[int, bool, int, float]:
 
 def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:
     """Those with one surname, which catalogues write before the comma."""
-    surnames = [folded_name(name).partition(",")[0] for name in names]
-    for (one, first), (two, second) in combinations(zip(names, surnames, strict=True), 2):
-        if first == second:
-            yield one, two
+    return ((one, two) for one, two in combinations(names, 2) if surname(one) == surname(two))
 
 
 def _listed(named: list[str], most: int = 4) -> str:

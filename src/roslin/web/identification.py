@@ -18,7 +18,6 @@ from roslin.web.library import GoneError, Library
 from roslin.web.progress import Wait
 from roslin.web.schemas import (
     MAX_QUERY,
-    AttributionAnswer,
     ExplainParams,
     IdentifyAnswer,
     IdentifyParams,
@@ -66,22 +65,12 @@ class Identified:
 
     def answer(self) -> IdentifyAnswer:
         """All of it as JSON."""
-        found = self.found
-        attributions = [AttributionAnswer.model_validate(each) for each in found.attributions]
-        for source in (source for each in attributions for source in each.sources):
-            source.link = self.links[source.id]
+        known = self.found.to_dict()
+        for each in known["attributions"]:
+            for source in each["sources"]:
+                source["link"] = self.links[source["id"]]
         return IdentifyAnswer(
-            record=self.record or None,
-            records=list(self.records),
-            deviations=list(self.deviations),
-            sentence=found.sentence,
-            remarks=list(found.remarks),
-            is_close=found.is_close,
-            is_disputed=found.is_disputed,
-            claimed=found.claimed,
-            incipits_tried=list(found.tried),
-            searched=found.searched,
-            attributions=attributions,
+            record=self.record or None, records=list(self.records), deviations=list(self.deviations), **known
         )
 
 

@@ -395,14 +395,18 @@ class SearchAnswer(BaseModel):
 class AttributedAnswer(BaseModel):
     """A source of the tune: the melody in it that is nearest, and how sure that is."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-    record: str
     id: str
-    composer: str | None
-    title: str | None
-    siglum: str | None
-    shelfmark: str | None
+    record: str
+    library: str = Field(description="Of this and what follows, empty is what the catalogue does not say.")
+    shelfmark: str
+    composer: str
+    title: str
+    movement: str
+    key: str
+    scoring: str
+    catalogue: str
+    work: str
+    text: str
     expected: float = Field(description="How many matches as good chance would bring, with all incipits tried.")
     meaning: str = Field(description="The same in a word: same tune, probably, perhaps.")
     distance: float
@@ -414,8 +418,6 @@ class AttributedAnswer(BaseModel):
 
 class AttributionAnswer(BaseModel):
     """A composer that sources of the tune name; sources that name nobody are together."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     name: str
     is_anonymous: bool
