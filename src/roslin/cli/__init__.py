@@ -19,6 +19,7 @@ from roslin.cli import (
     collection,
     concordances,
     concordances_report,
+    concordances_review,
     data,
     demo,
     evaluate,
@@ -58,6 +59,9 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(concordances.app, name="concordances")
 concordances.app.command("report")(concordances_report.report_command)
+concordances.app.command("export")(concordances_review.export_command)
+concordances.app.command("marc")(concordances_review.marc_command)
+concordances.app.add_typer(concordances_review.app, name="review")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)

@@ -201,7 +201,7 @@ def reviewed_truth(review: Review) -> ReviewedTruth:
     for first, second in review.pairs():
         state = review.state(first, second)
         if state.is_earlier_version:
-            left_out["earlier version"] += 1
+            left_out["decided about an earlier version of the notes"] += 1
         elif state.verdict not in groups:
             left_out[state.verdict] += 1
         else:
@@ -211,13 +211,15 @@ def reviewed_truth(review: Review) -> ReviewedTruth:
     return ReviewedTruth(tuple(rows), dict(left_out))
 
 
-def _write_truth(found: Concordances, review: Review, file: IO[str]) -> None:
+def _write_truth(found: Concordances, review: Review, file: IO[str]) -> dict[str, int]:
     name = found.store.path.name.removesuffix(".roslin")
-    for query, document, group in reviewed_truth(review).rows:
+    truth = reviewed_truth(review)
+    for query, document, group in truth.rows:
         file.write("\t".join(map(to_word, (name, query, document, str(group)))) + "\n")
+    return truth.left_out
 
 
-EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], None]] = {
+EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], dict[str, int] | None]] = {
     "pairs": _write_pairs,
     "groups": _write_groups,
     "graphml": _write_graphml,
@@ -225,8 +227,8 @@ EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], None]] = {
 }
 
 
-def export(what: str, found: Concordances, review: Review, path: str | Path) -> None:
-    """Write one of `EXPORTS` to a file, whole or not at all."""
+def export(what: str, found: Concordances, review: Review, path: str | Path) -> dict[str, int]:
+    """Write one of `EXPORTS` to a file, whole or not at all. How many pairs were left out, by reason."""
     if what not in EXPORTS:
         raise UnknownNameError("export", what, list(EXPORTS))
     path = Path(path)
@@ -234,8 +236,9 @@ def export(what: str, found: Concordances, review: Review, path: str | Path) -> 
     prepared = scratch_path(path.parent)
     try:
         with prepared.open("w", encoding="utf-8", newline="") as file:
-            EXPORTS[what](found, review, file)
+            left_out = EXPORTS[what](found, review, file)
         sync(prepared)
         prepared.replace(path)
     finally:
         prepared.unlink(missing_ok=True)
+    return left_out or {}

@@ -76,7 +76,7 @@ class MarcPatches:
     """The patches, by record, and what was left out for which reason."""
 
     patches: tuple[RecordPatch, ...]
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def fields(self) -> int:

@@ -28,12 +28,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +43,13 @@ import numpy as np
 
 from roslin.collection.files import REVIEW, locked, sync
 from roslin.collection.store import Store
+from roslin.display.table import Table
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 
 __all__ = [
+    "MAX_AUTHOR",
+    "MAX_NOTE",
     "VERDICTS",
     "GroupState",
     "MergedReviews",
@@ -62,15 +67,16 @@ MAX_NOTE = 10_000
 MAX_AUTHOR = 200
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
-_LATEST = "9000"  # a clock that says more leaves no later time to others
+_TIME_FORM = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_LAST_YEAR = 9000  # a clock that says more leaves no later time to others
 _WAIT_S = 10.0  # for another process that is writing a decision
 
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class PairDecision:
-    """One person's decision about two melodies, by their ids in alphabetical order. Sorted by time, then by id."""
+    """One person's decision about two melodies, by their ids in alphabetical order."""
 
     time: str
     id: str
@@ -89,7 +95,7 @@ class PairDecision:
 
     def line(self) -> str:
         """The line of the review file, with its end."""
-        return json.dumps(asdict(self), ensure_ascii=False) + "\n"
+        return json.dumps(dict(zip(_FIELDS, _in_order(self), strict=True)), ensure_ascii=False) + "\n"
 
     @classmethod
     def from_line(cls, line: bytes) -> PairDecision | None:
@@ -105,11 +111,13 @@ class PairDecision:
 
 _FIELDS = tuple(field.name for field in fields(PairDecision))
 _NEEDED = frozenset({"time", "id", "author", "first", "second", "verdict"})
+_in_order = attrgetter(*_FIELDS)  # decisions are sorted by time, then by id
 
 
 def _check(made: PairDecision) -> None:
     """Refuse what nobody can have decided; an ArgumentError is a ValueError."""
-    if not all(isinstance(text, str) for text in asdict(made).values()):
+    texts = _in_order(made)
+    if not all(isinstance(text, str) for text in texts):
         raise ArgumentError("a decision consists of texts")
     if made.verdict not in VERDICTS:
         raise ArgumentError(f"a verdict must be one of {', '.join(VERDICTS)}; got {made.verdict!r}")
@@ -119,16 +127,16 @@ def _check(made: PairDecision) -> None:
         raise ArgumentError(f"the author must be a name of at most {MAX_AUTHOR} characters; got {made.author[:40]!r}")
     if len(made.note) > MAX_NOTE:
         raise ArgumentError(f"a note must have at most {MAX_NOTE} characters; got {len(made.note)}")
-    if not made.id or _read_time(made.time).strftime(_TIME) != made.time or made.time > _LATEST:
+    if not made.id or not _TIME_FORM.fullmatch(made.time) or _read_time(made.time).year > _LAST_YEAR:
         raise ArgumentError(f"the time must be like 2026-11-16T10:30:00.000000Z; got {made.time!r}")
     try:
-        made.line().encode()
+        "".join(texts).encode()
     except UnicodeEncodeError:
         raise ArgumentError("the texts of a decision must be Unicode; got half a character") from None
 
 
 def _read_time(text: str) -> datetime:
-    return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +216,7 @@ class Review:
     def decisions(self) -> list[PairDecision]:
         """Every decision ever made, in the order of their times."""
         with self._reading:
-            return sorted(self._decisions)
+            return sorted(self._decisions, key=_in_order)
 
     @property
     def notes(self) -> list[str]:
@@ -231,7 +239,7 @@ class Review:
     def history(self, first_id: str, second_id: str) -> list[PairDecision]:
         """All decisions about a pair, in the order of their times."""
         with self._reading:
-            return sorted(self._of_pair.get(_pair(first_id, second_id), ()))
+            return sorted(self._of_pair.get(_pair(first_id, second_id), ()), key=_in_order)
 
     def state(self, first_id: str, second_id: str) -> PairState:
         """What people say about two melodies, whichever is named first."""
@@ -240,7 +248,7 @@ class Review:
             return PairState()
         present = [each for each in made if not self._is_earlier(each)]
         of_author = {each.author: each for each in present or made}  # a later one replaces an earlier one
-        counting = sorted(of_author.values(), reverse=True)
+        counting = sorted(of_author.values(), key=_in_order, reverse=True)
         said = {each.verdict for each in counting}
         verdict = "disputed" if {"accept", "reject"} <= said else counting[0].verdict
         return PairState(verdict, tuple(counting), is_earlier_version=not present)
@@ -253,6 +261,25 @@ class Review:
         return GroupState(
             verdict if states else "open", dict(counts), sum(state.is_earlier_version for state in states)
         )
+
+    def to_table(self) -> Table:
+        """A row for each pair that somebody has decided about."""
+        rows = []
+        for pair in self.pairs():
+            state = self.state(*pair)
+            rows.append(
+                {
+                    "first": pair[0],
+                    "second": pair[1],
+                    "verdict": state.verdict,
+                    "authors": "; ".join(f"{each.author}: {each.verdict}" for each in state.decisions),
+                    "time": state.decisions[0].time,
+                    "earlier_version": "yes" if state.is_earlier_version else "",
+                    "note": state.decisions[0].note,
+                }
+            )
+        columns = ("first", "second", "verdict", "authors", "time", "earlier_version", "note")
+        return Table(columns, tuple(rows), "decisions")
 
     def refresh(self) -> None:
         """Read what others have added to the file since."""
@@ -317,7 +344,7 @@ class Review:
     def add(self, decisions: Iterable[PairDecision]) -> int:
         """Write the decisions of others that are not in the file yet; how many these were."""
         others = set(decisions)
-        return len(self._append(lambda: sorted(others - self._decisions)))
+        return len(self._append(lambda: sorted(others - self._decisions, key=_in_order)))
 
     def _made(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
         known = [each.time for pair in pairs for each in self._of_pair.get(pair, ())]
