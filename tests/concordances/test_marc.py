@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -279,3 +282,17 @@ def test_twenty_real_records_are_patched(tmp_path: Path, data_folder: Path) -> N
         assert [each for each in after if CONCORDANT not in each] == before
         assert len(after) == len(before) + len(patch.get_fields("787"))
         assert all("Größe & Maß" in each["n"] for each in again.get_fields("787") if each.get("i") == CONCORDANT)
+
+
+def test_the_documented_way_to_apply_patches_works(tmp_path: Path, store: Store, review: Review) -> None:
+    page = Path(__file__).parents[2] / "docs" / "howto" / "concordances.md"
+    (shown,) = re.findall(r"```python\n(from pathlib.*?)```", page.read_text("utf-8"), re.DOTALL)
+    accept(review, (A, B))
+    write_patches(patches_of(found_pairs(store), review), tmp_path / "patches")
+    (tmp_path / "export.xml").write_text(marcxml(("1000", ["7"]), ("5", [])))
+    subprocess.run([sys.executable, "-c", shown], cwd=tmp_path, check=True)
+    patched = {
+        each["001"].data: [field["w"] for field in each.get_fields("787")]
+        for each in marc_records(tmp_path / "patched.xml")
+    }
+    assert patched == {"1000": ["7", "2000"], "5": []}
