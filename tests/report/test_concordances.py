@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
 from fractions import Fraction
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,7 +51,7 @@ def test_the_same_tune_in_another_key_differs_in_nothing() -> None:
     first = pae.read(TUNE)
     found = compared(first, first.transposed("perfect fifth up"))
     assert found.columns == {row: row for row in range(len(first))}
-    assert (found.differences, found.transposition, found.values) == (0, 7, 1)
+    assert (found.differences, found.transposition, found.values) == (0, 7, Fraction(1))
     assert (found.shown.notes["pitch_midi"] == first.notes["pitch_midi"]).all()
     assert found.words == "note for note the same."
     assert found.place_words == "transposed down a perfect fifth"
@@ -97,7 +99,7 @@ def test_melodies_with_nothing_in_common_have_no_columns() -> None:
 
 def heads(svg: str) -> dict[int, float]:
     """Where the notes of a drawing stand, by their rows."""
-    found = {}
+    found: dict[int, float] = {}
     for note in ElementTree.fromstring(svg).iter("g"):
         if note.get("data-note"):
             use = next(each for each in note.iter("use"))
@@ -124,7 +126,7 @@ def test_notes_that_belong_together_stand_in_one_column() -> None:
         for row, column in variant.columns.items():
             assert here[row] == pytest.approx(above[column], abs=1.5)
         places = [here[row] for row in sorted(here)]
-        assert all(after - before > 200 for before, after in zip(places, places[1:], strict=False))
+        assert all(after - before > 200 for before, after in pairwise(places))
     widths = {re.search(r'width="(\d+)"', str(drawing))[1] for drawing, _ in drawings}  # type: ignore[index]
     assert len(widths) == 1
     ids = re.findall(r'\bid="([^"]+)"', "".join(str(drawing) for drawing, _ in drawings))
@@ -255,8 +257,6 @@ def test_every_line_can_be_heard_and_every_source_is_listed(page: str) -> None:
 
 
 def test_groups_carry_what_filters_ask_for(page: str) -> None:
-    import html
-
     libraries = [json.loads(html.unescape(text)) for text in re.findall(r'data-libraries="([^"]*)"', page)]
     assert libraries == [["D-Dl", "I-Nc"], ["D-Dl"], ["CZ-Bu", "GB-Lbl"], ["CZ-Bu"]]
     assert re.search(r'<form class="filters" id="filters" hidden', page)  # without scripts there is nothing to choose

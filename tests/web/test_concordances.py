@@ -32,7 +32,7 @@ def visitor(settings: Settings) -> Iterator[TestClient]:
 
 
 def token(page: str) -> str:
-    return re.findall(r'name="csrf" value="([^"]+)"', page)[0]
+    return str(re.findall(r'name="csrf" value="([^"]+)"', page)[0])
 
 
 def sign_in(client: TestClient, name: str = "M. Weiss", **fields: str) -> str:

@@ -27,15 +27,14 @@
     try { history.replaceState(null, "", kept.size ? `#${kept}` : location.pathname); } catch { /* a file in some browsers */ }
   }
 
-  function next(step) {
+  function go(step) {
     const shown = known.map(each => each.group).filter(group => !group.hidden);
-    const here = shown.findIndex(group => group.getBoundingClientRect().top > -5);
-    const at = here < 0 ? shown.length : here;
-    const isOn = shown[at] && Math.abs(shown[at].getBoundingClientRect().top) < 5;
-    const to = shown[Math.max(0, Math.min(shown.length - 1, step > 0 ? at + (isOn ? 1 : 0) : at - 1))];
-    if (!to) return;
-    to.scrollIntoView();
-    to.focus({ preventScroll: true });
+    const here = shown.indexOf(document.activeElement?.closest("[data-kind]"));
+    const below = shown.findIndex(group => group.getBoundingClientRect().top > 0);
+    const at = here >= 0 ? here + step : step > 0 ? below : (below < 0 ? shown.length : below) - 1;
+    if (!shown[at]) return;
+    (shown[at].matches("tr") ? shown[at].querySelector("a") : shown[at]).focus({ preventScroll: true });
+    shown[at].scrollIntoView({ block: shown[at].matches("tr") ? "center" : "start" });
   }
 
   const said = new URLSearchParams(location.hash.slice(1));
@@ -53,8 +52,8 @@
   form.addEventListener("submit", event => event.preventDefault());
   addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-    if (event.key === "n") next(1);
-    if (event.key === "p") next(-1);
+    if (event.key === "n") go(1);
+    if (event.key === "p") go(-1);
   });
   if (isAsked) apply();
 })();
