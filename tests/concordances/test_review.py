@@ -335,6 +335,25 @@ def test_a_kill_at_any_byte_loses_only_what_was_being_written(tmp_path: Path) ->
             assert all("is no decision and was left out" in note for note in after.notes)
 
 
+def test_what_was_kept_is_there_after_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "review.jsonl"
+    script = (
+        "import itertools, sys; from roslin.concordances.review import Review\n"
+        "review = Review.open(sys.argv[1])\n"
+        "for k in itertools.count(): print(review.decide('a', f'b{k}', 'accept', 'x' * 500, 'A').id, flush=True)\n"
+    )
+    kept: list[str] = []
+    for wanted in (1, 4, 9):
+        with subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True) as writing:
+            assert writing.stdout is not None
+            kept += [writing.stdout.readline().strip() for _ in range(wanted)]
+            writing.kill()
+            kept += writing.stdout.read().split()
+    found = Review.open(path)
+    assert set(kept) <= {each.id for each in found.decisions}
+    assert len(found) <= len(kept) + 3  # one that was kept, but not yet told, each time
+
+
 @pytest.mark.parametrize(
     "line",
     [
