@@ -248,6 +248,17 @@ def test_a_merge_writes_into_the_folder_of_a_collection(tmp_path: Path) -> None:
     assert review_path(tmp_path / "tunes.roslin").read_bytes() == one.read_bytes()
 
 
+def test_decisions_about_other_notes_are_not_disputed_after_a_merge(tmp_path: Path) -> None:
+    path = tmp_path / "tunes.roslin"
+    write.build([tune("a", 60), tune("b", 60)], path)
+    now = notes_digest(tune("a", 60))
+    earlier = replace(decision("A", "accept"), first_digest="0" * 32, second_digest=now)
+    present = replace(decision("B", "reject"), first_digest=now, second_digest=now)
+    one = written(tmp_path / "one", [earlier, present])
+    assert merge_into([one], path).disputed == ()
+    assert merge_into([one], tmp_path / "file").disputed == (("a", "b"),)  # a file does not know the notes
+
+
 def test_merging_what_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match=r"nobody\.jsonl: no such review"):
         merge_reviews([tmp_path / "nobody.jsonl"])

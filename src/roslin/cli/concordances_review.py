@@ -39,18 +39,12 @@ def list_command(
 
     Example: roslin concordances review list mine.roslin --format tsv
     """
-    from roslin.collection.files import DATABASE
-    from roslin.collection.store import Store
-    from roslin.concordances.review import Review, merge_reviews
+    from roslin.concordances.review import existing_review, opened_review
 
-    if (review / DATABASE).is_file():
-        with Store(review) as store:
-            opened = Review.of(store)
-            table = opened.to_table()
-    else:
-        opened = merge_reviews([review])
-        table = opened.to_table()
-    for note in opened.notes:
+    existing_review(review)
+    with opened_review(review) as opened:
+        table, notes = opened.to_table(), opened.notes
+    for note in notes:
         remark(note)
     print_table(table, format)
 

@@ -32,7 +32,8 @@ import re
 import secrets
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
@@ -41,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from roslin.collection.files import REVIEW, locked, sync
+from roslin.collection.files import DATABASE, REVIEW, locked, sync
 from roslin.collection.store import Store
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, CollectionError
@@ -56,9 +57,11 @@ __all__ = [
     "PairDecision",
     "PairState",
     "Review",
+    "existing_review",
     "merge_into",
     "merge_reviews",
     "notes_digest",
+    "opened_review",
     "review_path",
 ]
 
@@ -398,6 +401,14 @@ def review_path(path: str | Path) -> Path:
     return path / REVIEW if path.is_dir() else path
 
 
+def existing_review(path: str | Path) -> Path:
+    """The review file of a collection folder, or the file itself, if it is there."""
+    found = review_path(path)
+    if not found.exists():
+        raise CollectionError(f"{found}: no such review")
+    return found
+
+
 def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
@@ -416,6 +427,16 @@ def notes_digest(melody: Melody) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def opened_review(path: str | Path) -> Iterator[Review]:
+    """The review of a collection, with what has changed since, or one in a file."""
+    if (Path(path) / DATABASE).is_file():
+        with Store(path) as store:
+            yield Review.of(store)
+    else:
+        yield Review.open(path)
+
+
 # Merging.
 
 
@@ -424,9 +445,7 @@ def merge_reviews(paths: Iterable[str | Path]) -> Review:
     decisions: set[PairDecision] = set()
     notes: list[str] = []
     for path in paths:
-        if not review_path(path).exists():
-            raise CollectionError(f"{review_path(path)}: no such review")
-        review = Review.open(path)
+        review = Review.open(existing_review(path))
         decisions.update(review.decisions)
         notes += review.notes
     return Review(None, decisions, notes=notes)
@@ -451,9 +470,8 @@ class MergedReviews:
 def merge_into(paths: Iterable[str | Path], output: str | Path) -> MergedReviews:
     """Merge review files into one, which keeps whatever it already holds. The output may be one of them."""
     merged = merge_reviews(paths)
-    review = Review.open(output)
-    added = review.add(merged.decisions)
-    assert review.path is not None
-    disputed = tuple(pair for pair in review.pairs() if review.state(*pair).verdict == "disputed")
-    notes = tuple(dict.fromkeys([*merged.notes, *review.notes]))
-    return MergedReviews(review.path, len(review), added, len(review.pairs()), disputed, notes)
+    with opened_review(output) as review:
+        added = review.add(merged.decisions)
+        disputed = tuple(pair for pair in review.pairs() if review.state(*pair).verdict == "disputed")
+        notes = tuple(dict.fromkeys([*merged.notes, *review.notes]))
+        return MergedReviews(review_path(output), len(review), added, len(review.pairs()), disputed, notes)
