@@ -75,7 +75,10 @@ def test_longer_values_and_other_ends_are_no_differences() -> None:
     first = pae.read("%G-2@c '4CDEF/GAGE/2DC//")
     doubled = compared(first, pae.read("%G-2@2/2 '2CDEF/GAGE/1D//"))
     assert (doubled.differences, doubled.values, doubled.after) == (0, Fraction(2), -1)
-    assert doubled.words == "note for note the same; ends 1 note earlier; in note values twice as long."
+    assert (
+        doubled.words
+        == "note for note the same; ends 1 note earlier; in note values twice as long; in 2/2 instead of c."
+    )
     longer = compared(first, pae.read("%G-2@c '4CDEF/GAGE/2DC/4EFGE//"))
     assert longer.words == "note for note the same; goes on for 4 notes."
 
@@ -287,6 +290,7 @@ def test_many_groups_are_a_folder_of_pages(
     ]
     second = (tmp_path / "out" / "groups-0002.html").read_text("utf-8")
     assert 'id="group-4"' in second
+    assert "Group 4 of 4." in second
     assert 'href="groups-0001.html" rel="prev"' in second
     assert 'href="https://example.org/430"' in second
     assert told == sorted(told)

@@ -157,6 +157,7 @@ def concordances_page(
         groups=groups,
         glyphs=glyphs,
         around=around,
+        which=_which(shown, len(concordances.groups)),
         link=link or (lambda _source: ""),
     )
 
@@ -166,6 +167,14 @@ def source_link(pattern: str) -> Link:
     if not pattern.startswith(("https://", "http://")) or not {"{id}", "{record}"} & set(_FIELD.findall(pattern)):
         raise ArgumentError(f"the link must start with https:// and hold {{id}} or {{record}}; got {pattern!r}")
     return lambda source: _FIELD.sub(lambda found: quote(str(getattr(source, found[0][1:-1])), safe=""), pattern)
+
+
+def _which(shown: Sequence[GroupSummary], total: int) -> str:
+    """Which of all groups a page shows; nothing if it is all of them."""
+    if not 0 < len(shown) < total:
+        return ""
+    first, last = f"{shown[0].number:,}", f"{shown[-1].number:,}"
+    return f"Group{f's {first} to' if first != last else ''} {last} of {total:,}."
 
 
 def anchor(summary: GroupSummary) -> str:

@@ -209,8 +209,9 @@ def _sounding(melody: Melody) -> bytes:
     for name in ("pitch_midi", "onset_ticks"):
         column = notes[name].astype(np.int64)
         key.update((column - column[:1]).tobytes())
-    for name in ("duration_ticks", "is_grace", "voice"):
-        key.update(notes[name].astype(np.int64).tobytes())
+    lengths = np.where(notes["is_grace"], 0, notes["duration_ticks"])  # sources write grace notes in any length
+    for part in (lengths, notes["is_grace"], notes["voice"]):
+        key.update(part.astype(np.int64).tobytes())
     key.update((melody.metre or "").encode())
     return key.digest()
 

@@ -45,6 +45,7 @@ class Variant:
     values: Fraction  # how many times as long its notes are
     before: int  # notes before the part in common, below 0: so many less
     after: int
+    metre: str = ""  # in words, where it is another
 
     @property
     def differences(self) -> int:
@@ -72,6 +73,8 @@ class Variant:
         said += _edge(self.after, "goes on for {}", "ends {} earlier")
         if self.values != 1:
             said.append(f"in note values {_times(self.values)} as long")
+        if self.metre:
+            said.append(self.metre)
         return f"{'; '.join(said)}."
 
     @property
@@ -113,6 +116,7 @@ def compared(above: Melody, melody: Melody) -> Variant:
         values,
         sum(row < min(columns) for row in rows) - sum(over < min(reverse) for over in overs),
         sum(row > max(columns) for row in rows) - sum(over > max(reverse) for over in overs),
+        _metre(above.metre or "", melody.metre or ""),
     )
 
 
@@ -174,6 +178,17 @@ def _shown(melody: Melody, above: Melody, moved: int) -> Melody:
 
 def _edge(notes: int, more: str, fewer: str) -> list[str]:
     return [(more if notes > 0 else fewer).format(counted(abs(notes), "note"))] if notes else []
+
+
+def _metre(above: str, here: str) -> str:
+    """Another metre, in words.
+
+    >>> _metre("c", "c/"), _metre("", "3/4"), _metre("3/4", "3/4")
+    ('in c/ instead of c', 'in 3/4', '')
+    """
+    if above == here:
+        return ""
+    return f"in {here}{f' instead of {above}' if above else ''}" if here else "without a metre"
 
 
 def _times(values: Fraction) -> str:
