@@ -1,4 +1,4 @@
-"""What people decide about pairs: accept, reject or undecided, with a note, who, and when.
+"""The review file of a collection: everything that people decided about pairs, and how files of several are merged.
 
 The collection's review file is `review.jsonl` in its folder, which a new build leaves alone. Each decision is one line
 of JSON, and lines are only ever added:
@@ -10,46 +10,45 @@ Melodies are named by their ids, never by their places, so a line means the same
 collection with the same sources. `id` is random: files of several people are merged by taking every decision once, in
 any order and as often as one likes.
 
-The state of a pair follows from its decisions:
-
-- of each author, the latest counts (by time, then by id);
-- accept against reject is "disputed", until one of the two decides anew;
-- otherwise the latest decision of all is the state; a pair that nobody has decided about is "open".
-
-A decision keeps a digest of both melodies' notes. Where these have changed since, it is one "of an earlier version": it
-still counts, marked so, unless somebody has decided about the present notes.
-
-A decision about a group is the same decision about each of its pairs (`decide_all`). The state of a group is that of
-its pairs where they agree, "disputed" where one of them is, and "mixed" otherwise.
+Decisions are written under a lock, and are on disk before anybody is told so. A line that a stopped computer left
+incomplete is left out, and `Review.notes` says so; the next decision begins a line of its own.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 import secrets
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from roslin.collection.files import DATABASE, REVIEW, locked, sync
 from roslin.collection.store import Store
+from roslin.concordances.decisions import (
+    MAX_NOTE,
+    TIME,
+    VERDICTS,
+    GroupState,
+    Pair,
+    PairDecision,
+    PairState,
+    check,
+    in_time_order,
+    notes_digest,
+    pair_of,
+    read_time,
+    state_of,
+    state_of_group,
+)
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, CollectionError
-from roslin.melody import Melody
 
 __all__ = [
-    "MAX_AUTHOR",
     "MAX_NOTE",
     "VERDICTS",
     "GroupState",
@@ -65,108 +64,7 @@ __all__ = [
     "review_path",
 ]
 
-VERDICTS = ("accept", "reject", "undecided")
-MAX_NOTE = 10_000
-MAX_AUTHOR = 200
-
-_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
-_TIME_FORM = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
-_LAST_YEAR = 9000  # a clock that says more leaves no later time to others
 _WAIT_S = 10.0  # for another process that is writing a decision
-
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PairDecision:
-    """One person's decision about two melodies, by their ids in alphabetical order."""
-
-    time: str
-    id: str
-    author: str
-    first: str
-    second: str
-    verdict: str
-    note: str = ""
-    first_digest: str = ""
-    second_digest: str = ""
-
-    @property
-    def pair(self) -> Pair:
-        """The ids of the two melodies."""
-        return self.first, self.second
-
-    def line(self) -> str:
-        """The line of the review file, with its end."""
-        return json.dumps(dict(zip(_FIELDS, _in_order(self), strict=True)), ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_line(cls, line: bytes) -> PairDecision | None:
-        """The decision of a line; None if it is not a whole one."""
-        try:
-            value = json.loads(line)
-            made = cls(**{name: value[name] for name in _FIELDS if name in value or name in _NEEDED})
-            _check(made)
-        except (ValueError, TypeError, KeyError, RecursionError):
-            return None
-        return made
-
-
-_FIELDS = tuple(field.name for field in fields(PairDecision))
-_NEEDED = frozenset({"time", "id", "author", "first", "second", "verdict"})
-_in_order = attrgetter(*_FIELDS)  # decisions are sorted by time, then by id
-
-
-def _check(made: PairDecision) -> None:
-    """Refuse what nobody can have decided; an ArgumentError is a ValueError."""
-    texts = _in_order(made)
-    if not all(isinstance(text, str) for text in texts):
-        raise ArgumentError("a decision consists of texts")
-    if made.verdict not in VERDICTS:
-        raise ArgumentError(f"a verdict must be one of {', '.join(VERDICTS)}; got {made.verdict!r}")
-    if not (made.first and made.first < made.second):
-        raise ArgumentError(f"a decision is about two melodies; got {made.first!r} and {made.second!r}")
-    if not made.author.strip() or len(made.author) > MAX_AUTHOR or "\n" in made.author:
-        raise ArgumentError(f"the author must be a name of at most {MAX_AUTHOR} characters; got {made.author[:40]!r}")
-    if len(made.note) > MAX_NOTE:
-        raise ArgumentError(f"a note must have at most {MAX_NOTE} characters; got {len(made.note)}")
-    if not made.id or not _TIME_FORM.fullmatch(made.time) or _read_time(made.time).year > _LAST_YEAR:
-        raise ArgumentError(f"the time must be like 2026-11-16T10:30:00.000000Z; got {made.time!r}")
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        raise ArgumentError("the texts of a decision must be Unicode; got half a character") from None
-
-
-def _read_time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-@dataclass(frozen=True, slots=True)
-class PairState:
-    """What people say about a pair. `verdict`: accept, reject, undecided, disputed or open.
-
-    `decisions` are those that count, one of each author, the latest first. `is_earlier_version`: they are about notes
-    that have changed since.
-    """
-
-    verdict: str = "open"
-    decisions: tuple[PairDecision, ...] = ()
-    is_earlier_version: bool = False
-
-    @property
-    def latest(self) -> PairDecision | None:
-        """The decision that was made last."""
-        return self.decisions[0] if self.decisions else None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupState:
-    """What people say about the pairs of a group: the verdict that all share, disputed or mixed; pairs per verdict."""
-
-    verdict: str
-    pairs: dict[str, int]
-    earlier_versions: int
 
 
 class Review:
@@ -219,7 +117,7 @@ class Review:
     def decisions(self) -> list[PairDecision]:
         """Every decision ever made, in the order of their times."""
         with self._reading:
-            return sorted(self._decisions, key=_in_order)
+            return sorted(self._decisions, key=in_time_order)
 
     @property
     def notes(self) -> list[str]:
@@ -242,28 +140,15 @@ class Review:
     def history(self, first_id: str, second_id: str) -> list[PairDecision]:
         """All decisions about a pair, in the order of their times."""
         with self._reading:
-            return sorted(self._of_pair.get(_pair(first_id, second_id), ()), key=_in_order)
+            return sorted(self._of_pair.get(pair_of(first_id, second_id), ()), key=in_time_order)
 
     def state(self, first_id: str, second_id: str) -> PairState:
         """What people say about two melodies, whichever is named first."""
-        made = self.history(first_id, second_id)
-        if not made:
-            return PairState()
-        present = [each for each in made if not self._is_earlier(each)]
-        of_author = {each.author: each for each in present or made}  # a later one replaces an earlier one
-        counting = sorted(of_author.values(), key=_in_order, reverse=True)
-        said = {each.verdict for each in counting}
-        verdict = "disputed" if {"accept", "reject"} <= said else counting[0].verdict
-        return PairState(verdict, tuple(counting), is_earlier_version=not present)
+        return state_of(self.history(first_id, second_id), self._is_earlier)
 
     def group_state(self, pairs: Iterable[Pair]) -> GroupState:
         """What people say about the pairs of a group."""
-        states = [self.state(*pair) for pair in pairs]
-        counts = Counter(state.verdict for state in states)
-        verdict = next(iter(counts)) if len(counts) == 1 else "disputed" if counts["disputed"] else "mixed"
-        return GroupState(
-            verdict if states else "open", dict(counts), sum(state.is_earlier_version for state in states)
-        )
+        return state_of_group([self.state(*pair) for pair in pairs])
 
     def to_table(self) -> Table:
         """A row for each pair that somebody has decided about."""
@@ -341,24 +226,24 @@ class Review:
 
     def decide_all(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
         """The same decision about several pairs, such as those of a group."""
-        ordered = list(dict.fromkeys(_pair(*pair) for pair in pairs))
+        ordered = list(dict.fromkeys(pair_of(*pair) for pair in pairs))
         return self._append(lambda: self._made(ordered, verdict, note, author))
 
     def add(self, decisions: Iterable[PairDecision]) -> int:
         """Write the decisions of others that are not in the file yet; how many these were."""
         others = set(decisions)
-        return len(self._append(lambda: sorted(others - self._decisions, key=_in_order)))
+        return len(self._append(lambda: sorted(others - self._decisions, key=in_time_order)))
 
     def _made(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
         known = [each.time for pair in pairs for each in self._of_pair.get(pair, ())]
         time = datetime.now(UTC)
         if known:  # a decision follows those that it could know of, whatever the clock says
-            time = max(time, _read_time(max(known)) + timedelta(microseconds=1))
+            time = max(time, read_time(max(known)) + timedelta(microseconds=1))
         made = []
         for first, second in pairs:
             about = (first, second, verdict, note, self._digest(first), self._digest(second))
-            made.append(PairDecision(time.strftime(_TIME), secrets.token_hex(16), author, *about))
-            _check(made[-1])
+            made.append(PairDecision(time.strftime(TIME), secrets.token_hex(16), author, *about))
+            check(made[-1])
         return made
 
     def _append(self, make: Callable[[], list[PairDecision]]) -> list[PairDecision]:
@@ -411,20 +296,6 @@ def existing_review(path: str | Path) -> Path:
 
 def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
-
-
-def _pair(first_id: str, second_id: str) -> Pair:
-    if not (first_id and second_id) or first_id == second_id:
-        raise ArgumentError(f"a decision is about two melodies; got {first_id!r} and {second_id!r}")
-    return (first_id, second_id) if first_id < second_id else (second_id, first_id)
-
-
-def notes_digest(melody: Melody) -> str:
-    """A digest of what sounds: pitches, onsets, durations, ornaments and voices, not how the source writes them."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name in ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"):
-        digest.update(np.ascontiguousarray(melody.notes[name].astype("<i8")).tobytes())
-    return digest.hexdigest()
 
 
 @contextmanager
