@@ -6,6 +6,10 @@ join      all pairs that reach it, the same as comparing every two
 journal   what is finished, so that a long comparison goes on after an interruption
 pairs     the whole of it, from a collection to its pairs
 groups    what pairs link, how stable that is, and where it hangs on one link
+decisions what somebody says about a pair, and the state of a pair by all of it
+review    the file that keeps decisions, and merging several
+marc      accepted pairs as fields 787
+export    tables, a graph and a truth for other programs
 """
 
 from __future__ import annotations
