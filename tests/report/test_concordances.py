@@ -197,7 +197,9 @@ def test_identical_incipits_are_one_line_with_their_sources(found: Concordances,
         ("B", ["402"]),
         ("C", ["403"]),
     ]
+    assert lines[0].names == "Pergolesi, Giovanni Battista · Anonymous"
     assert [len(group_lines(found, each.group)) for each in groups[1:]] == [1, 1, 1]
+    assert group_lines(found, groups[2].group)[0].names == "Haydn, Joseph (2)"
 
 
 # -- pages ----------------------------------------------------------------------------------------------------------

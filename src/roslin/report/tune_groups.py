@@ -150,6 +150,13 @@ class GroupLine:
     melody: Melody
     sources: tuple[SourceRecord, ...]
 
+    @property
+    def names(self) -> str:
+        """Who its sources name, with the number of sources where it is more than one."""
+        people = Counter("Anonymous" if source.is_anonymous else source.composer for source in self.sources)
+        said = [f"{name} ({number})" if number > 1 else name for name, number in people.most_common(3)]
+        return " · ".join(said) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
+
 
 @dataclass(frozen=True, slots=True)
 class DrawnLine:
