@@ -6,8 +6,9 @@ The records are a fixed sample of those whose music is known in another record, 
 (`same_work_strict_dev.qrel` and `same_work_hard_dev.qrel`). The first attribution is right where it is the composer of
 the record, spelt in the same way but for accents and case; another spelling (the same surname) is counted apart.
 
-Then the same records with their incipits backwards, which have no source anywhere: whatever is named there is named by
-chance. Printed: a table of each in Markdown, and every sure attribution that is not right.
+Then the same records with their incipits backwards, in the same rhythm, asked of all records but those in which
+something was found before: whatever is named there is named by chance. Printed: a table of each in Markdown, and every
+sure attribution that is not right.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+
+import numpy as np
 
 from real_data import DATA
 from roslin import Collection, Melody
@@ -76,7 +79,7 @@ def table(answers: Iterable[tuple[Identification, str]], judge: Callable[[Identi
     for found, composer in answers:
         key = (found.attributions[0].meaning, judge(found, composer)) if found.attributions else ("nothing", "")
         counts[key] += 1
-    verdicts = sorted({name for _, name in counts if name}, key=lambda name: name != "right")
+    verdicts = sorted({name for _, name in counts if name}, key=lambda name: (name != "right", name))
     lines = [f"| first attribution | records | {' | '.join(verdicts)} |", "|---" * (2 + len(verdicts)) + "|"]
     for word in WORDS:
         row = [counts[word, name] for name in verdicts]
@@ -105,8 +108,13 @@ def main() -> None:
                 titles = {str(melody.title) for melody in sources[record]}
                 others = {source.about.title for source in found.attributions[0].sources}
                 print(f"- {record} ({composers[record]}: {'; '.join(titles)}): {found} {sorted(others)}")
-        turned = {record: backwards(melodies) for record, melodies in sources.items()}
-        by_chance = [(collection.identify(melodies), "") for melodies in turned.values() if melodies]
+        records = np.array([record_of(id) for id in collection.ids()])
+        by_chance = []
+        for record, found in answers.items():
+            known = [record, *(source.record for each in found.attributions for source in each.sources)]
+            if turned := backwards(sources[record]):
+                within = np.flatnonzero(~np.isin(records, known))
+                by_chance.append((collection.identify(turned, within=within), ""))
         print("\nBackwards:\n")
         print("\n".join(table(by_chance, lambda _found, _composer: "named")))
 

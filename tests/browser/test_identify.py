@@ -10,8 +10,8 @@ from tests.browser.test_web_page import keep
 from tests.web.running import Server
 from tests.web.test_identify import MARC, record
 
-JOY = "'4xFFGA/AGFE/DDEF/4.F8E2E/FFGA/AGFE/DDEF/4.E8D2D/"
-OTHER = "'4DDAA/BB2A/4GGFF/EE2D/"
+JOY = "'4xFFGA/AGFE/DDEF/4.F8E2E/4FFGA/AGFE/DDEF/4.E8D2D/"
+OTHER = "'8D4.A8{GFE}2D/8xC4.B8{AGF}2E/"
 RECORD = record("990012345", JOY, OTHER)
 
 
@@ -22,7 +22,8 @@ def test_a_record_is_pasted(page: Page) -> None:
     page.get_by_label("A MARCXML record, or an incipit").fill(RECORD)
     page.get_by_role("button", name="Identify").click()
     expect(page.get_by_role("heading", name="Record 990012345")).to_be_visible()
-    expect(page.locator(".lead")).to_contain_text("Ludwig van Beethoven in 4 sources")
+    expect(page.locator(".lead")).to_contain_text("Ludwig van Beethoven in 4 sources;")
+    expect(page.get_by_text("1 of 2 incipits were found there.")).to_be_visible()
     first = page.locator(".cards .card").first
     expect(first.locator("svg.notation")).to_have_count(2)
     expect(first.locator(".matched").first).to_be_visible()

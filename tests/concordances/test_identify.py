@@ -206,6 +206,18 @@ def test_names_that_may_be_one_person() -> None:
     )
 
 
+def test_works_of_different_composers_are_no_dispute() -> None:
+    first, second = match("1", 0.001), replace(match("2", 0.001), incipit=2, incipits=(2,))
+    both = (Attribution("Leo, Leonardo", False, (first,)), Attribution("Hasse, Johann Adolf", False, (second,)))
+    found = Identification(both, (1, 2), 9)
+    assert not found.is_disputed
+    assert found.remarks[0] == "Different incipits lead to different composers: the source may hold several works."
+    agreeing = replace(second, incipits=(1, 2))
+    assert Identification((both[0], replace(both[1], sources=(agreeing,))), (1, 2), 9).is_disputed
+    doubtful = replace(agreeing, expected=0.5)
+    assert not Identification((both[0], replace(both[1], sources=(doubtful,))), (1, 2), 9).is_disputed
+
+
 @pytest.mark.parametrize("name", [None, "", " ", "Anonymus", "[Anonymus]", "Anonymous", "anonyme", "Anon.", "[?]"])
 def test_nobody(name: str | None) -> None:
     assert is_nobody(name)

@@ -125,6 +125,11 @@ class Attribution:
         return sum(source.is_identical for source in self.sources)
 
     @property
+    def close_incipits(self) -> set[int]:
+        """The incipits that found one of its close sources, by their places from 1."""
+        return {place for source in self.sources if source.is_close for place in source.incipits}
+
+    @property
     def incipits(self) -> tuple[int, ...]:
         """The incipits that found one of its sources, by their places from 1."""
         return tuple(sorted({place for source in self.sources for place in source.incipits}))
@@ -150,8 +155,14 @@ class Identification:
 
     @property
     def is_disputed(self) -> bool:
-        """Whether close sources name different composers."""
-        return sum(each.close > 0 and not each.is_anonymous for each in self.attributions) > 1
+        """Whether close sources of one incipit name different composers."""
+        places = Counter(place for each in self._named for place in each.close_incipits)
+        return any(count > 1 for count in places.values())
+
+    @property
+    def _named(self) -> list[Attribution]:
+        """The composers that close sources name."""
+        return [each for each in self.attributions if each.close and not each.is_anonymous]
 
     @cached_property
     def sentence(self) -> str:
@@ -175,19 +186,20 @@ class Identification:
         close = [each for each in self.attributions if each.close]
         if self.is_disputed:
             yield "The sources name different composers."
-            for one, two in _namesakes([each.name for each in close if not each.is_anonymous]):
-                yield f"{one} and {two} may be one person."
-        if close and all(each.is_anonymous for each in close):
+        elif len(self._named) > 1:
+            yield "Different incipits lead to different composers: the source may hold several works."
+        for one, two in _namesakes([each.name for each in self._named]):
+            yield f"{one} and {two} may be one person."
+        if close and not self._named:
             yield "No close source names a composer."
         if close and len(self.tried) > 1:
             yield f"{len(close[0].incipits)} of {len(self.tried)} incipits were found there."
         if close and self.claimed and not is_nobody(self.claimed):
             same = [each for each in close if folded_name(each.name) == folded_name(self.claimed)]
-            others = any(not each.is_anonymous for each in close if each not in same)
             if same:
                 agree = "1 source does" if same[0].close == 1 else f"{same[0].close} sources do"
                 yield f"The record itself names {self.claimed}, as {agree}."
-            elif others:
+            elif self._named:
                 yield f"The record itself names {self.claimed}; no close source does."
 
     def to_table(self) -> Table:
