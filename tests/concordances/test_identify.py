@@ -16,6 +16,7 @@ from roslin.concordances.identify import (
     Attribution,
     Identification,
     SourceMatch,
+    _attributed,
     by_source,
     identify,
     melodies_of,
@@ -187,6 +188,20 @@ def test_the_sentence_of_the_catalogue() -> None:
     assert Identification(both, (1,), 1000).sentence == (
         "Pergolesi in 4 sources, Anonymus in 2 sources; 0.003 matches this good expected by chance."
     )
+
+
+def test_attributions_are_ranked_by_word_then_by_sources_of_that_word_then_by_chance() -> None:
+    sources = [
+        match("1", 1e-9, "One"),
+        match("2", 0.0005, "Two"),
+        match("3", 0.0007, "Two"),
+        match("4", 1e-8, "Many"),
+        *(match(f"5{k}", 0.01, "Many") for k in range(5)),
+        *(match(f"6{k}", 1e-7, "Anonymus") for k in range(5)),
+        match("7", 0.01, "Late"),
+    ]
+    names = [each.name for each in _attributed(sorted(sources, key=lambda source: source.expected))]
+    assert names == ["Two", "One", "Many", "Anonymus", "Late"]
 
 
 def test_a_long_list_of_names_is_cut() -> None:

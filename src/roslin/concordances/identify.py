@@ -8,8 +8,8 @@ alike for that.
 
 Sources are catalogue records: several incipits of one record count once. Attributions are the composers that they name,
 spelt in any way; what names nobody is together under "Anonymus". They are ranked by how sure the best of their sources
-is, in words (`roslin.run.meaning`), then by the number of sources that are close, then by E. Among equally sure ones
-a name comes before none.
+is, in words (`roslin.run.meaning`), then by the number of sources for which the same word holds, then by E. Among
+equally sure ones a name comes before none.
 
 The record that is asked about is left out, if the collection has it: all melodies with its number.
 """
@@ -433,7 +433,8 @@ def _usual_name(sources: list[SourceMatch]) -> str:
 
 def _rank(each: Attribution) -> tuple[int, bool, int, float]:
     words = [word for _, word in MEANINGS]
-    return words.index(each.meaning), each.is_anonymous, -each.close, each.expected
+    as_sure = sum(source.meaning == each.meaning for source in each.sources)
+    return words.index(each.meaning), each.is_anonymous, -as_sure, each.expected
 
 
 def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:
