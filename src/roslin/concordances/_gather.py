@@ -25,16 +25,19 @@ class Buckets(NamedTuple):
 
 
 @kernel
-def gather(index: Buckets, number: int, seen: Longs, found: Longs) -> int:
-    """Write the melodies that share a bucket with one, and say how many they are. `seen` remembers for whom."""
+def gather(index: Buckets, number: int, round_: int, seen: Longs, found: Longs) -> int:
+    """Write the melodies that share a bucket with one, and say how many they are.
+
+    `seen` remembers in which round each was last found; every round needs a number of its own.
+    """
     count = 0
-    seen[number] = number
+    seen[number] = round_
     for place in range(index.of_starts[number], index.of_starts[number + 1]):
         bucket = index.buckets[place]
         for at in range(index.starts[bucket], index.starts[bucket + 1]):
             other = index.members[at]
-            if seen[other] != number:
-                seen[other] = number
+            if seen[other] != round_:
+                seen[other] = round_
                 found[count] = other
                 count += 1
     return count

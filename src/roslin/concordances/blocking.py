@@ -12,6 +12,7 @@ both are in its bucket.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -61,8 +62,8 @@ def candidates_by(index: Buckets) -> Candidates:
     from roslin.concordances._gather import gather
 
     melodies = len(index.of_starts) - 1
-    seen, room = np.full(melodies, -1, np.int32), np.empty(melodies, np.int32)
-    return lambda number: room[: gather(index, number, seen, room)].astype(np.int64)
+    seen, room, rounds = np.full(melodies, -1, np.int32), np.empty(melodies, np.int32), count()
+    return lambda number: room[: gather(index, number, next(rounds), seen, room)].astype(np.int64)
 
 
 def rare_buckets(letters: Bytes, offsets: Numbers, lengths: tuple[int, int], most: int) -> tuple[Numbers, Numbers]:

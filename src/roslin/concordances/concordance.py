@@ -174,7 +174,7 @@ class Concordances:
         folder = Path(folder)
         try:
             about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
-            with np.load(folder / _PAIRS, allow_pickle=False) as kept:
+            with (folder / _PAIRS).open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 columns = {name: kept[name] for name in ("first", "second", "distances", "expected", "is_copy")}
         except (OSError, ValueError, KeyError) as error:
             raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error

@@ -69,7 +69,7 @@ class Journal:
 
     def _read(self, path: Path) -> Arrays | None:
         try:
-            with np.load(path, allow_pickle=False) as kept:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 return {name: kept[name] for name in kept.files}
         except (OSError, ValueError, EOFError, BadZipFile):  # none, or a disk has changed it: then it is made again
             return None
