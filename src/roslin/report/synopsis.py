@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from roslin.display.templates import render
 from roslin.engrave import engrave
 from roslin.report.pianoroll import pianoroll_svg
 from roslin.report.variants import Variant
@@ -60,10 +61,7 @@ class Glyphs:
         """What the page must hold once."""
         from markupsafe import Markup
 
-        inside = "".join(self.drawn[name] for name in sorted(self.drawn))
-        return Markup(  # noqa: S704 - drawn by verovio
-            f'<svg xmlns="{_SVG}" class="glyphs" width="0" height="0" aria-hidden="true"><defs>{inside}</defs></svg>'
-        )
+        return Markup(render("report/glyphs.html", glyphs=[self.drawn[name] for name in sorted(self.drawn)]))  # noqa: S704
 
 
 @dataclass(slots=True)
@@ -119,9 +117,8 @@ def _signs(variant: Variant) -> dict[int, str]:
 
 def _staff(svg: str, glyphs: Glyphs) -> _Staff:
     root = ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
-    inner, margin = root.find(f"{{{_SVG}}}svg"), root.find(f".//{{{_SVG}}}g[@class='page-margin']")
-    if inner is None or margin is None:  # `engrave` gives no other
-        raise ValueError("verovio draws a page inside a scale")
+    inner = next(each for each in root if each.tag == f"{{{_SVG}}}svg")
+    margin = next(each for each in root.iter(f"{{{_SVG}}}g") if each.get("class") == "page-margin")
     for definitions in root.findall(f"{{{_SVG}}}defs"):
         for glyph in definitions:
             name = str(glyph.get("id"))

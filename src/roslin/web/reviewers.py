@@ -23,9 +23,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from roslin.web.attempts import Attempts
-from roslin.web.experiment.links import Signatures
 from roslin.web.security import address_of
 from roslin.web.settings import Settings
+from roslin.web.signing import Signer
 
 __all__ = ["COOKIE", "MAX_NAME", "Door", "Reviewer", "hashed", "is_password"]
 
@@ -70,7 +70,7 @@ class Door:
     def __init__(self, settings: Settings):
         self._password = settings.review_password
         key = bytes.fromhex(settings.review_key) if settings.review_key else secrets.token_bytes(32)
-        self._signatures = Signatures(key)
+        self._signer = Signer(key)
         self._purpose = f"reviewer {hashlib.sha256(self._password.encode()).hexdigest()}"
         self._attempts = Attempts()
         self.may_write = bool(self._password) or not settings.is_open
@@ -84,7 +84,7 @@ class Door:
         """Whoever asks, by the cookie; somebody without a name if there is none."""
         session = request.cookies.get(COOKIE, "")
         found = _SESSION.fullmatch(session)
-        if found and self._signatures.is_of(self._purpose, found[1], found[2]):
+        if found and self._signer.is_of(self._purpose, found[1], found[2]):
             name, began, _ = found[1].split("-")
             if time.time() - int(began) < _HOURS * 3600:
                 return Reviewer(bytes.fromhex(name).decode(), session, self._form(session))
@@ -118,7 +118,7 @@ class Door:
         if is_foreign:
             raise HTTPException(403, "this was sent from another site; please use the pages here")
         token = str(form.get("csrf", ""))
-        if who.is_new or not self._signatures.is_of(f"form {self._purpose}", who.session, token):
+        if who.is_new or not self._signer.is_of(f"form {self._purpose}", who.session, token):
             raise HTTPException(403, "this page is out of date; please open it again and repeat what you did")
 
     def remember(self, request: Request, response: Response, who: Reviewer) -> None:
@@ -139,8 +139,8 @@ class Door:
 
     def _begun(self, name: str) -> Reviewer:
         about = f"{name.encode().hex()}-{int(time.time())}-{secrets.token_hex(8)}"
-        session = f"{about}-{self._signatures.of(self._purpose, about)}"
+        session = f"{about}-{self._signer.of(self._purpose, about)}"
         return Reviewer(name, session, self._form(session), is_new=True)
 
     def _form(self, session: str) -> str:
-        return self._signatures.of(f"form {self._purpose}", session)
+        return self._signer.of(f"form {self._purpose}", session)
