@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -177,7 +178,7 @@ def test_disagreements_come_first_then_names_then_libraries(groups: list[GroupSu
 def test_how_sure_a_group_is_is_said_in_words(groups: list[GroupSummary]) -> None:
     chain, pair = groups[0], groups[1]
     assert chain.certainty_words == (
-        "The weakest of its pairs is the same tune: 0.0009 such matches expected by chance."
+        "The weakest of its pairs is rated “same tune”: 0.0009 such matches expected by chance."
     )
     assert chain.stability_words == (
         "Not stable: at a level 10 times as strict only 17% of its melodies, two by two, stay together."
@@ -238,9 +239,13 @@ def test_the_page_needs_nothing_and_escapes_everything(page: str) -> None:
 
 def test_the_page_says_what_was_compared_and_how_sure_it_is(page: str, found: Concordances) -> None:
     said = compared_words(found)
-    assert said[0].startswith("10 melodies of tunes.roslin were compared with each other, by roslin(compare='both')")
+    assert said[0].startswith("10 melodies of tunes.roslin were compared with each other; by roslin(compare='both')")
     assert "chance would bring at most 0.001 melodies so near to one of the two" in said[1]
-    assert "Of the 6 pairs found, chance may therefore have brought about 0.01 at most" in said[1]
+    assert "2 pairs of the 6 found here have sources that name different composers" in said[1]
+    part = replace(found.pairs, is_exact=False, is_all=False)
+    said = compared_words(Concordances(found.store, part))
+    assert said[0].startswith("Of 10 melodies of tunes.roslin, only those that share something rare were compared")
+    assert said[1] == "Only pairs with a new melody were looked for."
     assert "Roslin 0." in page
     assert "does not say who wrote it" in page
 
@@ -314,3 +319,10 @@ def test_a_link_names_a_source() -> None:
     for wrong in ("example.org/{record}", "https://example.org/", "javascript:{id}"):
         with pytest.raises(ArgumentError, match="must start with https:// and hold"):
             source_link(wrong)
+
+
+def test_what_was_compared_survives_the_folder(found: Concordances, tmp_path: Path) -> None:
+    for is_exact in (True, False):
+        Concordances(found.store, replace(found.pairs, is_exact=is_exact, is_all=False)).write(tmp_path)
+        kept = Concordances.read(tmp_path, found.store).pairs
+        assert (kept.is_exact, kept.is_all) == (is_exact, False)

@@ -165,6 +165,8 @@ class Concordances:
             "level": pairs.level,
             "compared": pairs.compared,
             "melodies": pairs.melodies,
+            "exact": pairs.is_exact,
+            "all": pairs.is_all,
         }
         write_text(folder / _ABOUT, json.dumps(about, indent=1))
 
@@ -176,6 +178,7 @@ class Concordances:
             about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
             with (folder / _PAIRS).open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 columns = {name: kept[name] for name in ("first", "second", "distances", "expected", "is_copy")}
+            said = {"is_exact": bool(about["exact"]), "is_all": bool(about["all"])}
         except (OSError, ValueError, KeyError) as error:
             raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
         if about["token"] != store.about["token"]:
@@ -184,7 +187,7 @@ class Concordances:
                 f"roslin concordances {store.path}"
             )
         counts = {name: about[name] for name in ("level", "compared", "melodies")}
-        return cls(store, FoundPairs(**columns, **counts))
+        return cls(store, FoundPairs(**columns, **counts, **said))
 
 
 def _surname(composer: str) -> str:

@@ -9,7 +9,7 @@ The folder keeps what is finished (`journal`). Numbers are those of the collecti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +57,8 @@ class FoundPairs:
     level: float
     compared: int  # pairs that were scored exactly
     melodies: int
+    is_exact: bool = True  # whether every two were compared, and not only those that share something rare
+    is_all: bool = True  # whether pairs of two old melodies were looked for, and not only those with a new one
 
     def __len__(self) -> int:
         return len(self.first)
@@ -102,7 +104,8 @@ def find_pairs(
     is_new = None if new is None else np.isin(distinct, copies[new])
     buckets = None if exact else buckets_of(table)
     scored = _joined(table, tables, chances.needed(level)[table.order], is_new, buckets, work, keep)
-    return _found(everything, distinct, chances, table, scored, copies, new, level)
+    found = _found(everything, distinct, chances, table, scored, copies, new, level)
+    return replace(found, is_exact=exact, is_all=new is None)
 
 
 _Keep = Callable[[str, int, Callable[[], Arrays]], Arrays]

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from roslin.collection.files import write_text
 from roslin.concordances.concordance import KINDS, Concordances, SourceRecord
+from roslin.concordances.names import surname
 from roslin.display.text import counted
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
@@ -99,16 +100,33 @@ def page_group(
 def compared_words(concordances: Concordances) -> list[str]:
     """What was compared, how, and how far it can be trusted."""
     pairs, level = concordances.pairs, expected_words(concordances.level)
-    by_chance = concordances.level * pairs.melodies
-    most = expected_words(by_chance) if by_chance < 1 else f"{by_chance:,.0f}"
+    melodies = f"{counted(pairs.melodies, 'melody', 'melodies')} of {concordances.store.path.name}"
+    if pairs.is_exact:
+        how = f"{melodies} were compared with each other"
+    else:
+        how = f"Of {melodies}, only those that share something rare were compared, so pairs may be missing"
+    said = [f"{how}; by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo."]
+    if not pairs.is_all:
+        said.append("Only pairs with a new melody were looked for.")
     return [
-        f"{counted(pairs.melodies, 'melody', 'melodies')} of {concordances.store.path.name} were compared with each "
-        f"other, by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo.",
+        *said,
         f"A pair counts when chance would bring at most {level} melodies so near to one of the two (E, the level). "
-        f"Of the {counted(len(pairs), 'pair')} found, chance may therefore have brought about {most} at most, most of "
-        "them among those with the largest E.",
-        "A group is what pairs link. That two sources have the same tune does not say who wrote it.",
+        "E is an estimate for one melody at a time; how far it holds when a whole catalogue is compared with itself has "
+        f"not been shown. {counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have sources "
+        "that name different composers. Look before you accept.",
+        "A group is what pairs link, so its ends may have little in common. That two sources have the same tune does "
+        "not say who wrote it.",
     ]
+
+
+def _disagreeing(concordances: Concordances) -> int:
+    """Pairs whose sources name different composers."""
+    pairs, source = concordances.pairs, concordances.source
+    names = {number: surname(source(number).composer) for number in {*pairs.first.tolist(), *pairs.second.tolist()}}
+    both = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+    return sum(
+        names[one] != names[two] and not source(one).is_anonymous and not source(two).is_anonymous for one, two in both
+    )
 
 
 def write_report(
@@ -122,6 +140,7 @@ def write_report(
         write_text(target, concordances_page(concordances, every, link=link, progress=tell))
         return target
     target.mkdir(parents=True, exist_ok=True)
+    said = compared_words(concordances)
     pages = [every[start : start + GROUPS_ON_PAGE] for start in range(0, len(every), GROUPS_ON_PAGE)]
     names = [f"groups-{number:04}.html" for number in range(1, len(pages) + 1)]
     for number, (name, shown) in enumerate(zip(names, pages, strict=True)):
@@ -130,12 +149,12 @@ def write_report(
         def tell_part(done: float, what: str, before: int = number) -> None:
             tell((before + done) / len(pages), what)
 
-        page = concordances_page(concordances, shown, link=link, progress=tell_part, around=around)
+        page = concordances_page(concordances, shown, link=link, progress=tell_part, around=around, said=said)
         write_text(target / name, page)
     for left in set(target.glob("groups-*.html")) - {target / name for name in names}:  # of an earlier report
         left.unlink()
     rows = [(summary, f"{names[place // GROUPS_ON_PAGE]}#{anchor(summary)}") for place, summary in enumerate(every)]
-    index = document("concordances_index.html", **_common(concordances, every), rows=rows)
+    index = document("concordances_index.html", **_common(concordances, every, said), rows=rows)
     write_text(target / "index.html", index)
     return target / "index.html"
 
@@ -147,13 +166,17 @@ def concordances_page(
     link: Link | None = None,
     progress: Tell | None = None,
     around: tuple[str, str] | None = None,
+    said: Sequence[str] = (),
 ) -> str:
-    """A page of these groups. `around`: the pages before and after it, "" for none, where it is one of several."""
+    """A page of these groups. `around`: the pages before and after it, "" for none, where it is one of several.
+
+    `said`: what was compared (`compared_words`), where that is known already.
+    """
     glyphs = Glyphs()
     groups = list(_told(concordances, shown, glyphs, progress or (lambda _done, _what: None)))
     return document(
         "concordances.html",
-        **_common(concordances, shown),
+        **_common(concordances, shown, said or compared_words(concordances)),
         groups=groups,
         glyphs=glyphs,
         around=around,
@@ -188,11 +211,11 @@ def _told(concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Gly
         tell(done / len(shown), "drawing")
 
 
-def _common(concordances: Concordances, shown: Sequence[GroupSummary]) -> dict[str, object]:
+def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Sequence[str]) -> dict[str, object]:
     of_kind = {kind: sum(each.kind == kind for each in shown) for kind in KINDS}
     return {
         "heading": f"Concordances in {concordances.store.path.name.removesuffix('.roslin')}",
-        "said": compared_words(concordances),
+        "said": said,
         "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in of_kind.items() if number],
         "libraries": sorted({name for each in shown for name in each.libraries}),
         "composers": sorted({name for each in shown for name, _ in each.composers}),

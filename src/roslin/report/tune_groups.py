@@ -82,11 +82,8 @@ class GroupSummary:
     @property
     def certainty_words(self) -> str:
         """The same as a sentence."""
-        word = {"same tune": "the same tune", "probably": "probably the same tune"}.get(
-            self.certainty, f"{self.certainty} the same tune" if self.certainty == "perhaps" else self.certainty
-        )
-        which = "The weakest of its pairs is" if len(self.group.pairs) > 1 else "The pair is"
-        return f"{which} {word}: {by_chance(self.group.expected)}."
+        which = "The weakest of its pairs" if len(self.group.pairs) > 1 else "The pair"
+        return f"{which} is rated “{self.certainty}”: {by_chance(self.group.expected)}."
 
     @property
     def stability_words(self) -> str:

@@ -15,7 +15,7 @@ from roslin.concordances.concordance import Concordances, GroupKind
 from roslin.concordances.find import concordances_folder
 from roslin.concordances.review import GroupState, PairState, Review
 from roslin.errors import RoslinError
-from roslin.report.concordances import PageGroup, page_group
+from roslin.report.concordances import PageGroup, compared_words, page_group
 from roslin.report.synopsis import Glyphs
 from roslin.report.tune_groups import GroupSummary, summaries
 from roslin.web.library import Library
@@ -58,6 +58,7 @@ class OpenConcordances:
 
     concordances: Concordances
     groups: list[GroupSummary]
+    said: list[str]  # what was compared, and how sure that is
     review: Review
 
     def group(self, name: str) -> GroupSummary:
@@ -141,7 +142,9 @@ class Shelf:
         with self._lock:
             if self._opened is None or state != self._state:
                 found = Concordances.read(self.folder, collection)
-                self._opened, self._state = OpenConcordances(found, summaries(found), Review.of(collection)), state
+                review = Review.of(collection)
+                self._opened = OpenConcordances(found, summaries(found), compared_words(found), review)
+                self._state = state
             opened = self._opened
         opened.review.refresh()
         return opened

@@ -19,7 +19,6 @@ from starlette.exceptions import HTTPException
 from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.review import MAX_NOTE, VERDICTS
 from roslin.errors import CollectionError
-from roslin.report.concordances import compared_words
 from roslin.report.synopsis import SIGNS
 from roslin.report.tune_groups import KIND_WORDS, GroupSummary
 from roslin.run.meaning import expected_words, meaning_of
@@ -115,7 +114,7 @@ def groups(
         "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in shelf.kinds(opened).items()],
         "libraries": sorted({name for each in opened.groups for name in each.libraries}),
         "composers": sorted({name for each in opened.groups for name, _ in each.composers}),
-        "said": compared_words(opened.concordances),
+        "said": opened.said,
         "notes": opened.review.notes,
     }
     return _page(request, library, door, "list.html", context)
@@ -144,7 +143,7 @@ def group(
         "place": place,
         "total": total,
         "signs": SIGNS,
-        "said": compared_words(opened.concordances),
+        "said": opened.said,
         "done": _done(opened, asked.done),
         "link": _linker(library, drawn.lines),
     }
