@@ -178,7 +178,7 @@ class Concordances:
             about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
             with (folder / _PAIRS).open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 columns = {name: kept[name] for name in ("first", "second", "distances", "expected", "is_copy")}
-            said = {"is_exact": bool(about["exact"]), "is_all": bool(about["all"])}
+            said: dict[str, Any] = {"is_exact": about["exact"], "is_all": about["all"]}
         except (OSError, ValueError, KeyError) as error:
             raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
         if about["token"] != store.about["token"]:

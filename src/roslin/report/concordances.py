@@ -111,9 +111,9 @@ def compared_words(concordances: Concordances) -> list[str]:
     return [
         *said,
         f"A pair counts when chance would bring at most {level} melodies so near to one of the two (E, the level). "
-        "E is an estimate for one melody at a time; how far it holds when a whole catalogue is compared with itself has "
-        f"not been shown. {counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have sources "
-        "that name different composers. Look before you accept.",
+        "E is an estimate for one melody at a time; how far it holds when a whole catalogue is compared with itself "
+        f"has not been shown. {counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have "
+        "sources that name different composers. Look before you accept.",
         "A group is what pairs link, so its ends may have little in common. That two sources have the same tune does "
         "not say who wrote it.",
     ]
