@@ -7,8 +7,8 @@ The records are a fixed sample of those whose music is known in another record, 
 the record, spelt in the same way but for accents and case; another spelling (the same surname) is counted apart.
 
 Then the same records with their incipits backwards, in the same rhythm, asked of all records but those in which
-something was found before: whatever is named there is named by chance. Printed: a table of each in Markdown, and every
-sure attribution that is not right.
+something was found before: whatever is named there is named by chance. Last, a sample of the records that name nobody.
+Printed: a table of each in Markdown, and every sure attribution that is not right.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy as np
 
 from real_data import DATA
 from roslin import Collection, Melody
-from roslin.concordances.identify import Identification, melodies_of
+from roslin.concordances.identify import COMMON, Identification, melodies_of
 from roslin.concordances.names import folded_name, is_nobody, record_of, surname
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS
 from roslin.search.chance import decoy
 
-COUNT, SEED = 1000, 17  # more than there are
+COUNT, SEED, ANONYMOUS = 1000, 17, 1000
 LISTS = ("same_work_strict_dev.qrel", "same_work_hard_dev.qrel")
 WORDS = [word for _, word in MEANINGS]
 
@@ -55,6 +55,21 @@ def asked(collection: Collection, count: int) -> dict[str, list[Melody]]:
         if melodies and not is_nobody(melodies[0].composer) and len(found) < count:
             found[record] = melodies
     return found
+
+
+def anonymous(collection: Collection) -> list[list[Melody]]:
+    """The incipits of some records that name nobody."""
+    listed = sorted({record_of(str(melody.id)) for melody in collection if is_nobody(melody.composer)})
+    random.Random(SEED).shuffle(listed)
+    return [melodies_of(collection, record) for record in listed[:ANONYMOUS]]
+
+
+def named(found: Identification, _composer: str = "") -> str:
+    """How many composers close sources name; of what may be chance, that somebody is named at all."""
+    names = [each for each in found.attributions if not each.is_anonymous and (each.close or not found.is_close)]
+    if not found.is_close or not names:
+        return "somebody" if names else "nobody"
+    return "one composer" if len(names) == 1 else f"two to {COMMON - 1}" if len(names) < COMMON else "more"
 
 
 def backwards(melodies: list[Melody]) -> list[Melody]:
@@ -117,6 +132,8 @@ def main() -> None:
                 by_chance.append((collection.identify(turned, within=within), ""))
         print("\nBackwards:\n")
         print("\n".join(table(by_chance, lambda _found, _composer: "named")))
+        print(f"\nAnonymous records, {ANONYMOUS}, and how many composers close sources name:\n")
+        print("\n".join(table(((collection.identify(each), "") for each in anonymous(collection)), named)))
 
 
 if __name__ == "__main__":

@@ -216,13 +216,17 @@ class Collection(Store):
             within = within.numbers_in(self)
         return identify(self._incipits(source), self, within=within, work=Work(threads, seconds, progress))
 
-    def _incipits(self, source: Query | Sequence[Melody]) -> Sequence[Melody]:
+    def _incipits(self, source: Query | Sequence[Melody]) -> list[Melody]:
         from roslin.concordances.identify import by_source, melodies_of, read_source
 
         if isinstance(source, Melody):
             return [source]
         if not isinstance(source, (str, bytes, os.PathLike)):
-            return source
+            given = list(source)
+            if not all(isinstance(each, Melody) for each in given):
+                kinds = "one melody or several, notation or MARCXML as text, or a file"
+                raise ArgumentError(f"a source must be {kinds}; got {type(source).__name__}")
+            return given
         if isinstance(source, str) and not is_path(source) and (known := melodies_of(self, source)):
             return known
         sources = by_source(read_source(source))

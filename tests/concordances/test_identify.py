@@ -221,6 +221,14 @@ def test_names_that_may_be_one_person() -> None:
     )
 
 
+def test_a_figure_that_many_composers_use_is_told() -> None:
+    each = tuple(Attribution(f"Name {k}", is_anonymous=False, sources=(match(str(k), 0.01),)) for k in range(5))
+    assert Identification(each, (1,), 9).remarks == (
+        "The sources name 5 composers: it may be a common figure rather than one tune.",
+    )
+    assert Identification(each[:4], (1,), 9).remarks == ("The sources name different composers.",)
+
+
 def test_works_of_different_composers_are_no_dispute() -> None:
     first, second = match("1", 0.001), replace(match("2", 0.001), incipit=2, incipits=(2,))
     both = (Attribution("Leo, Leonardo", False, (first,)), Attribution("Hasse, Johann Adolf", False, (second,)))
@@ -329,5 +337,9 @@ def test_a_collection_identifies(collection: Collection, tmp_path: Path) -> None
     few = collection.filter(metadata("composer", "Hasse"))
     assert [each.name for each in collection.identify(TUNE, within=few).attributions] == ["Hasse, Johann Adolf"]
     record = MARC.removeprefix("<collection>").removesuffix("</collection>")
+    with pytest.raises(
+        ArgumentError, match="a source must be one melody or several, notation or MARCXML as text, or a"
+    ):
+        collection.identify([TUNE])  # type: ignore[list-item]
     with pytest.raises(ArgumentError, match="one source is identified at a time; got 2: 990, 991"):
         collection.identify(f"<collection>{record}{record.replace('990', '991')}</collection>")

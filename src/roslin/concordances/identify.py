@@ -42,10 +42,20 @@ from roslin.run.meaning import BY_CHANCE, CLOSE, MEANINGS, expected_words, meani
 from roslin.search import search
 from roslin.search.work import Work
 
-__all__ = ["Attribution", "Identification", "SourceMatch", "by_source", "identify", "melodies_of", "read_source"]
+__all__ = [
+    "COMMON",
+    "Attribution",
+    "Identification",
+    "SourceMatch",
+    "by_source",
+    "identify",
+    "melodies_of",
+    "read_source",
+]
 
 Numbers = npt.NDArray[np.int64]
 
+COMMON = 5  # composers; what so many have is rather a scale or a signal than somebody's tune
 _DEPTH = 200  # of each search; a list is far shorter where chance begins
 _DEEPEST = 2000
 
@@ -184,7 +194,9 @@ class Identification:
 
     def _remarks(self) -> Iterator[str]:
         close = [each for each in self.attributions if each.close]
-        if self.is_disputed:
+        if self.is_disputed and len(self._named) >= COMMON:
+            yield f"The sources name {len(self._named)} composers: it may be a common figure rather than one tune."
+        elif self.is_disputed:
             yield "The sources name different composers."
         elif len(self._named) > 1:
             yield "Different incipits lead to different composers: the source may hold several works."
