@@ -17,7 +17,7 @@ from roslin.web.dependencies import Opened
 from roslin.web.errors import RESPONSES, refusal_of
 from roslin.web.identification import BestMatch, Identified, identify_source
 from roslin.web.library import Library
-from roslin.web.progress import while_waited_for
+from roslin.web.progress import Wait, while_waited_for
 from roslin.web.rendering import rendered
 from roslin.web.schemas import IdentifyAnswer, IdentifyParams
 
@@ -84,12 +84,20 @@ async def _page(request: Request, library: Library, asked: IdentifyParams, sent:
     }
     if sent or not asked.is_empty:
         try:
-            answer = await _identified(request, library, asked, sent)
-            context |= {"answer": answer, "drawn": _drawn(answer)}
+            answer, drawn = await while_waited_for(request, lambda wait: _work(library, asked, sent, wait))
+            context |= {"answer": answer, "drawn": drawn}
         except RoslinError as error:
             status, refused = refusal_of(error)
             context["refusal"] = refused.error
     return HTMLResponse(rendered(library, "identify.html", **context), status)
+
+
+def _work(
+    library: Library, asked: IdentifyParams, sent: bytes, wait: Wait
+) -> tuple[Identified, tuple[DrawnMatch, ...]]:
+    """The answer, and its matches drawn."""
+    answer = identify_source(library, asked, sent, wait)
+    return answer, _drawn(answer)
 
 
 def _drawn(answer: Identified) -> tuple[DrawnMatch, ...]:
