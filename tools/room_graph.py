@@ -45,6 +45,7 @@ ROOMS = [
     "matchers",
     "collection",
     "search",
+    "concordances",
     "truth",
     "evaluate",
     "campaign",

@@ -38,6 +38,7 @@ from roslin.search.work import Progress, Work
 
 if TYPE_CHECKING:
     from roslin.collection import write
+    from roslin.concordances.identify import Identification
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
 
@@ -194,6 +195,46 @@ class Collection(Store):
             self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
             seconds=seconds, progress=progress,
         )  # fmt: skip
+
+    def identify(
+        self,
+        source: Query | Sequence[Melody],
+        *,
+        within: Selection | npt.NDArray[np.int64] | None = None,
+        threads: int = 1,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> Identification:
+        """Who the other sources of a tune say that it is by, the surest attribution first.
+
+        The source is one melody or several, a file, notation or MARCXML as text, or the number of a record of the
+        collection. Its own record is left out. `roslin.concordances.identify` says how several incipits count.
+        """
+        from roslin.concordances.identify import identify
+
+        if isinstance(within, Selection):
+            within = within.numbers_in(self)
+        return identify(self._incipits(source), self, within=within, work=Work(threads, seconds, progress))
+
+    def _incipits(self, source: Query | Sequence[Melody]) -> list[Melody]:
+        from roslin.concordances.identify import by_source, melodies_of, read_source
+
+        if isinstance(source, Melody):
+            return [source]
+        if not isinstance(source, (str, bytes, os.PathLike)):
+            given = list(source)
+            if not all(isinstance(each, Melody) for each in given):
+                kinds = "one melody or several, notation or MARCXML as text, or a file"
+                raise ArgumentError(f"a source must be {kinds}; got {type(source).__name__}")
+            return given
+        if isinstance(source, str) and not is_path(source) and (known := melodies_of(self, source)):
+            return known
+        sources = by_source(read_source(source))
+        if len(sources) > 1:
+            named = ", ".join(list(sources)[:_ROWS_SHOWN])
+            raise ArgumentError(f"one source is identified at a time; got {len(sources)}: {named} ...")
+        (incipits,) = sources.values()
+        return incipits
 
     def expected(self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER) -> float | None:
         """How many melodies of the collection would be as near to the query by chance as the one with this id.

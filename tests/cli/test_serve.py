@@ -77,3 +77,19 @@ def test_a_missing_extra_prints_its_pip_line(
         "roslin: roslin serve needs uvicorn, which is not installed; install it with: "
         'pip install "roslin[web]" (in a clone: tools/environment.sh web)\n'
     )
+
+
+def test_a_password_for_reviewers_travels_as_a_hash(
+    started: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from roslin.web.reviewers import is_password
+
+    monkeypatch.setenv("ROSLIN_REVIEW_PASSWORD", "viola da gamba")
+    settings, *_ = served(started, "--host", "0.0.0.0")
+    assert "viola" not in settings.to_environment()
+    assert is_password("viola da gamba", settings.review_password)
+    assert len(bytes.fromhex(settings.review_key)) == 32
+
+
+def test_without_a_password_none_is_kept(started: list[tuple[Any, ...]]) -> None:
+    assert served(started)[0].review_password == ""

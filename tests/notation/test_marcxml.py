@@ -124,6 +124,7 @@ def test_marc21_fields() -> None:
         "role": "Sara",
         "movement": "Minuetto; con moto",
         "catalogue": "GérB 275; op. 11/5; G 275, G 276 (Gérard)",
+        "scoring": "vl (2)",
         "siglum": "F-Pn",
         "shelfmark": "D. 1234; D. 1235",
     }
@@ -138,7 +139,7 @@ def test_unimarc_fields() -> None:
                 tag="036",
             ),
             field("200", ("a", "\x98La \x9cpassione")),
-            field("500", ("a", "Passione di Gesù"), ("s", "op. 3")),
+            field("500", ("a", "Passione di Gesù"), ("r", "V, orch"), ("s", "op. 3")),
             field("700", ("a", "Jommelli"), ("b", "Niccolò"), ("4", "230")),
             field("852", ("a", "I-Nc"), ("c", "Napoli"), ("j", "28.4.12")),
             number="IT0001",
@@ -153,9 +154,40 @@ def test_unimarc_fields() -> None:
         "role": "Sara",
         "movement": "Scena. Largo",
         "catalogue": "op. 3",
+        "scoring": "V, orch",
         "siglum": "I-Nc",
         "shelfmark": "28.4.12",
     }
+
+
+@pytest.mark.parametrize(
+    ("fields", "scoring"),
+    [
+        ([field("240", ("m", "V, pf"))], "V, pf"),
+        ([field("240", ("m", "V, pf")), field("382", ("a", "voice"), ("a", "piano"))], "voice, piano"),
+        ([field("382", ("a", "violin"), ("n", "2"), ("a", "cello"), ("n", "1"))], "violin (2), cello"),
+        ([field("382", ("a", "voice"), ("a", "violin"), ("n", "2"))], "voice, violin"),  # of whom are there two?
+        ([field("594", ("b", "S"), ("c", "1")), field("594", ("b", "vl"), ("c", "2"))], "S, vl (2)"),
+        ([field("594", ("b", "S"), ("c", "1")), field("594", ("a", "S, org")), field("382", ("a", "x"))], "S, org"),
+        ([field("594", ("c", "1"))], None),
+    ],
+)
+def test_scoring_is_what_the_fullest_field_says(fields: list[str], scoring: str | None) -> None:
+    assert melody(collection(record(*fields, incipit()))).extra.get("scoring") == scoring
+
+
+def test_works_that_rism_has_linked() -> None:
+    linked = record(
+        field("930", ("a", "Françaix, Jean: Serenatas; guit"), ("0", "(DNB)300053827"), ("0", "177")),
+        field("931", ("a", "Serenatas"), ("0", "12"), ("4", "arr")),
+        field("931", ("0", "13")),
+        field("931", ("4", "arr")),
+        incipit(),
+    )
+    expected = "Françaix, Jean: Serenatas; guit [930 (DNB)300053827, 177]; Serenatas [931 12]; [931 13]"
+    assert melody(collection(linked)).extra["work"] == expected
+    # In UNIMARC, 930 is a library's own field.
+    assert "work" not in melody(collection(record(field("930", ("a", "x")), incipit(("m", "G-2"), tag="036")))).extra
 
 
 def test_title_falls_back_to_the_title_page_without_sorting_marks() -> None:
@@ -567,6 +599,32 @@ def test_real_dumps(data_folder: Path, name: str) -> None:
         assert problem.record
         assert problem.file.endswith(name)
     assert all(one.melody or one.problems for one in lenient + strict)
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "expected"),
+    [
+        (
+            "muscat_sample_0.xml.gz",
+            "400006537-1.1.1",
+            {"movement": "Andante", "scoring": "vl 1, vl 2", "siglum": "CH-Bu", "shelfmark": "kr IV 177 (Ms.166)"},
+        ),
+        (
+            "plr_0.xml.gz",
+            "1001084349-1.5.1",
+            {
+                "movement": "Hymnus",
+                "scoring": "S, A, T, B, vl (2), clno (2), org",
+                "catalogue": "WarG nr 6; MMPa 2009 nr 6",
+                "siglum": "PL-R",
+                "shelfmark": "RAp-2",
+            },
+        ),
+    ],
+)
+def test_what_real_records_say_of_a_source(data_folder: Path, name: str, id: str, expected: dict[str, str]) -> None:
+    found = (one.melody for one in records(data_folder / "rism" / name, strict=False))
+    assert next(one for one in found if one and one.id == id).extra == expected
 
 
 def test_real_refusals_are_incipits_of_rests(data_folder: Path) -> None:

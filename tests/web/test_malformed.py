@@ -28,6 +28,8 @@ OPERATIONS = [
     ("POST", "/api/read"),
     ("GET", "/api/melodies/{id}"),
     ("GET", "/api/explain"),
+    ("GET", "/api/identify"),
+    ("POST", "/api/identify"),
     ("GET", "/api/matchers"),
     ("GET", "/api/collection"),
     ("GET", "/healthz"),

@@ -17,6 +17,9 @@ import typer
 from roslin.cli import (
     campaign,
     collection,
+    concordances,
+    concordances_report,
+    concordances_review,
     data,
     demo,
     evaluate,
@@ -26,6 +29,7 @@ from roslin.cli import (
     experiment_serve,
     explain,
     filter,
+    identify,
     load,
     matchers,
     search,
@@ -50,8 +54,14 @@ app.add_typer(collection.app, name="collection")
 app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
 app.command("explain")(explain.explain_command)
+app.command("identify")(identify.identify_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
+app.add_typer(concordances.app, name="concordances")
+concordances.app.command("report")(concordances_report.report_command)
+concordances.app.command("export")(concordances_review.export_command)
+concordances.app.command("marc")(concordances_review.marc_command)
+concordances.app.add_typer(concordances_review.app, name="review")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)

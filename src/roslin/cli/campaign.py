@@ -5,31 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from roslin.cli.default_command import DefaultCommandGroup
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 
 __all__ = ["app"]
 
 
-class _Group(TyperGroup):
-    """A group whose first command need not be named: `roslin campaign X` is `roslin campaign run X`."""
-
-    default = "run"
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What does not begin with a command, and does not ask for help, is for the default."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = [self.default, *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=_Group,
+    cls=DefaultCommandGroup,
     help="Run many systems on the same queries, and compare them.\n\n"
     "Example: roslin campaign mine.roslin --truth truth.qrel --matcher twv --matcher dp\n\n"
     "The word run may be left out; its options: roslin campaign run --help.",

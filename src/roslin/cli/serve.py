@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from secrets import token_hex
 from typing import Annotated
 
 import typer
@@ -30,6 +31,14 @@ def serve_command(
     rate: Annotated[
         int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
     ] = None,
+    review_password: Annotated[
+        str,
+        typer.Option(
+            "--review-password",
+            envvar="ROSLIN_REVIEW_PASSWORD",
+            help="What reviewers of concordances must know; without it they are for reading when open to others.",
+        ),
+    ] = "",
     _plugins: PluginOption = None,
 ) -> None:
     """Open a page on which people search the collection by playing, typing or sending a melody.
@@ -41,6 +50,7 @@ def serve_command(
     from roslin.errors import MissingExtraError
 
     try:
+        from roslin.web.reviewers import hashed
         from roslin.web.server import serve
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
@@ -54,6 +64,8 @@ def serve_command(
         query_notes=100 if is_open else 500,
         hosts=() if is_open else tuple(dict.fromkeys((*OWN_HOSTS, host))),
         search_seconds=seconds if seconds is not None else 20.0 if is_open else 60.0,
+        review_password=hashed(review_password) if review_password else "",
+        review_key=token_hex(32),
         requests_per_minute=max(1, (rate if rate is not None else 300) // workers) if is_open or rate else 0,
     )
     remark(f"Roslin: http://{host}:{port}/ (Ctrl-C ends it)")

@@ -8,7 +8,8 @@
     index-TOKEN.bin       what searching needs of each melody; made from the others when it is first asked for
     roslin-TOKEN.bin      what the measure `roslin` needs of each melody; the same
     rejects.tsv           what the last build or add refused: file, line, record, column, reason, expected, found
-    writer.lock           held while somebody writes
+    review.jsonl          what people decided about its concordances; no build changes it (`concordances.review`)
+    writer.lock           held while somebody writes; review.jsonl.lock: a decision
 
 A published file is never changed. A writer prepares new files under names of their own (TOKEN is new each time), and
 the last thing it does is to move the new `collection.sqlite` over the old one: one atomic step. A process killed at
@@ -39,11 +40,13 @@ __all__ = [
     "DATABASE",
     "FORMAT_VERSION",
     "REJECTS",
+    "REVIEW",
     "array_header",
     "array_path",
     "chance_path",
     "holds_other_files",
     "index_path",
+    "locked",
     "new_token",
     "open_array",
     "publish",
@@ -59,6 +62,7 @@ __all__ = [
 FORMAT_VERSION = 2
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"
+REVIEW = "review.jsonl"
 ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
 _LOCK = "writer.lock"
 _NEW = ".new"
@@ -66,7 +70,9 @@ _NEW = ".new"
 _PREPARED = re.compile(
     rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin|chance-[0-9a-f]{{8}}\.json|\{_NEW}-[0-9a-f]{{8}}"
 )
-_FIXED = re.compile(rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(_LOCK)}(?:-journal)?")
+_FIXED = re.compile(
+    rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(REVIEW)}|(?:{re.escape(_LOCK)}|{re.escape(REVIEW)}\.lock)(?:-journal)?"
+)
 
 
 def array_path(folder: Path, name: str, token: str) -> Path:
@@ -147,17 +153,26 @@ def new_token() -> str:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Hold the writer's lock. The lock is SQLite's: it is portable, and ends with the process however that ends."""
+    """Hold the writer's lock."""
+    with locked(folder / _LOCK, 0, f"{folder}: another process is writing to this collection"):
+        yield
+
+
+@contextmanager
+def locked(path: Path, wait_s: float, busy: str) -> Iterator[None]:
+    """Hold a lock. It is SQLite's: it is portable, and ends with the process however that ends."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = sqlite3.connect(folder / _LOCK, timeout=0, isolation_level=None)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
     except (OSError, sqlite3.Error) as error:
-        raise CollectionError(f"{folder}: cannot be written: {error}") from error
+        raise CollectionError(f"{path.parent}: cannot be written: {error}") from error
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as error:
         lock.close()
-        raise CollectionError(f"{folder}: another process is writing to this collection; try again later") from error
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise CollectionError(f"{busy}; try again later") from error
+        raise CollectionError(f"{path.parent}: cannot be written: {error}") from error
     try:
         yield
     finally:

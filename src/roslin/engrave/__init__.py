@@ -19,10 +19,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from roslin.engrave.score import mei_from_melody
 from roslin.engrave.stored import cache_folder, read_entry, write_entry
@@ -80,13 +82,24 @@ class Engraving:
         return _ID.sub(lambda found: found[0] + prefix, self.svg)
 
 
-def engrave(melody: Melody, title: str = "", *, worker: Worker | None = None, use_cache: bool = True) -> Engraving:
-    """Draw a melody. `title` is for screen readers; without one it is made from the melody's own title."""
+def engrave(
+    melody: Melody,
+    title: str = "",
+    *,
+    worker: Worker | None = None,
+    use_cache: bool = True,
+    in_one_line: bool = False,
+) -> Engraving:
+    """Draw a melody. `title` is for screen readers; without one it is made from the melody's own title.
+
+    `in_one_line`: however long that is, and not in lines of about a page.
+    """
+    options = OPTIONS | {"breaks": "none"} if in_one_line else OPTIONS
     try:
-        key = _key(melody)
+        key = _key(melody, options)
         svg = read_entry(key) if use_cache else None
         if svg is None or not svg.startswith("<svg"):
-            svg = _draw(melody, worker or shared_worker())
+            svg = _draw(melody, worker or shared_worker(), options)
             if use_cache:
                 write_entry(key, svg)
     except (NotationError, SandboxError) as error:
@@ -96,8 +109,8 @@ def engrave(melody: Melody, title: str = "", *, worker: Worker | None = None, us
     return Engraving(svg.replace(">", f"><title>{escape(named)}</title>", 1))
 
 
-def _draw(melody: Melody, worker: Worker) -> str:
-    request = {"data": mei_from_melody(melody), "format": "mei", "options": OPTIONS}
+def _draw(melody: Melody, worker: Worker, options: Mapping[str, Any]) -> str:
+    request = {"data": mei_from_melody(melody), "format": "mei", "options": dict(options)}
     answer = worker.call("engrave", request)
     if answer["pages"] != 1:
         raise NotationError(Problem("too long for one drawing", "one page", str(answer["pages"])))
@@ -122,10 +135,10 @@ def _tidy(svg: str) -> str:
     return opened + _NOTE.sub(r'<g id="note-\1\2" data-note="\1"', body)
 
 
-def _key(melody: Melody) -> str:
+def _key(melody: Melody, options: Mapping[str, Any]) -> str:
     """The hash of everything that the drawing depends on."""
     signatures = [melody.clef, melody.key_signature, melody.metre, [astuple(change) for change in melody.changes]]
-    about = json.dumps([_DRAWING, _verovio_version(), OPTIONS, signatures, len(melody)], sort_keys=True)
+    about = json.dumps([_DRAWING, _verovio_version(), options, signatures, len(melody)], sort_keys=True)
     columns = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
     hashed = hashlib.sha256(about.encode())
     for column in columns:

@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 from xml.parsers import expat
 
-from roslin.errors import Problem
+from roslin.errors import NotationError, Problem
 from roslin.notation import pae
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.record import Record
 from roslin.notation.sources import DAMAGED
 
-__all__ = ["MAX_DEPTH", "MAX_NAMES", "MAX_RECORD_CHARACTERS", "MAX_TAG_BYTES", "matches", "read"]
+__all__ = ["MAX_DEPTH", "MAX_NAMES", "MAX_RECORD_CHARACTERS", "MAX_TAG_BYTES", "linked_records", "matches", "read"]
 
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
 MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
@@ -87,6 +87,22 @@ def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
             return
 
 
+def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
+    """For each record of MARC 21 its number, and the numbers of those that its fields 787 link to, as written.
+
+    A file that is not whole is refused where that shows: what comes after is not known.
+    """
+    parser = _Parser()
+    while not parser.finished:
+        problem = parser.read_some(stream)
+        for found in parser.take():
+            if isinstance(found, Problem):
+                raise NotationError(found)
+            yield found.control_number, found.all("787", "w")
+        if problem is not None:
+            raise NotationError(problem)
+
+
 # What the music of a catalogue record is, and what is known about it.
 
 
@@ -130,6 +146,8 @@ class _Dialect:
     titles: tuple[str, ...]
     shelfmark: str
     catalogue: Callable[[_CatalogueRecord], list[str]]
+    scoring: Callable[[_CatalogueRecord], list[str]]
+    works: tuple[str, ...]  # tags of links to works
 
 
 def _marc21_catalogue(record: _CatalogueRecord) -> list[str]:
@@ -145,6 +163,39 @@ def _unimarc_catalogue(record: _CatalogueRecord) -> list[str]:
     return record.all("500", "s")
 
 
+def _marc21_scoring(record: _CatalogueRecord) -> list[str]:
+    """Of all fields that say it, the fullest: RISM's total scoring, the medium of performance, or the title's."""
+    parts = [(entry.first("b"), entry.first("c")) for entry in record.fields.get("594", ())]
+    mediums = [(entry.all("a"), entry.all("n")) for entry in record.fields.get("382", ())]
+    mediums = [(names, numbers if len(numbers) == len(names) else [""] * len(names)) for names, numbers in mediums]
+    return (
+        record.all("594", "a")
+        or _counted(parts)
+        or [text for names, numbers in mediums for text in _counted(list(zip(names, numbers, strict=True)))]
+        or record.all("240", "m")
+    )
+
+
+def _counted(parts: list[tuple[str, str]]) -> list[str]:
+    """One text: "S, vl (2), org"."""
+    named = [f"{name} ({number})" if number not in ("", "1") else name for name, number in parts if name]
+    return [", ".join(named)] if named else []
+
+
+def _unimarc_scoring(record: _CatalogueRecord) -> list[str]:
+    return record.all("500", "r")
+
+
+def _works(record: _CatalogueRecord, tags: tuple[str, ...]) -> list[str]:
+    """The works that a record is linked to: "Stabat mater [930 177]"."""
+    found = []
+    for tag in tags:
+        for entry in record.fields.get(tag, ()):
+            numbers = ", ".join(entry.all("0"))
+            found.append(" ".join([*entry.all("a"), f"[{tag} {numbers}]" if numbers else ""]).strip())
+    return found
+
+
 # https://www.loc.gov/marc/bibliographic/bd031.html and the UNIMARC manual, bibliographic format, field 036. The two
 # use the same letters for other things: $m is the voice in one, the clef in the other.
 _DIALECTS = {
@@ -157,6 +208,8 @@ _DIALECTS = {
         titles=("240", "245"),
         shelfmark="c",
         catalogue=_marc21_catalogue,
+        scoring=_marc21_scoring,
+        works=("930", "931"),  # RISM's: 930 for authorities of others, 931 for its own
     ),
     "036": _Dialect(
         clef="m",
@@ -167,9 +220,31 @@ _DIALECTS = {
         titles=("500", "200"),
         shelfmark="j",
         catalogue=_unimarc_catalogue,
+        scoring=_unimarc_scoring,
+        works=(),
     ),
 }
-_WANTED = frozenset({"001", "031", "036", "100", "200", "240", "245", "383", "500", "690", "700", "852"})
+_WANTED = frozenset(
+    [
+        "001",
+        "031",
+        "036",
+        "100",
+        "200",
+        "240",
+        "245",
+        "382",
+        "383",
+        "500",
+        "594",
+        "690",
+        "700",
+        "787",
+        "852",
+        "930",
+        "931",
+    ]
+)
 
 
 def _incipits(record: _CatalogueRecord, *, strict: bool) -> Iterator[Record]:
@@ -216,6 +291,8 @@ def _about_record(record: _CatalogueRecord, dialect: _Dialect) -> dict[str, str]
         composer=", ".join(filter(None, map(composer.first, codes))),
         title=next(filter(None, (record.first(tag, "a") for tag in dialect.titles)), ""),
         catalogue=_joined(dialect.catalogue(record)),
+        scoring=_joined(dialect.scoring(record)),
+        work=_joined(_works(record, dialect.works)),
         siglum=record.first("852", "a"),
         shelfmark=_joined(record.all("852", dialect.shelfmark)),
     )

@@ -46,8 +46,10 @@ __all__ = [
     "between",
     "calibrated",
     "decoy",
+    "middles_and_spreads",
     "sample_of",
     "tail_of",
+    "tails_of",
 ]
 
 Distances = npt.NDArray[np.float64]
@@ -128,8 +130,14 @@ class Null:
 def _middle_and_spread(sample: Distances) -> tuple[float, float]:
     if not len(sample):
         return 1.0, 0.0
-    middle, far = np.quantile(sample, (0.5, _FAR))
-    return float(middle), float(far - middle)
+    (middle,), (spread,) = middles_and_spreads(sample[None])
+    return float(middle), float(spread)
+
+
+def middles_and_spreads(samples: Distances) -> tuple[Distances, Distances]:
+    """Middle and spread of each row of samples."""
+    middles, far = np.quantile(samples, (0.5, _FAR), axis=1)
+    return middles, far - middles
 
 
 def sample_of(count: int, most: int = SAMPLED) -> Numbers:
@@ -160,12 +168,12 @@ def decoy(melody: Melody, length: int) -> Melody | None:
 
 
 def tail_of(store: Store, compared: str, size: int) -> Tail | None:
-    """The tail of a collection for one way to compare and queries of so many notes; None where none is kept.
+    """The tail of a collection for one way to compare and queries of so many notes; None where none is kept."""
+    return between(tails_of(store, compared), size) if compared in CALIBRATED else None
 
-    Tails are made if they are not there.
-    """
-    if compared not in CALIBRATED:
-        return None
+
+def tails_of(store: Store, compared: str) -> dict[int, Tail]:
+    """The tails of a collection by the number of notes, for a way of `CALIBRATED`; made if they are not there."""
     path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(compared))
 
     def known(packed: Packed) -> dict[int, Tail]:
@@ -181,7 +189,7 @@ def tail_of(store: Store, compared: str, size: int) -> Tail | None:
             write_text(path, json.dumps({**kept, compared: {"fitted": numbers, "tails": made}}))
         return tails
 
-    return between(store.packed().keep(("tails", compared), known), size)
+    return store.packed().keep(("tails", compared), known)
 
 
 def between(tails: dict[int, Tail], size: int) -> Tail:

@@ -6,6 +6,9 @@
     schemas       the shapes of requests and of JSON answers
     queries       the query, the matcher and the filters that a request means
     service       search and explain for a request
+    identification  who a source is by, for a request
+    shelf         the concordances of the collection, and what people say of them
+    reviewers     who may decide about them: a name, a session, forms that are our own; `signing`, `attempts`
     library       the opened collection, how many search it at once, answers kept for a while
     progress      work in a thread for somebody who may leave, and how far it is, line by line
     security      what every request passes: headers, size of the body, rate, access log

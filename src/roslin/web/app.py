@@ -16,9 +16,11 @@ from roslin.matchers import DEFAULT_MATCHER
 from roslin.sandbox import shared_worker
 from roslin.web.errors import add_handlers
 from roslin.web.library import Library
-from roslin.web.routes import api, pages, static
+from roslin.web.reviewers import Door
+from roslin.web.routes import api, concordances, identify, pages, static
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
+from roslin.web.shelf import Shelf
 
 __all__ = ["app_from_environment", "create_app"]
 
@@ -52,7 +54,8 @@ def create_app(settings: Settings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.library = library
-    for room in (api, pages, static):
+    app.state.shelf, app.state.door = Shelf(library), Door(settings)
+    for room in (api, identify, pages, concordances, static):
         app.include_router(room.router)
     add_handlers(app)
     # The last one added is the first to see a request.

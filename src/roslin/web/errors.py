@@ -34,6 +34,7 @@ _LOG = logging.getLogger("roslin.web")
 _CLOSED = 499  # nobody reads it; it is for the log
 _BY_STATUS = {
     400: "bad_request",
+    403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
     413: "too_large",

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from roslin.api import Collection
 from roslin.collection.files import DATABASE
+from roslin.concordances.find import concordances_folder
 from roslin.errors import CollectionError, RoslinError, TimeLimitError
 from roslin.web.settings import Settings
 
@@ -60,6 +61,11 @@ class Library:
                 if state != self._state:
                     self._open_again(state)
             return self._collection
+
+    @property
+    def has_concordances(self) -> bool:
+        """Whether `roslin concordances` has found any, for pages to link to them."""
+        return (concordances_folder(self.settings.collection) / "about.json").is_file()
 
     @property
     def title(self) -> str:

@@ -18,12 +18,16 @@ __all__ = [
     "MAX_QUERY",
     "RANGES",
     "AboutAnswer",
+    "AttributedAnswer",
+    "AttributionAnswer",
     "CollectionAnswer",
     "ExplainAnswer",
     "ExplainParams",
     "ExplanationAnswer",
     "FilterAnswer",
     "HealthAnswer",
+    "IdentifyAnswer",
+    "IdentifyParams",
     "ListParams",
     "MatchAnswer",
     "MatcherAnswer",
@@ -106,6 +110,21 @@ class SearchParams(QueryParams):
     def has_filters(self) -> bool:
         """Whether the collection is narrowed down."""
         return any(getattr(self, name) for name in _FILTER_FIELDS)
+
+
+class IdentifyParams(BaseModel):
+    """A source whose composer is asked for: a text, or a record of the collection."""
+
+    q: str = Field(default="", max_length=MAX_QUERY, description="A MARCXML record, or incipits in any notation.")
+    id: str = Field(
+        default="", max_length=_MAX_ID, description="A melody or a record of the collection, in place of it."
+    )
+    record: str = Field(default="", max_length=_MAX_ID, description="Which record, where there are several.")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.q.strip() and not self.id
 
 
 class ListParams(SearchParams):
@@ -368,6 +387,62 @@ class SearchAnswer(BaseModel):
     has_more: bool
     seconds: float = Field(description="What the search itself took; less when the answer was kept.")
     results: list[ResultAnswer]
+
+
+# -- whose music it is ------------------------------------------------------------------------------------------------
+
+
+class AttributedAnswer(BaseModel):
+    """A source of the tune: the melody in it that is nearest, and how sure that is."""
+
+    id: str
+    record: str
+    library: str = Field(description="Of this and what follows, empty is what the catalogue does not say.")
+    shelfmark: str
+    composer: str
+    title: str
+    movement: str
+    key: str
+    scoring: str
+    catalogue: str
+    work: str
+    text: str
+    expected: float = Field(description="How many matches as good chance would bring, with all incipits tried.")
+    meaning: str = Field(description="The same in a word: same tune, probably, perhaps.")
+    distance: float
+    incipit: int = Field(description="The incipit that found it, from 1.")
+    incipits: list[int] = Field(description="All incipits that did.")
+    version: int = Field(description="Sources of one version have the same notes; those of 0 have the notes asked for.")
+    link: str | None = Field(default=None, description="It at its source, where the operator gave a pattern.")
+
+
+class AttributionAnswer(BaseModel):
+    """A composer that sources of the tune name; sources that name nobody are together."""
+
+    name: str
+    is_anonymous: bool
+    expected: float
+    meaning: str
+    close: int = Field(description="Sources that chance hardly explains.")
+    identical: int = Field(description="Sources with the notes asked for.")
+    incipits: list[int] = Field(description="The incipits that found one of its sources, from 1.")
+    sources: list[AttributedAnswer]
+
+
+class IdentifyAnswer(BaseModel):
+    """Who the other sources of a tune say that it is by, the surest attribution first."""
+
+    record: str | None = Field(description="The record that was asked about, where it has a number.")
+    records: list[str] = Field(description="All records that were given; only one is answered.")
+    deviations: list[str] = _DEVIATIONS
+    sentence: str
+    remarks: list[str]
+    is_close: bool = Field(description="Whether anything was found that chance hardly explains.")
+    is_disputed: bool = Field(description="Whether close sources name different composers.")
+    claimed: str | None = Field(description="The composer that the record itself names.")
+    incipits_tried: list[int] = Field(description="From 1; of those with the same notes only the first.")
+    searched: int
+    attributions: list[AttributionAnswer]
 
 
 # -- the server -------------------------------------------------------------------------------------------------------

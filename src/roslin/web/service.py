@@ -39,7 +39,7 @@ from roslin.web.schemas import (
     SearchParams,
 )
 
-__all__ = ["Found", "Result", "expected", "explain", "find"]
+__all__ = ["Found", "Result", "expected", "explain", "find", "match_of", "short_enough"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -218,7 +218,7 @@ def _search(
         taken = selection.report.steps if selection is not None else ()
         steps = tuple(FilterAnswer.model_validate(step) for step in taken)
         if library.settings.is_open:
-            numbers, steps = _short_enough(collection, numbers, steps, query, chosen)
+            numbers, steps = short_enough(collection, numbers, steps, query, chosen)
         if _is_cut(asked, chosen):
             run = search_beginnings(
                 query, collection, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
@@ -230,7 +230,7 @@ def _search(
     return run, len(collection) if numbers is None else len(numbers), steps
 
 
-def _short_enough(
+def short_enough(
     collection: Collection, numbers: Numbers | None, steps: tuple[FilterAnswer, ...], query: Melody, chosen: Matcher
 ) -> tuple[Numbers | None, tuple[FilterAnswer, ...]]:
     """Without melodies so long that a single comparison would go on after the time of a search is over."""
@@ -262,12 +262,12 @@ def _results(
     costs = [each.cost for each in filters_of(asked, query) if each.cost is not None]
     paid = {cost.name: costs_of(collection.connection, cost, numbers) for cost in costs}
     for k, (hit, melody, place) in enumerate(zip(hits, collection.melodies(numbers), places, strict=True)):
-        match = _match(chosen, query, packed, place, hit.distance)
+        match = match_of(chosen, query, packed, place, hit.distance)
         its_costs = {name: values[k] for name, values in paid.items()}
         yield Result(hit, melody, library.settings.link_to(melody), match, its_costs)
 
 
-def _match(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
+def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
     """What belongs together, by what decides most in the matcher: all of a sum would be searched for again.
 
     What was taken apart is not shown in a list, and lists are kept; so the steps are left behind.

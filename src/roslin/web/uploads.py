@@ -23,7 +23,7 @@ from roslin.represent.line import melodic_line
 from roslin.web.schemas import MAX_QUERY, UploadAnswer, UploadChoice
 from roslin.web.settings import Settings
 
-__all__ = ["choices"]
+__all__ = ["beginning", "choices"]
 
 _PLAIN = ("id", "title", "composer", "voice", "key", "text", "source")
 _MOST_COMPLAINTS = 5
@@ -63,10 +63,10 @@ def _of_melody(melody: Melody, number: int, most: int) -> Iterator[UploadChoice]
         if not len(line):
             continue
         is_cut = len(line) > most
-        query = _beginning(melody, line[:most])
+        query = beginning(melody, line[:most])
         notation, text = _as_text(query)
         while len(text) > MAX_QUERY:
-            query = _beginning(melody, query.notes[: len(query) * 3 // 4])
+            query = beginning(melody, query.notes[: len(query) * 3 // 4])
             is_cut, (notation, text) = True, _as_text(query)
         named = [melody.title or melody.id or f"melody {number}", melody.voice or ""]
         if len(voices) > 1:
@@ -77,7 +77,7 @@ def _of_melody(melody: Melody, number: int, most: int) -> Iterator[UploadChoice]
         )
 
 
-def _beginning(melody: Melody, notes: np.ndarray) -> Melody:
+def beginning(melody: Melody, notes: np.ndarray) -> Melody:
     """These notes as a melody of one voice, from their first onset on."""
     taken = notes.copy()
     taken["voice"] = 0

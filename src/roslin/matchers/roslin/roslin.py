@@ -90,11 +90,11 @@ class Roslin(Matcher):
         found = encoded(candidates)
         return contours(found) if self.compared(query) == "contour" else found
 
-    def distances_of(self, scores: Longs, own: int, others: Longs) -> Distances:
+    def distances_of(self, scores: Longs, own: int | Longs, others: Longs) -> Distances:
         """Distances from scores and self-scores, in units. They fall where the score rises."""
         return np.clip(1.0 - scores / self._scale(own, others), 0.0, 1.0)
 
-    def _scale(self, own: int, others: Longs) -> Floats:
+    def _scale(self, own: int | Longs, others: Longs) -> Floats:
         """What a score is compared with."""
         shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
         longer = np.maximum(own, others).astype(np.float64)

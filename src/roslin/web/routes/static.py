@@ -24,7 +24,8 @@ router = APIRouter(include_in_schema=False)
 def _statics() -> dict[str, bytes]:
     found = {path.name: path.read_bytes() for path in _FOLDER.iterdir() if path.suffix in _TYPES}
     found["player.js"] = files("roslin.report").joinpath("player.js").read_bytes()
-    found["plots.css"] = files("roslin.report").joinpath("templates/plots.css").read_bytes()
+    for name in ("plots.css", "concordances.css"):
+        found[name] = files("roslin.report").joinpath(f"templates/{name}").read_bytes()
     return found
 
 

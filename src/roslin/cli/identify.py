@@ -1,0 +1,136 @@
+"""roslin identify."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roslin.cli.filtering import Narrowing, filter_options
+from roslin.cli.options import with_options
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
+from roslin.cli.plugins import PluginOption
+from roslin.cli.reading import StrictOption, reading_options, refuse_options, tell
+from roslin.display.table import Table
+
+if TYPE_CHECKING:
+    from roslin.api import Collection, Selection
+    from roslin.concordances.identify import Identification
+    from roslin.melody import Melody
+    from roslin.notation import Options
+
+__all__ = ["identify_command"]
+
+_SHOWN = ("rank", "attribution", "sources", "perhaps", "identical", "incipits", "chance", "meaning")
+_SOURCE_SHOWN = (
+    "attribution",
+    "record",
+    "chance",
+    "meaning",
+    "incipit",
+    "notes",
+    "title",
+    "catalogue",
+    "library",
+    "shelfmark",
+    "id",
+)
+
+
+@with_options(options=reading_options, narrowing=filter_options)
+def identify_command(
+    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="What to identify: a file (MARCXML or any notation), an incipit as text, the number of a record of "
+            "the collection, or - for what comes from another program."
+        ),
+    ],
+    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long, for each source.")] = None,
+    strict: StrictOption = False,
+    format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
+    *,
+    options: Options,
+    narrowing: Narrowing,
+) -> None:
+    """Say who a source is by: the composers that other sources of the same tune name, the surest first.
+
+    All incipits of a record are asked for together, and the record itself is left out. A file with several records is
+    answered record by record.
+
+    Example: roslin identify catalogue.roslin new-record.xml
+    """
+    from roslin.api import Collection
+    from roslin.concordances.identify import by_source
+
+    with Collection(collection) as opened:
+        sources = by_source(_incipits(opened, source, options, strict=strict))
+        within = _selected(opened, narrowing)
+        found: dict[str, Identification] = {}
+        for name, melodies in sources.items():
+            with progress_bar("Searching", total=1.0) as progress:
+                found[name] = opened.identify(
+                    melodies, within=within, threads=threads, seconds=seconds, progress=progress
+                )
+            if format is OutputFormat.table:
+                _print_answer(name if len(sources) > 1 else "", found[name])
+    if format is OutputFormat.json:
+        answers = [{"source": name or None, **each.to_dict()} for name, each in found.items()]
+        typer.echo(json.dumps(answers, ensure_ascii=False, indent=1))
+    elif format is OutputFormat.tsv:
+        print_table(_together(found), format)
+
+
+def _incipits(collection: Collection, source: str, options: Options, *, strict: bool) -> list[Melody]:
+    """The melodies that are meant: of a file, of the collection, or written down in the command itself."""
+    from roslin.concordances.identify import melodies_of, read_source
+    from roslin.notation import is_path
+
+    if source != "-" and is_path(source):
+        read = read_source(Path(source), strict=strict, **options)
+    else:
+        refuse_options(options)
+        known = melodies_of(collection, source)
+        if known:
+            return known
+        read = read_source(sys.stdin.buffer.read() if source == "-" else source, strict=strict)
+    return [tell(melody) for melody in read]
+
+
+def _selected(collection: Collection, narrowing: Narrowing) -> Selection | None:
+    """What the filters leave, said in a sentence; None without filters."""
+    if not narrowing.is_asked:
+        return None
+    selection = narrowing.of(collection, None)
+    remark(f"Searched {selection.summary}")
+    return selection
+
+
+def _print_answer(name: str, found: Identification) -> None:
+    """The answer in words, the attributions, and the sources behind each."""
+    typer.echo(f"{name}: {found.sentence}" if name else found.sentence)
+    for said in found.remarks:
+        typer.echo(said)
+    if found.attributions:
+        sources = found.sources_table()
+        empty = [
+            column for column in ("catalogue", "library", "shelfmark") if not any(row[column] for row in sources.rows)
+        ]
+        typer.echo(f"\n{found.to_table().only(*_SHOWN)}\n\n{sources.only(*_SOURCE_SHOWN).without(*empty)}")
+    if name:
+        typer.echo()
+
+
+def _together(found: dict[str, Identification]) -> Table:
+    """The sources behind all attributions, with the source that was asked about before each."""
+    tables = {name: each.sources_table() for name, each in found.items()}
+    columns = ("source", *next(iter(tables.values())).columns)
+    rows = tuple({"source": name, **row} for name, table in tables.items() for row in table.rows)
+    return replace(next(iter(tables.values())), columns=columns, rows=rows)

@@ -1,0 +1,244 @@
+"""Concordances and decisions for other programs: tables (CSV), a graph (GraphML), and a truth file.
+
+    pairs     CSV, a row for each pair: what was measured, what people decided, both sources
+    groups    CSV, a row for each member of each group, with what is known of the group and of the source
+    graphml   the melodies as nodes and the pairs as edges, with the same attributes, typed
+    truth     the decisions as a grouped qrel for `roslin evaluate`: group 1 accepted, group 0 rejected
+
+Groups are numbered from 1 in the order of `Concordances.groups`. In CSV, a text that a spreadsheet would run as a
+formula has a ' before it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+from xml.sax.saxutils import escape, quoteattr
+
+from roslin.collection.files import scratch_path, sync
+from roslin.concordances.concordance import Concordances, SourceRecord
+from roslin.concordances.groups import TuneGroup
+from roslin.concordances.review import Review
+from roslin.errors import UnknownNameError
+from roslin.rows import to_word
+
+__all__ = ["EXPORTS", "ReviewedTruth", "export", "member_rows", "pair_rows", "reviewed_truth"]
+
+Row = dict[str, Any]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}  # of GraphML
+# What a row of each kind has, and as what; tables of nothing have these columns, too.
+_SOURCE = tuple(field.name for field in fields(SourceRecord))
+PAIR_COLUMNS: dict[str, type] = {
+    "group": int,
+    "first": str,
+    "second": str,
+    "distance": float,
+    "expected": float,
+    "is_copy": bool,
+    "is_weak": bool,
+    "verdict": str,
+    "author": str,
+    "time": str,
+    "note": str,
+    "is_earlier_version": bool,
+}
+MEMBER_COLUMNS: dict[str, type] = {
+    "group": int,
+    "kind": str,
+    "melodies": int,
+    "group_expected": float,
+    "stability": float,
+    "weak_links": int,
+    "verdict": str,
+} | dict.fromkeys(_SOURCE, str)
+
+
+def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
+    """A row for each pair, group by group. `is_weak`: the pair alone holds two parts of its group together."""
+    pairs = found.pairs
+    for number, group in enumerate(found.groups, start=1):
+        weak = {link.pair for link in group.weak_links}
+        for place in group.pairs.tolist():
+            first, second = _ids(found, place)
+            state = review.state(first, second)
+            latest = state.latest
+            yield {
+                "group": number,
+                "first": first,
+                "second": second,
+                "distance": float(pairs.distances[place]),
+                "expected": float(pairs.expected[place]),
+                "is_copy": bool(pairs.is_copy[place]),
+                "is_weak": place in weak,
+                "verdict": state.verdict,
+                "author": latest.author if latest else "",
+                "time": latest.time if latest else "",
+                "note": latest.note if latest else "",
+                "is_earlier_version": state.is_earlier_version,
+            }
+
+
+def member_rows(found: Concordances, review: Review) -> Iterator[Row]:
+    """A row for each member of each group."""
+    for number, group in enumerate(found.groups, start=1):
+        about: Row = {
+            "group": number,
+            "kind": found.kind(group),
+            "melodies": len(group.members),
+            "group_expected": group.expected,
+            "stability": group.stability,
+            "weak_links": len(group.weak_links),
+            "verdict": review.group_state(_pairs(found, group)).verdict,
+        }
+        for member in group.members.tolist():
+            yield about | asdict(found.source(member))
+
+
+def _ids(found: Concordances, place: int) -> tuple[str, str]:
+    first, second = int(found.pairs.first[place]), int(found.pairs.second[place])
+    return found.source(first).id, found.source(second).id
+
+
+def _pairs(found: Concordances, group: TuneGroup) -> list[tuple[str, str]]:
+    return [_ids(found, place) for place in group.pairs.tolist()]
+
+
+# Files.
+
+
+def _write_pairs(found: Concordances, review: Review, file: IO[str]) -> None:
+    sources = [f"{end}_{name}" for end in ("first", "second") for name in _SOURCE if name != "id"]
+    about = {found.source(number).id: asdict(found.source(number)) for number in _members(found)}
+
+    def rows() -> Iterator[Row]:
+        for row in pair_rows(found, review):
+            ends = {f"{end}_{name}": about[row[end]][name] for end in ("first", "second") for name in _SOURCE}
+            yield row | ends
+
+    _write_csv(file, [*PAIR_COLUMNS, *sources], rows())
+
+
+def _write_groups(found: Concordances, review: Review, file: IO[str]) -> None:
+    _write_csv(file, list(MEMBER_COLUMNS), member_rows(found, review))
+
+
+def _write_csv(file: IO[str], columns: list[str], rows: Iterable[Row]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(row[name]) for name in columns])
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _members(found: Concordances) -> list[int]:
+    return [member for group in found.groups for member in group.members.tolist()]
+
+
+def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
+    edges = {name: kind for name, kind in PAIR_COLUMNS.items() if name not in ("first", "second")}
+    file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+    file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
+    for letter, what, columns in (("n", "node", MEMBER_COLUMNS), ("e", "edge", edges)):
+        for name, kind in columns.items():
+            named = f'id="{letter}_{name}" for="{what}" attr.name="{name}" attr.type="{_TYPES[kind]}"'
+            file.write(f"  <key {named}/>\n")
+    file.write('  <graph id="concordances" edgedefault="undirected">\n')
+    nodes: dict[str, str] = {}
+    for row in member_rows(found, review):
+        nodes[row["id"]] = f"m{len(nodes)}"  # ids of melodies may have spaces, those of nodes may not
+        file.write(f'    <node id="{nodes[row["id"]]}">{_data("n", row, MEMBER_COLUMNS)}</node>\n')
+    for row in pair_rows(found, review):
+        ends = f'source="{nodes[row["first"]]}" target="{nodes[row["second"]]}"'
+        file.write(f"    <edge {ends}>{_data('e', row, edges)}</edge>\n")
+    file.write("  </graph>\n</graphml>\n")
+
+
+def _data(letter: str, row: Row, columns: Mapping[str, type]) -> str:
+    """The attributes of a node or an edge; one that is empty is left out."""
+    return "".join(
+        f"<data key={quoteattr(f'{letter}_{name}')}>{escape(_NOT_IN_XML.sub('', _graph_value(row[name])))}</data>"
+        for name in columns
+        if row[name] != ""
+    )
+
+
+def _graph_value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# Truth.
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedTruth:
+    """Decisions as judgements: (query, document, group), both melodies of a pair being the query once.
+
+    Group 1 is accepted, group 0 rejected. `left_out` counts the pairs that judge nothing, by reason.
+    """
+
+    rows: tuple[tuple[str, str, int], ...]
+    left_out: dict[str, int]
+
+
+def reviewed_truth(review: Review) -> ReviewedTruth:
+    """What is accepted and rejected; not what is undecided, disputed, or was decided about earlier notes."""
+    groups = {"accept": 1, "reject": 0}
+    rows: list[tuple[str, str, int]] = []
+    left_out: Counter[str] = Counter()
+    for first, second in review.pairs():
+        state = review.state(first, second)
+        if state.is_earlier_version:
+            left_out["decided about an earlier version of the notes"] += 1
+        elif state.verdict not in groups:
+            left_out[state.verdict] += 1
+        else:
+            group = groups[state.verdict]
+            rows += [(first, second, group), (second, first, group)]
+    rows.sort(key=lambda row: (row[0], -row[2], row[1]))
+    return ReviewedTruth(tuple(rows), dict(left_out))
+
+
+def _write_truth(found: Concordances, review: Review, file: IO[str]) -> dict[str, int]:
+    name = found.store.path.name.removesuffix(".roslin")
+    truth = reviewed_truth(review)
+    for query, document, group in truth.rows:
+        file.write("\t".join(map(to_word, (name, query, document, str(group)))) + "\n")
+    return truth.left_out
+
+
+EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], dict[str, int] | None]] = {
+    "pairs": _write_pairs,
+    "groups": _write_groups,
+    "graphml": _write_graphml,
+    "truth": _write_truth,
+}
+
+
+def export(what: str, found: Concordances, review: Review, path: str | Path) -> dict[str, int]:
+    """Write one of `EXPORTS` to a file, whole or not at all. How many pairs were left out, by reason."""
+    if what not in EXPORTS:
+        raise UnknownNameError("export", what, list(EXPORTS))
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    prepared = scratch_path(path.parent)
+    try:
+        with prepared.open("w", encoding="utf-8", newline="") as file:
+            left_out = EXPORTS[what](found, review, file)
+        sync(prepared)
+        prepared.replace(path)
+    finally:
+        prepared.unlink(missing_ok=True)
+    return left_out or {}

@@ -1,0 +1,460 @@
+"""Whose music a source is, by what other sources of the same tune say: for a cataloguer, before a record is published.
+
+A source has one incipit or several. Each is searched for by itself, and brings its own number of chance matches (E,
+`roslin.search.chance`). Expectations add up, whatever depends on what: m incipits bring m times as many chance matches
+as one. So a source that one of m incipits finds has m times the E of that match (Bonferroni), and is kept where this is
+at most 1. Incipits that agree are counted and told, but their E are not multiplied: incipits of one source are too much
+alike for that.
+
+Sources are catalogue records: several incipits of one record count once. Attributions are the composers that they name,
+spelt in any way; what names nobody is together under "Anonymus". They are ranked by how sure the best of their sources
+is, in words (`roslin.run.meaning`), then by the number of sources for which the same word holds, then by E. Among
+equally sure ones a name comes before none.
+
+The record that is asked about is left out, if the collection has it: all melodies with its number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.store import Store
+from roslin.concordances.concordance import SourceRecord
+from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, record_of, surname
+from roslin.display.table import Table
+from roslin.display.text import counted
+from roslin.errors import MelodyError, NotationError, Problem
+from roslin.melody import Melody
+from roslin.notation import Options, Source, is_path, records
+from roslin.notation.query import read_query
+from roslin.represent.line import melodic_line
+from roslin.run import Hit, Run
+from roslin.run.meaning import BY_CHANCE, CLOSE, MEANINGS, expected_words, meaning_of
+from roslin.search import search
+from roslin.search.work import Work
+
+__all__ = [
+    "COMMON",
+    "Attribution",
+    "Identification",
+    "SourceMatch",
+    "by_source",
+    "identify",
+    "melodies_of",
+    "read_source",
+]
+
+Numbers = npt.NDArray[np.int64]
+
+COMMON = 5  # composers; what so many have is rather a scale or a signal than somebody's tune
+_DEPTH = 200  # of each search; a list is far shorter where chance begins
+_DEEPEST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMatch:
+    """A source of the collection that has one of the incipits: the melody in it that is nearest, and how sure it is.
+
+    `expected` counts all incipits that were tried. `incipit` is the one that found it, `incipits` are all that did, by
+    their places from 1. Sources with one `version` have the same notes; those of version 0 have the notes asked for.
+    """
+
+    about: SourceRecord
+    expected: float
+    distance: float
+    incipit: int
+    incipits: tuple[int, ...]
+    version: int
+
+    @property
+    def id(self) -> str:
+        """The melody that is nearest."""
+        return self.about.id
+
+    @property
+    def record(self) -> str:
+        """The record to which it belongs."""
+        return record_of(self.about.id)
+
+    @property
+    def meaning(self) -> str:
+        """How sure it is, in words."""
+        return meaning_of(self.expected)
+
+    @property
+    def is_close(self) -> bool:
+        """Whether chance hardly explains it."""
+        return self.expected <= CLOSE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        found = {**asdict(self), "incipits": list(self.incipits), "meaning": self.meaning}
+        return {**found.pop("about"), "record": self.record, **found}
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether it has the notes that were asked for, in any key."""
+        return self.version == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """A composer that sources of the tune name, and these sources, the surest first."""
+
+    name: str
+    is_anonymous: bool
+    sources: tuple[SourceMatch, ...]
+
+    @property
+    def expected(self) -> float:
+        """The number of chance matches of its surest source."""
+        return self.sources[0].expected
+
+    @property
+    def meaning(self) -> str:
+        """How sure it is, in words."""
+        return meaning_of(self.expected)
+
+    @property
+    def close(self) -> int:
+        """The number of sources that chance hardly explains."""
+        return sum(source.is_close for source in self.sources)
+
+    @property
+    def identical(self) -> int:
+        """The number of sources with the notes that were asked for."""
+        return sum(source.is_identical for source in self.sources)
+
+    @property
+    def close_incipits(self) -> set[int]:
+        """The incipits that found one of its close sources, by their places from 1."""
+        return {place for source in self.sources if source.is_close for place in source.incipits}
+
+    @property
+    def incipits(self) -> tuple[int, ...]:
+        """The incipits that found one of its sources, by their places from 1."""
+        return tuple(sorted({place for source in self.sources for place in source.incipits}))
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Who the sources of a tune say it is by. `tried` are the incipits that were searched for, by their places from 1.
+
+    `searched` is the number of melodies in which each was, `claimed` the composer that the source itself names.
+    """
+
+    attributions: tuple[Attribution, ...]
+    tried: tuple[int, ...]
+    searched: int
+    claimed: str | None = None
+    searching: tuple[str, ...] = ()  # what the searches remarked
+
+    @property
+    def is_close(self) -> bool:
+        """Whether anything was found that chance hardly explains."""
+        return bool(self.attributions) and self.attributions[0].expected <= CLOSE
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether close sources of one incipit name different composers."""
+        places = Counter(place for each in self._named for place in each.close_incipits)
+        return any(count > 1 for count in places.values())
+
+    @property
+    def _named(self) -> list[Attribution]:
+        """The composers that close sources name."""
+        return [each for each in self.attributions if each.close and not each.is_anonymous]
+
+    @cached_property
+    def sentence(self) -> str:
+        """The answer in a sentence."""
+        if not self.attributions:
+            return "Nothing close was found."
+        best = expected_words(self.attributions[0].expected).replace("<", "fewer than")
+        chance = f"{best} matches this good expected by chance."
+        if self.is_close:
+            named = [f"{each.name} in {counted(each.close, 'source')}" for each in self.attributions if each.close]
+            return f"{_listed(named)}; {chance}"
+        named = [f"{each.name} in {counted(len(each.sources), 'source')}" for each in self.attributions]
+        return f"Nothing close was found. Perhaps {_listed(named)}; {chance}"
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What else a cataloguer must know."""
+        return (*self.searching, *self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
+        close = [each for each in self.attributions if each.close]
+        if self.is_disputed and len(self._named) >= COMMON:
+            yield f"The sources name {len(self._named)} composers: it may be a common figure rather than one tune."
+        elif self.is_disputed:
+            yield "The sources name different composers."
+        elif len(self._named) > 1:
+            yield "Different incipits lead to different composers: the source may hold several works."
+        for one, two in _namesakes([each.name for each in self._named]):
+            yield f"{one} and {two} may be one person."
+        if close and not self._named:
+            yield "No close source names a composer."
+        if close and len(self.tried) > 1:
+            yield f"{len(close[0].incipits)} of {len(self.tried)} incipits were found there."
+        if close and self.claimed and not is_nobody(self.claimed):
+            same = [each for each in close if folded_name(each.name) == folded_name(self.claimed)]
+            if same:
+                agree = "1 source does" if same[0].close == 1 else f"{same[0].close} sources do"
+                yield f"The record itself names {self.claimed}, as {agree}."
+            elif self._named:
+                yield f"The record itself names {self.claimed}; no close source does."
+
+    def to_table(self) -> Table:
+        """A row for each attribution."""
+        columns = ("rank", "attribution", "sources", "perhaps", "identical", "incipits", "expected", "meaning")
+        rows = tuple(
+            {
+                "rank": rank,
+                "attribution": each.name,
+                "sources": each.close,
+                "perhaps": len(each.sources) - each.close,
+                "identical": each.identical,
+                "incipits": len(each.incipits),
+                "expected": each.expected,
+                "chance": expected_words(each.expected),
+                "meaning": each.meaning,
+            }
+            for rank, each in enumerate(self.attributions, start=1)
+        )
+        return Table(columns, rows, self.sentence, key="attributions")
+
+    def sources_table(self) -> Table:
+        """A row for each source, with the attribution to which it belongs."""
+        columns = (
+            "attribution", "record", "expected", "meaning", "incipit", "version", "id", "title", "catalogue", "library",
+            "shelfmark",
+        )  # fmt: skip
+        rows = tuple(
+            {
+                "attribution": each.name,
+                "chance": expected_words(source.expected),
+                "notes": "the same" if source.is_identical else f"version {source.version}",
+                **source.to_dict(),
+            }
+            for each in self.attributions
+            for source in each.sources
+        )
+        return Table(columns, rows, "Sources", key="sources")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "sentence": self.sentence,
+            "remarks": list(self.remarks),
+            "is_close": self.is_close,
+            "is_disputed": self.is_disputed,
+            "claimed": self.claimed,
+            "incipits_tried": list(self.tried),
+            "searched": self.searched,
+            "attributions": [
+                {
+                    "name": each.name,
+                    "is_anonymous": each.is_anonymous,
+                    "close": each.close,
+                    "identical": each.identical,
+                    "incipits": list(each.incipits),
+                    "expected": each.expected,
+                    "meaning": each.meaning,
+                    "sources": [source.to_dict() for source in each.sources],
+                }
+                for each in self.attributions
+            ],
+        }
+
+    def __str__(self) -> str:
+        return " ".join((self.sentence, *self.remarks))
+
+
+def identify(
+    melodies: Sequence[Melody],
+    store: Store,
+    *,
+    within: Numbers | None = None,
+    work: Work | None = None,
+) -> Identification:
+    """Who the sources in a collection say that a source is by, which has these melodies.
+
+    Only the melodies `within` are searched (all by default), without those of the source itself. `work` has threads, a
+    limit of time for all searches together, and somebody to tell about progress.
+    """
+    tried = _distinct(melodies)
+    if not tried:
+        raise MelodyError("the source has no incipit with notes; expected at least one note that is not a grace note")
+    itself = {id for melody in melodies if melody.id for id in _ids_of(store, record_of(melody.id))}
+    found: list[tuple[int, Hit]] = []
+    remarks: dict[str, None] = {}
+    for place, run in _runs(tried, store, within, itself, work or Work()):
+        remarks |= dict.fromkeys(run.remarks if len(tried) == 1 else ())
+        found += [(place, hit) for hit in run if _corrected(hit, len(tried)) <= BY_CHANCE]
+    searched = len(store) if within is None else len(within)
+    attributions = _attributed(_sources(found, tried, store))
+    claimed = next((melody.composer for melody in melodies if melody.composer), None)
+    return Identification(attributions, tuple(tried), searched, claimed, tuple(remarks))
+
+
+def by_source(melodies: Iterable[Melody]) -> dict[str, list[Melody]]:
+    """The melodies of each source. Those of a catalogue record are together, and so are all that have no id.
+
+    >>> from roslin import load
+    >>> two = load("'4CDEC\\n'4CDEF")
+    >>> {name: len(of) for name, of in by_source([two[0].with_metadata(id="990-1.1.1"), *two]).items()}
+    {'990': 1, '': 2}
+    """
+    found: dict[str, list[Melody]] = {}
+    for melody in melodies:
+        found.setdefault(record_of(melody.id) if melody.id else "", []).append(melody)
+    return found
+
+
+def read_source(source: Source, *, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:
+    """The incipits of a file, of bytes or of a text that was pasted, each with its problems.
+
+    One that cannot be read does not keep the others from being searched for. Lines of Plaine & Easie without headers of
+    their own are one melody. `NotationError` where nothing can be read.
+
+    >>> [len(melody) for melody in read_source("%G-2@3/4 '4CDE/\\n2.F")]
+    [4]
+    """
+    found = list(records(source, strict=strict, **options))
+    read = [record.melody_or_raise() for record in found if record.melody is not None]
+    if not read:
+        raise NotationError(found[0].problems[0] if found else Problem("no incipit", "at least one"))
+    is_text = isinstance(source, bytes) or (isinstance(source, str) and not is_path(source))
+    if is_text and len(found) > 1 and all(melody.notation == "pae" and melody.id is None for melody in read):
+        text = source.decode(errors="replace") if isinstance(source, bytes) else str(source)
+        with suppress(NotationError):  # several melodies they are
+            return [read_query(text, "pae", strict=strict)]
+    return read
+
+
+def melodies_of(store: Store, record: str) -> list[Melody]:
+    """The melodies of a record in a collection, by its number; or the one with this id. None where neither is known."""
+    ids = [record] if record in store and record_of(record) != record else _ids_of(store, record)
+    return list(store.melodies(store.numbers(ids)))
+
+
+def _distinct(melodies: Sequence[Melody]) -> dict[int, Melody]:
+    """The melodies with notes, by their places from 1; of those with the same notes only the first."""
+    found: dict[bytes, int] = {}
+    for place, melody in enumerate(melodies, start=1):
+        if len(melodic_line(melody)):
+            found.setdefault(_notes_of(melody), place)
+    return {place: melodies[place - 1] for place in found.values()}
+
+
+def _notes_of(melody: Melody) -> bytes:
+    """The notes of a melody's line in any key and unit: the same for two that differ in nothing else."""
+    line = melodic_line(melody)
+    pitches, onsets = line["pitch_midi"].astype(np.int64), line["onset_ticks"].astype(np.int64)
+    times = np.concatenate([onsets - onsets[:1], line["duration_ticks"].astype(np.int64)])
+    return (pitches - pitches[:1]).tobytes() + (times // max(int(np.gcd.reduce(times)), 1)).tobytes()
+
+
+def _ids_of(store: Store, record: str) -> list[str]:
+    """The ids of the melodies of a record."""
+    rows = store.connection.execute(
+        "SELECT id FROM melodies WHERE id = ? OR id BETWEEN ? AND ? ORDER BY number",
+        (record, f"{record}-", f"{record}-\U0010ffff"),
+    )
+    return [id for (id,) in rows if record_of(id) == record]
+
+
+def _runs(
+    tried: dict[int, Melody], store: Store, within: Numbers | None, itself: set[str], work: Work
+) -> Iterator[tuple[int, Run]]:
+    """What is found for each incipit, by its place."""
+    finished = 0
+
+    def report(done: float, what: str) -> None:
+        if work.progress is not None:
+            work.progress((finished + done) / len(tried), what)
+
+    whole = Work(work.threads, work.seconds, report)  # one limit of time for all
+    for place, melody in tried.items():
+        depth = _DEPTH
+        run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
+        while len(run.matches) > depth // 2 and depth < _DEEPEST:
+            depth = _DEEPEST
+            run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
+        finished += 1
+        yield place, run
+
+
+def _corrected(hit: Hit, tried: int) -> float:
+    return np.inf if hit.expected is None else hit.expected * tried
+
+
+def _sources(found: list[tuple[int, Hit]], tried: dict[int, Melody], store: Store) -> list[SourceMatch]:
+    """What was found, by record: the surest melody of each. The surest record comes first."""
+    best_first = sorted(found, key=lambda each: (_corrected(each[1], 1), each[1].distance, each[1].id, each[0]))
+    places: dict[str, set[int]] = {}
+    best: dict[str, tuple[int, Hit]] = {}
+    for place, hit in best_first:
+        record = record_of(hit.id)
+        places.setdefault(record, set()).add(place)
+        best.setdefault(record, (place, hit))
+    melodies = store.melodies(store.numbers([hit.id for _, hit in best.values()]))
+    versions = dict.fromkeys(map(_notes_of, tried.values()), 0)
+    listed = []
+    for (record, (place, hit)), melody in zip(best.items(), melodies, strict=True):
+        listed.append(
+            SourceMatch(
+                about=SourceRecord.of(melody),
+                expected=_corrected(hit, len(tried)),
+                distance=hit.distance,
+                incipit=place,
+                incipits=tuple(sorted(places[record])),
+                version=versions.setdefault(_notes_of(melody), max(versions.values()) + 1),
+            )
+        )
+    return listed
+
+
+def _attributed(sources: list[SourceMatch]) -> tuple[Attribution, ...]:
+    """The sources by composer, the first attribution first."""
+    groups: dict[str, list[SourceMatch]] = {}
+    for source in sources:
+        name = "" if is_nobody(source.about.composer) else folded_name(source.about.composer)
+        groups.setdefault(name, []).append(source)
+    found = [
+        Attribution(_usual_name(group) if name else ANONYMUS, not name, tuple(group)) for name, group in groups.items()
+    ]
+    return tuple(sorted(found, key=_rank))
+
+
+def _usual_name(sources: list[SourceMatch]) -> str:
+    """The spelling that most of them have; without brackets and marks of doubt."""
+    ((name, _),) = Counter(plain_name(source.about.composer) for source in sources).most_common(1)
+    return name
+
+
+def _rank(each: Attribution) -> tuple[int, bool, int, float]:
+    words = [word for _, word in MEANINGS]
+    as_sure = sum(source.meaning == each.meaning for source in each.sources)
+    return words.index(each.meaning), each.is_anonymous, -as_sure, each.expected
+
+
+def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:
+    """Those with one surname, which catalogues write before the comma."""
+    return ((one, two) for one, two in combinations(names, 2) if surname(one) == surname(two))
+
+
+def _listed(named: list[str], most: int = 4) -> str:
+    """The first of some, and how many there are besides."""
+    more = len(named) - most
+    return ", ".join([*named[:most], *([f"{more} others"] if more > 1 else named[most:])])

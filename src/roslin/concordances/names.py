@@ -1,0 +1,64 @@
+"""The names by which a catalogue knows its sources: the record of a melody, and the composer of a record."""
+
+from __future__ import annotations
+
+import re
+
+from roslin.collection.folding import fold
+
+__all__ = ["ANONYMUS", "folded_name", "is_nobody", "plain_name", "record_of", "surname"]
+
+ANONYMUS = "Anonymus"
+_NOBODY = frozenset(
+    {"", "anon", "anonym", "anonyme", "anonymer", "anonimo", "anonymous", "anonymus", "s.n", "unbekannt", "unknown"}
+)
+_DOUBT = re.compile(r"[\[\]()?]*\?[\[\]()?]*|[\[\]]")  # a name in brackets, or with a mark of doubt, is the same name
+_INCIPIT = re.compile(r"(.+)-[^-]*\d\.[^-]*")
+
+
+def record_of(id: str) -> str:
+    """The record to which a melody belongs: of RECORD-a.b.c the part before the numbers, otherwise the id.
+
+    Cataloguers put letters and spaces into the numbers, and a collection marks ids that occur again with ~2.
+
+    >>> record_of("840010216-1.2.1"), record_of("840010216-1.1. 2~2"), record_of("roslin-castle-2")
+    ('840010216', '840010216', 'roslin-castle-2')
+    """
+    known = _INCIPIT.fullmatch(id)
+    return known[1] if known else id
+
+
+def plain_name(composer: str) -> str:
+    """A composer's name without brackets and marks of doubt.
+
+    >>> plain_name("[Pergolesi, Giovanni Battista (?)]")
+    'Pergolesi, Giovanni Battista'
+    """
+    return _DOUBT.sub("", composer).strip()
+
+
+def folded_name(composer: str) -> str:
+    """A composer's name in one spelling.
+
+    >>> folded_name("[Grétry, André-Ernest-Modeste?]") == folded_name("Gretry, André-Ernest-Modeste")
+    True
+    """
+    return fold(plain_name(composer)).rstrip(" .,;")
+
+
+def surname(composer: str) -> str:
+    """What catalogues write before the comma, in one spelling.
+
+    >>> surname("Händel, Georg Friedrich") == surname("Handel, George Frideric")
+    True
+    """
+    return folded_name(composer).partition(",")[0]
+
+
+def is_nobody(composer: str | None) -> bool:
+    """Whether this names no composer.
+
+    >>> is_nobody(None), is_nobody("[Anonymus]"), is_nobody("Anonymous"), is_nobody("Hasse, Johann Adolf")
+    (True, True, True, False)
+    """
+    return folded_name(composer or "") in _NOBODY

@@ -1,0 +1,348 @@
+"""The review file of a collection: everything that people decided about pairs, and how files of several are merged.
+
+The collection's review file is `review.jsonl` in its folder, which a new build leaves alone. Each decision is one line
+of JSON, and lines are only ever added:
+
+    {"id": "9f...", "time": "2026-11-16T10:30:00.000000Z", "author": "M. Weiss", "first": "400006537-1.1.1",
+     "second": "450012345-1.1.1", "verdict": "accept", "note": "", "first_digest": "5a...", "second_digest": "c1..."}
+
+Melodies are named by their ids, never by their places, so a line means the same after a new build and in another
+collection with the same sources. `id` is random: files of several people are merged by taking every decision once, in
+any order and as often as one likes.
+
+Decisions are written under a lock, and are on disk before anybody is told so. A line that a stopped computer left
+incomplete is left out, and `Review.notes` says so; the next decision begins a line of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from roslin.collection.files import DATABASE, REVIEW, locked, sync
+from roslin.collection.store import Store
+from roslin.concordances.decisions import (
+    MAX_NOTE,
+    TIME,
+    VERDICTS,
+    GroupState,
+    Pair,
+    PairDecision,
+    PairState,
+    check,
+    in_time_order,
+    notes_digest,
+    pair_of,
+    read_time,
+    state_of,
+    state_of_group,
+)
+from roslin.display.table import Table
+from roslin.errors import ArgumentError, CollectionError
+
+__all__ = [
+    "MAX_NOTE",
+    "VERDICTS",
+    "GroupState",
+    "MergedReviews",
+    "PairDecision",
+    "PairState",
+    "Review",
+    "existing_review",
+    "merge_into",
+    "merge_reviews",
+    "notes_digest",
+    "opened_review",
+    "review_path",
+]
+
+_WAIT_S = 10.0  # for another process that is writing a decision
+
+
+class Review:
+    """All decisions of a file, or of several that were merged (then `path` is None). `notes` say what was left out.
+
+    >>> review = Review.open("tunes.roslin")                            # doctest: +SKIP
+    >>> review.decide("a", "b", "accept", "same bass, too", "M. Weiss") # doctest: +SKIP
+    >>> review.state("b", "a").verdict                                  # doctest: +SKIP
+    'accept'
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        decisions: Iterable[PairDecision] = (),
+        *,
+        digest_of: Callable[[str], str | None] | None = None,
+        notes: Iterable[str] = (),
+    ):
+        self.path = path
+        self._digest_of = digest_of
+        self._known_digests: dict[str, str] = {}
+        self._decisions: set[PairDecision] = set()
+        self._of_pair: dict[Pair, list[PairDecision]] = defaultdict(list)
+        self._merged_notes = list(notes)
+        self._bad_lines: list[int] = []
+        self._lines = self._bytes = 0  # of the file, as far as it was read
+        self._torn = False
+        self._reading = threading.RLock()
+        self._take(decisions)
+
+    @classmethod
+    def open(cls, path: str | Path, *, digest_of: Callable[[str], str | None] | None = None) -> Review:
+        """The review of a collection folder, or in a file; none at all is an empty one.
+
+        `digest_of` gives the digest of a melody's notes by its id, or None for an id that is not known; see `of`.
+        """
+        review = cls(review_path(path), digest_of=digest_of)
+        review.refresh()
+        return review
+
+    @classmethod
+    def of(cls, store: Store) -> Review:
+        """The review of an open collection, which knows whether notes have changed since a decision."""
+        return cls.open(store.path, digest_of=lambda id: notes_digest(store[id]) if id in store else None)
+
+    # Reading.
+
+    @property
+    def decisions(self) -> list[PairDecision]:
+        """Every decision ever made, in the order of their times."""
+        with self._reading:
+            return sorted(self._decisions, key=in_time_order)
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read, in words."""
+        with self._reading:
+            notes = list(self._merged_notes)
+            notes += [f"{self.path}: line {line} is no decision and was left out" for line in self._bad_lines]
+            if self._torn:
+                notes.append(f"{self.path}: the last line is incomplete and was left out")
+            return notes
+
+    def __len__(self) -> int:
+        return len(self._decisions)
+
+    def pairs(self) -> list[Pair]:
+        """The pairs that somebody has decided about, in alphabetical order."""
+        with self._reading:
+            return sorted(self._of_pair)
+
+    def history(self, first_id: str, second_id: str) -> list[PairDecision]:
+        """All decisions about a pair, in the order of their times."""
+        with self._reading:
+            return sorted(self._of_pair.get(pair_of(first_id, second_id), ()), key=in_time_order)
+
+    def state(self, first_id: str, second_id: str) -> PairState:
+        """What people say about two melodies, whichever is named first."""
+        return state_of(self.history(first_id, second_id), self._is_earlier)
+
+    def group_state(self, pairs: Iterable[Pair]) -> GroupState:
+        """What people say about the pairs of a group."""
+        return state_of_group([self.state(*pair) for pair in pairs])
+
+    def to_table(self) -> Table:
+        """A row for each pair that somebody has decided about."""
+        rows = []
+        for pair in self.pairs():
+            state = self.state(*pair)
+            rows.append(
+                {
+                    "first": pair[0],
+                    "second": pair[1],
+                    "verdict": state.verdict,
+                    "authors": "; ".join(f"{each.author}: {each.verdict}" for each in state.decisions),
+                    "time": state.decisions[0].time,
+                    "earlier_version": "yes" if state.is_earlier_version else "",
+                    "note": state.decisions[0].note,
+                }
+            )
+        columns = ("first", "second", "verdict", "authors", "time", "earlier_version", "note")
+        return Table(columns, tuple(rows), "decisions")
+
+    def refresh(self) -> None:
+        """Read what others have added to the file since."""
+        with self._reading:
+            if self.path is None:
+                return
+            try:
+                with self.path.open("rb") as file:
+                    if file.seek(0, os.SEEK_END) < self._bytes:  # somebody has put another file here
+                        self._bytes = self._lines = 0
+                        self._bad_lines = []
+                    file.seek(self._bytes)
+                    added = file.read()
+            except FileNotFoundError:
+                added = b""
+            except OSError as error:
+                raise CollectionError(f"{self.path}: the review cannot be read: {error}") from error
+            self._read(added)
+
+    def _read(self, added: bytes) -> None:
+        *whole, last = added.split(b"\n")
+        for line in whole:
+            self._lines += 1
+            self._bytes += len(line) + 1
+            made = PairDecision.from_line(line)
+            if made is not None:
+                self._take([made])
+            elif line.strip():
+                self._bad_lines.append(self._lines)
+        # The start of a line is never a decision, so one that lacks nothing but its end is whole.
+        ended = PairDecision.from_line(last) if last else None
+        self._torn = bool(last) and ended is None
+        self._take([] if ended is None else [ended])
+
+    def _take(self, decisions: Iterable[PairDecision]) -> None:
+        for each in decisions:
+            if each not in self._decisions:
+                self._decisions.add(each)
+                self._of_pair[each.pair].append(each)
+
+    def _digest(self, id: str) -> str:
+        if id not in self._known_digests:
+            self._known_digests[id] = (self._digest_of(id) if self._digest_of else None) or ""
+        return self._known_digests[id]
+
+    def _is_earlier(self, made: PairDecision) -> bool:
+        now = self._digest(made.first), self._digest(made.second)
+        then = made.first_digest, made.second_digest
+        return any(before and after and before != after for before, after in zip(then, now, strict=True))
+
+    # Writing.
+
+    def decide(self, first_id: str, second_id: str, verdict: str, note: str, author: str) -> PairDecision:
+        """Write a decision to the file. When this returns, it is on disk."""
+        return self.decide_all([(first_id, second_id)], verdict, note, author)[0]
+
+    def decide_all(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
+        """The same decision about several pairs, such as those of a group."""
+        ordered = list(dict.fromkeys(pair_of(*pair) for pair in pairs))
+        return self._append(lambda: self._made(ordered, verdict, note, author))
+
+    def add(self, decisions: Iterable[PairDecision]) -> int:
+        """Write the decisions of others that are not in the file yet; how many these were."""
+        others = set(decisions)
+        return len(self._append(lambda: sorted(others - self._decisions, key=in_time_order)))
+
+    def _made(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
+        known = [each.time for pair in pairs for each in self._of_pair.get(pair, ())]
+        time = datetime.now(UTC)
+        if known:  # a decision follows those that it could know of, whatever the clock says
+            time = max(time, read_time(max(known)) + timedelta(microseconds=1))
+        made = []
+        for first, second in pairs:
+            about = (first, second, verdict, note, self._digest(first), self._digest(second))
+            made.append(PairDecision(time.strftime(TIME), secrets.token_hex(16), author, *about))
+            check(made[-1])
+        return made
+
+    def _append(self, make: Callable[[], list[PairDecision]]) -> list[PairDecision]:
+        if self.path is None:
+            raise ArgumentError("these are the decisions of several files; write them with merge_into first")
+        with self._reading, locked(_lock_path(self.path), _WAIT_S, f"{self.path}: another process is writing"):
+            self.refresh()
+            made = make()
+            _append_bytes(self.path, "".join(each.line() for each in made).encode())
+            self.refresh()
+        return made
+
+
+def _append_bytes(path: Path, data: bytes) -> None:
+    """Add lines to a file, all or none of them, and wait until they are on disk."""
+    is_new = not path.exists()
+    try:
+        with path.open("ab+", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                data = data if file.read(1) == b"\n" else b"\n" + data  # leave what was cut off alone
+            try:
+                written = 0
+                while written < len(data):
+                    written += file.write(data[written:]) or 0
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
+        if is_new:
+            sync(path.parent)
+    except OSError as error:
+        raise CollectionError(f"{path}: the decision was not kept: {error}") from error
+
+
+def review_path(path: str | Path) -> Path:
+    """The review file of a collection folder; any other path is that of the file itself."""
+    path = Path(path)
+    return path / REVIEW if path.is_dir() else path
+
+
+def existing_review(path: str | Path) -> Path:
+    """The review file of a collection folder, or the file itself, if it is there."""
+    found = review_path(path)
+    if not found.exists():
+        raise CollectionError(f"{found}: no such review")
+    return found
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+@contextmanager
+def opened_review(path: str | Path) -> Iterator[Review]:
+    """The review of a collection, with what has changed since, or one in a file."""
+    if (Path(path) / DATABASE).is_file():
+        with Store(path) as store:
+            yield Review.of(store)
+    else:
+        yield Review.open(path)
+
+
+# Merging.
+
+
+def merge_reviews(paths: Iterable[str | Path]) -> Review:
+    """Every decision of several review files (or collections), once. The order of the files does not matter."""
+    decisions: set[PairDecision] = set()
+    notes: list[str] = []
+    for path in paths:
+        review = Review.open(existing_review(path))
+        decisions.update(review.decisions)
+        notes += review.notes
+    return Review(None, decisions, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedReviews:
+    """What a merge did: decisions in the file now, new ones among them, pairs, and those that are disputed."""
+
+    path: Path
+    decisions: int
+    added: int
+    pairs: int
+    disputed: tuple[Pair, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self) | {"path": str(self.path)}
+
+
+def merge_into(paths: Iterable[str | Path], output: str | Path) -> MergedReviews:
+    """Merge review files into one, which keeps whatever it already holds. The output may be one of them."""
+    merged = merge_reviews(paths)
+    with opened_review(output) as review:
+        added = review.add(merged.decisions)
+        disputed = tuple(pair for pair in review.pairs() if review.state(*pair).verdict == "disputed")
+        notes = tuple(dict.fromkeys([*merged.notes, *review.notes]))
+        return MergedReviews(review_path(output), len(review), added, len(review.pairs()), disputed, notes)

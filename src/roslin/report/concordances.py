@@ -1,0 +1,234 @@
+"""Concordances for people: group by group the notation aligned, what differs marked, what the catalogue says beside it.
+
+A few groups are one page. Many are a folder of pages with `GROUPS_ON_PAGE` groups each, and `index.html` with a line
+for every group. Either works without a network, and without a script but for sound and filters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote
+
+from roslin.collection.files import write_text
+from roslin.concordances.concordance import KINDS, Concordances, SourceRecord
+from roslin.concordances.names import surname
+from roslin.display.text import counted
+from roslin.errors import ArgumentError
+from roslin.matchers.roslin.roslin import Roslin
+from roslin.report.document import document, versions
+from roslin.report.synopsis import SIGNS, Glyphs
+from roslin.report.tune_groups import (
+    KIND_WORDS,
+    DrawnLine,
+    GroupLine,
+    GroupSummary,
+    drawn_lines,
+    group_lines,
+    summaries,
+)
+from roslin.run.meaning import expected_words
+
+__all__ = [
+    "COLUMNS",
+    "GROUPS_ON_PAGE",
+    "PageGroup",
+    "compared_words",
+    "concordances_page",
+    "page_group",
+    "source_link",
+    "write_report",
+]
+
+GROUPS_ON_PAGE = 50
+_FIELD = re.compile(r"\{(?:id|record)\}")
+_LINES_DRAWN = 12
+COLUMNS = (
+    ("composer", "Composer"),
+    ("title", "Title"),
+    ("movement", "Movement"),
+    ("key", "Key"),
+    ("scoring", "Scoring"),
+    ("text", "Text"),
+    ("library", "Library"),
+    ("shelfmark", "Shelfmark"),
+    ("catalogue", "Catalogue numbers"),
+    ("work", "Work"),
+)
+
+Tell = Callable[[float, str], None]
+Link = Callable[[SourceRecord], str]
+
+
+@dataclass(frozen=True, slots=True)
+class PageGroup:
+    """A group with all that a page shows of it: lines that are drawn, and others that are only listed."""
+
+    summary: GroupSummary
+    drawn: tuple[DrawnLine, ...]
+    others: tuple[GroupLine, ...]
+
+    @property
+    def lines(self) -> tuple[GroupLine, ...]:
+        """All of them."""
+        return (*(each.line for each in self.drawn), *self.others)
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """(field, heading) of what the catalogue says of any of its sources."""
+        sources = [source for line in self.lines for source in line.sources]
+        return [(name, words) for name, words in COLUMNS if any(getattr(source, name) for source in sources)]
+
+    def differs(self, field: str) -> bool:
+        """Whether sources disagree in something that tells attributions apart."""
+        said = {getattr(source, field) for line in self.lines for source in line.sources}
+        return field in ("composer", "catalogue", "work") and len(said - {""}) > 1
+
+
+def page_group(
+    concordances: Concordances, summary: GroupSummary, prefix: str, glyphs: Glyphs, most: int = _LINES_DRAWN
+) -> PageGroup:
+    """A group, drawn: its first `most` lines."""
+    lines = group_lines(concordances, summary.group)
+    return PageGroup(summary, tuple(drawn_lines(lines[:most], prefix, glyphs)), tuple(lines[most:]))
+
+
+def compared_words(concordances: Concordances) -> list[str]:
+    """What was compared, how, and how far it can be trusted."""
+    pairs, level = concordances.pairs, expected_words(concordances.level)
+    melodies = f"{counted(pairs.melodies, 'melody', 'melodies')} of {concordances.store.path.name}"
+    if pairs.is_exact:
+        how = f"{melodies} were compared with each other"
+    else:
+        how = f"Of {melodies}, only those that share something rare were compared, so pairs may be missing"
+    said = [f"{how}; by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo."]
+    if not pairs.is_all:
+        said.append("Only pairs with a new melody were looked for.")
+    return [
+        *said,
+        f"A pair counts when chance would bring at most {level} melodies so near to one of the two (E, the level). "
+        "E is an estimate for one melody at a time; how far it holds when a whole catalogue is compared with itself "
+        f"has not been shown. {counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have "
+        "sources that name different composers. Look before you accept.",
+        "A group is what pairs link, so its ends may have little in common. That two sources have the same tune does "
+        "not say who wrote it.",
+    ]
+
+
+def _disagreeing(concordances: Concordances) -> int:
+    """Pairs whose sources name different composers."""
+    pairs, source = concordances.pairs, concordances.source
+    names = {number: surname(source(number).composer) for number in {*pairs.first.tolist(), *pairs.second.tolist()}}
+    both = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+    return sum(
+        names[one] != names[two] and not source(one).is_anonymous and not source(two).is_anonymous for one, two in both
+    )
+
+
+def write_report(
+    concordances: Concordances, target: str | Path, *, link: Link | None = None, progress: Tell | None = None
+) -> Path:
+    """Write the report: one page if the target is named .html, a folder otherwise. The page to open."""
+    target = Path(target)
+    every = summaries(concordances)
+    tell = progress or (lambda _done, _what: None)
+    if target.suffix.lower() in (".html", ".htm"):
+        write_text(target, concordances_page(concordances, every, link=link, progress=tell))
+        return target
+    target.mkdir(parents=True, exist_ok=True)
+    said = compared_words(concordances)
+    pages = [every[start : start + GROUPS_ON_PAGE] for start in range(0, len(every), GROUPS_ON_PAGE)]
+    names = [f"groups-{number:04}.html" for number in range(1, len(pages) + 1)]
+    for number, (name, shown) in enumerate(zip(names, pages, strict=True)):
+        around = (names[number - 1] if number else "", names[number + 1] if number + 1 < len(names) else "")
+
+        def tell_part(done: float, what: str, before: int = number) -> None:
+            tell((before + done) / len(pages), what)
+
+        page = concordances_page(concordances, shown, link=link, progress=tell_part, around=around, said=said)
+        write_text(target / name, page)
+    for left in set(target.glob("groups-*.html")) - {target / name for name in names}:  # of an earlier report
+        left.unlink()
+    rows = [(summary, f"{names[place // GROUPS_ON_PAGE]}#{anchor(summary)}") for place, summary in enumerate(every)]
+    index = document("concordances_index.html", **_common(concordances, every, said), rows=rows)
+    write_text(target / "index.html", index)
+    return target / "index.html"
+
+
+def concordances_page(
+    concordances: Concordances,
+    shown: Sequence[GroupSummary],
+    *,
+    link: Link | None = None,
+    progress: Tell | None = None,
+    around: tuple[str, str] | None = None,
+    said: Sequence[str] = (),
+) -> str:
+    """A page of these groups. `around`: the pages before and after it, "" for none, where it is one of several.
+
+    `said`: what was compared (`compared_words`), where that is known already.
+    """
+    glyphs = Glyphs()
+    groups = list(_told(concordances, shown, glyphs, progress or (lambda _done, _what: None)))
+    return document(
+        "concordances.html",
+        **_common(concordances, shown, said or compared_words(concordances)),
+        groups=groups,
+        glyphs=glyphs,
+        around=around,
+        which=_which(shown, len(concordances.groups)),
+        link=link or (lambda _source: ""),
+    )
+
+
+def source_link(pattern: str) -> Link:
+    """The address of a source by a pattern with {id} or {record}."""
+    if not pattern.startswith(("https://", "http://")) or not {"{id}", "{record}"} & set(_FIELD.findall(pattern)):
+        raise ArgumentError(f"the link must start with https:// and hold {{id}} or {{record}}; got {pattern!r}")
+    return lambda source: _FIELD.sub(lambda found: quote(str(getattr(source, found[0][1:-1])), safe=""), pattern)
+
+
+def _which(shown: Sequence[GroupSummary], total: int) -> str:
+    """Which of all groups a page shows; nothing if it is all of them."""
+    if not 0 < len(shown) < total:
+        return ""
+    first, last = f"{shown[0].number:,}", f"{shown[-1].number:,}"
+    return f"Group{f's {first} to' if first != last else ''} {last} of {total:,}."
+
+
+def anchor(summary: GroupSummary) -> str:
+    """Where a group stands on its page."""
+    return f"group-{summary.number}"
+
+
+def _told(concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Glyphs, tell: Tell) -> Iterator[PageGroup]:
+    for done, summary in enumerate(shown, start=1):
+        yield page_group(concordances, summary, f"{anchor(summary)}-", glyphs)
+        tell(done / len(shown), "drawing")
+
+
+def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Sequence[str]) -> dict[str, object]:
+    of_kind = {kind: sum(each.kind == kind for each in shown) for kind in KINDS}
+    return {
+        "heading": f"Concordances in {concordances.store.path.name.removesuffix('.roslin')}",
+        "said": said,
+        "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in of_kind.items() if number],
+        "libraries": sorted({name for each in shown for name in each.libraries}),
+        "composers": sorted({name for each in shown for name, _ in each.composers}),
+        "total": len(shown),
+        "anchor": anchor,
+        "signs": SIGNS,
+        "expected_words": expected_words,
+        "filter_script": _filter_script,
+        "note": versions(),
+    }
+
+
+@cache
+def _filter_script() -> str:
+    """What makes the filters work."""
+    return files("roslin.report").joinpath("filters.js").read_text("utf-8")

@@ -1,0 +1,200 @@
+"""A melody against another of the same tune: which notes belong together, and what differs, note by note.
+
+The usual measure lays the one onto the other. Notes that face each other are then compared as an eye compares them: by
+pitch, when both are brought to one key, and by written length, when one has longer values throughout. What stands
+before and after the part in common is told as a number of notes; incipits are cut at different places.
+
+Rows are those of the note tables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import TypeVar
+
+from roslin.display.text import counted
+from roslin.errors import ArgumentError
+from roslin.matchers import Explanation, Matcher
+from roslin.melody import Melody
+from roslin.represent.words import transposition_words
+
+__all__ = ["Variant", "compared"]
+
+_Number = TypeVar("_Number", int, Fraction)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What a melody has in common with the one above it, and what not.
+
+    `columns` goes from rows of the melody to rows above it. `shown` is the melody in the key and clef of that one.
+    """
+
+    melody: Melody
+    shown: Melody
+    columns: dict[int, int]
+    other_pitch: frozenset[int]
+    other_length: frozenset[int]
+    only_here: frozenset[int]
+    missing: frozenset[int]  # rows above
+    transposition: int  # semitones from the one above to this
+    values: Fraction  # how many times as long its notes are
+    before: int  # notes before the part in common, below 0: so many less
+    after: int
+    metre: str = ""  # in words, where it is another
+
+    @property
+    def differences(self) -> int:
+        """How many notes differ, between the first and the last that both have."""
+        return len(self.other_pitch) + len(self.other_length) + len(self.only_here) + len(self.missing)
+
+    @property
+    def words(self) -> str:
+        """All of it in a sentence."""
+        said = []
+        if self.differences:
+            said += [
+                counted(len(rows), *words)
+                for rows, words in (
+                    (self.other_pitch, ("other pitch", "other pitches")),
+                    (self.other_length, ("other length",)),
+                    (self.only_here, ("note only here", "notes only here")),
+                    (self.missing, ("note missing", "notes missing")),
+                )
+                if rows
+            ]
+        else:
+            said.append("note for note the same")
+        said += _edge(self.before, "begins {} earlier", "begins {} later")
+        said += _edge(self.after, "goes on for {}", "ends {} earlier")
+        if self.values != 1:
+            said.append(f"in note values {_times(self.values)} as long")
+        if self.metre:
+            said.append(self.metre)
+        return f"{'; '.join(said)}."
+
+    @property
+    def place_words(self) -> str:
+        """How it is written, where that is not where it is shown."""
+        if not self.transposition:
+            return ""
+        return transposition_words(-self.transposition)
+
+
+def compared(above: Melody, melody: Melody) -> Variant:
+    """The melody against the one above it."""
+    explained = _matcher().explain(above, [melody], 0)
+    columns = {row: over for over, row in _facing(explained)}
+    if not columns:
+        nothing: frozenset[int] = frozenset()
+        return Variant(melody, melody, {}, nothing, nothing, nothing, nothing, 0, Fraction(1), 0, 0)
+    pitches, lengths = (_column(melody, above, name) for name in ("pitch_midi", "duration_ticks"))
+    moved = _usual(pitches[0][row] - pitches[1][over] for row, over in columns.items())
+    values = _usual(Fraction(lengths[0][row], max(lengths[1][over], 1)) for row, over in columns.items())
+    other_pitch = {row for row, over in columns.items() if pitches[0][row] - pitches[1][over] != moved}
+    other_length = {
+        row
+        for row, over in columns.items()
+        if Fraction(lengths[0][row], max(lengths[1][over], 1)) != values and row not in other_pitch
+    }
+    overs = sorted({row for step in explained.steps for row in step.query_notes})
+    rows = sorted({row for step in explained.steps for row in step.candidate_notes})
+    reverse = {over: row for row, over in columns.items()}
+    return Variant(
+        melody,
+        _shown(melody, above, moved),
+        columns,
+        frozenset(other_pitch),
+        frozenset(other_length),
+        frozenset(_between(rows, columns) | _graces(melody, above, columns)),
+        frozenset(_between(overs, reverse) | _graces(above, melody, reverse)),
+        moved,
+        values,
+        sum(row < min(columns) for row in rows) - sum(over < min(reverse) for over in overs),
+        sum(row > max(columns) for row in rows) - sum(over > max(reverse) for over in overs),
+        _metre(above.metre or "", melody.metre or ""),
+    )
+
+
+@cache
+def _matcher() -> Matcher:
+    from roslin.matchers.roslin.roslin import Roslin
+
+    return Roslin(compare="both")
+
+
+def _facing(explained: Explanation) -> list[tuple[int, int]]:
+    """Notes side by side, alike or not; of one that stands for several, the first. Both columns rise."""
+    found: list[tuple[int, int]] = []
+    for over, row in sorted({pair for step in explained.steps for pair in step.facing}):
+        if not found or (over > found[-1][0] and row > found[-1][1]):
+            found.append((over, row))
+    return found
+
+
+def _column(melody: Melody, above: Melody, name: str) -> tuple[list[int], list[int]]:
+    return melody.notes[name].tolist(), above.notes[name].tolist()
+
+
+def _usual(numbers: Iterable[_Number]) -> _Number:
+    """What most have; of several, the one that comes first."""
+    return Counter(numbers).most_common(1)[0][0]
+
+
+def _between(rows: Iterable[int], facing: dict[int, int]) -> set[int]:
+    """Notes that face nothing, after the first and before the last that face something."""
+    return {row for row in rows if min(facing) < row < max(facing) and row not in facing}
+
+
+def _graces(melody: Melody, other: Melody, facing: dict[int, int]) -> set[int]:
+    """Grace notes of notes that face something, unless the same step leads to that, too."""
+    theirs = {(host, step) for _, host, step in _steps(other)}
+    return {row for row, host, step in _steps(melody) if host in facing and (facing[host], step) not in theirs}
+
+
+def _steps(melody: Melody) -> list[tuple[int, int, int]]:
+    """(row of a grace note, row of the note that it adorns, semitones between them)."""
+    pitches, graces = melody.notes["pitch_midi"].tolist(), melody.notes["is_grace"].tolist()
+    found, host = [], -1
+    for row in reversed(range(len(pitches))):
+        if not graces[row]:
+            host = row
+        elif host >= 0:
+            found.append((row, host, pitches[row] - pitches[host]))
+    return found
+
+
+def _shown(melody: Melody, above: Melody, moved: int) -> Melody:
+    try:
+        shown = melody.transposed(-moved)
+    except ArgumentError:  # beyond what can be written: then it stands as it is
+        return melody
+    return replace(shown, clef=above.clef)
+
+
+def _edge(notes: int, more: str, fewer: str) -> list[str]:
+    return [(more if notes > 0 else fewer).format(counted(abs(notes), "note"))] if notes else []
+
+
+def _metre(above: str, here: str) -> str:
+    """Another metre, in words.
+
+    >>> _metre("c", "c/"), _metre("", "3/4"), _metre("3/4", "3/4")
+    ('in c/ instead of c', 'in 3/4', '')
+    """
+    if above == here:
+        return ""
+    return f"in {here}{f' instead of {above}' if above else ''}" if here else "without a metre"
+
+
+def _times(values: Fraction) -> str:
+    """How many times, in words.
+
+    >>> _times(Fraction(2)), _times(Fraction(1, 2)), _times(Fraction(3, 4))
+    ('twice', 'half', '3/4 times')
+    """
+    return {Fraction(2): "twice", Fraction(1, 2): "half"}.get(values, f"{values} times")

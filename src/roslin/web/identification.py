@@ -1,0 +1,154 @@
+"""Who a source is by, for a request: what was sent is read, asked in one slot for searches, and kept for a while."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin.api import Collection
+from roslin.concordances.identify import Identification, SourceMatch, by_source, melodies_of, read_source
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.matchers import DEFAULT_MATCHER, matcher
+from roslin.melody import Melody
+from roslin.represent.line import melodic_line
+from roslin.web.library import GoneError, Library
+from roslin.web.progress import Wait
+from roslin.web.schemas import (
+    MAX_QUERY,
+    ExplainParams,
+    IdentifyAnswer,
+    IdentifyParams,
+    MatchAnswer,
+    where_to,
+)
+from roslin.web.service import match_of, short_enough
+from roslin.web.settings import Settings
+from roslin.web.uploads import beginning
+from roslin.web.written import written
+
+__all__ = ["BestMatch", "Identified", "identify_source"]
+
+_MATCHES_SHOWN = 6  # attributions whose surest source is shown in notation
+
+
+@dataclass(frozen=True, slots=True)
+class BestMatch:
+    """The surest source of an attribution: its melody, the incipit that found it, and the notes they share."""
+
+    melody: Melody
+    incipit: Melody
+    match: MatchAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What was found for one source. `best` has a match for each of the first attributions."""
+
+    record: str
+    records: tuple[str, ...]
+    incipits: tuple[Melody, ...]
+    found: Identification
+    best: tuple[BestMatch, ...]
+    links: dict[str, str | None]  # of the melodies found, at their sources
+    deviations: tuple[str, ...]
+
+    def why(self, source: SourceMatch) -> str | None:
+        """The address of the page that explains a match; None where the incipit does not fit into one."""
+        asked = self.incipits[source.incipit - 1]
+        text = written(asked)
+        if text is None or len(text[1]) > MAX_QUERY:
+            return None
+        return where_to(ExplainParams(q=text[1], candidate=source.id), "/explain")
+
+    def answer(self) -> IdentifyAnswer:
+        """All of it as JSON."""
+        known = self.found.to_dict()
+        for each in known["attributions"]:
+            for source in each["sources"]:
+                source["link"] = self.links[source["id"]]
+        return IdentifyAnswer(
+            record=self.record or None, records=list(self.records), deviations=list(self.deviations), **known
+        )
+
+
+def identify_source(library: Library, asked: IdentifyParams, sent: bytes, wait: Wait) -> Identified:
+    """Who a source is by: a file that was `sent`, otherwise the text or the record of the collection asked for."""
+    collection = library.collection
+    digest = hashlib.blake2b(sent, digest_size=16).hexdigest()
+    return library.kept(
+        (collection.about["token"], "identified", repr(asked), digest),
+        lambda: _identify(library, collection, asked, sent, wait),
+    )
+
+
+def _identify(library: Library, collection: Collection, asked: IdentifyParams, sent: bytes, wait: Wait) -> Identified:
+    settings = library.settings
+
+    def progress(done: float, _what: str) -> None:
+        wait.done = done
+        if wait.is_gone:
+            raise GoneError("the search was given up: nobody waits for it")
+
+    sources = by_source(_read(collection, asked, sent))
+    record = asked.record or next(iter(sources))
+    if record not in sources:
+        raise UnknownNameError("record of the source", record, list(sources))
+    given = sources[record]
+    if len(given) > settings.upload_melodies:
+        raise ArgumentError(f"a source may have at most {settings.upload_melodies} incipits here; got {len(given)}")
+    incipits = [_short(melody, settings) for melody in given]
+    chosen, longest = matcher(DEFAULT_MATCHER), max(incipits, key=len)
+    with library.slot() as seconds:
+        progress(0.0, "")
+        within = short_enough(collection, None, (), longest, chosen)[0] if settings.is_open else None
+        found = collection.identify(incipits, within=within, seconds=seconds, progress=progress)
+        best = tuple(_best(collection, found, incipits))
+    numbers = collection.numbers([source.id for each in found.attributions for source in each.sources])
+    return Identified(
+        record,
+        tuple(sources),
+        tuple(incipits),
+        found,
+        best,
+        {melody.id or "": settings.link_to(melody) for melody in collection.melodies(numbers)},
+        tuple(_deviations(given, settings)),
+    )
+
+
+def _read(collection: Collection, asked: IdentifyParams, sent: bytes) -> list[Melody]:
+    """The incipits that are meant. Text is read as bytes: nothing that a request holds may be the name of a file."""
+    if sent or not asked.id:
+        return read_source(sent or asked.q.encode(errors="replace"))
+    known = melodies_of(collection, asked.id)
+    if not known:
+        raise UnknownNameError("melody", asked.id, [])
+    return known
+
+
+def _short(melody: Melody, settings: Settings) -> Melody:
+    """A melody that is not too long for a query; of a longer one the beginning."""
+    if len(melody) <= settings.query_notes:
+        return melody
+    cut = beginning(melody, melodic_line(melody)[: settings.query_notes])
+    return cut.with_metadata(id=melody.id, composer=melody.composer, title=melody.title)
+
+
+def _deviations(given: list[Melody], settings: Settings) -> Iterator[str]:
+    for place, melody in enumerate(given, start=1):
+        before = f"Incipit {place}: " if len(given) > 1 else ""
+        yield from (f"{before}{line}" for line in melody.deviations)
+        if len(melody) > settings.query_notes:
+            yield f"{before}only the first {settings.query_notes} notes are taken"
+
+
+def _best(collection: Collection, found: Identification, incipits: list[Melody]) -> Iterator[BestMatch]:
+    chosen = matcher(DEFAULT_MATCHER)
+    for each in found.attributions[:_MATCHES_SHOWN]:
+        source = each.sources[0]
+        incipit, numbers = incipits[source.incipit - 1], collection.numbers([source.id])
+        among = collection.packed().take(np.asarray(numbers))
+        match = match_of(chosen, incipit, among, 0, source.distance)
+        yield BestMatch(collection[source.id], incipit, match)

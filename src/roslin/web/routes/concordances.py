@@ -1,0 +1,283 @@
+"""Concordances to go through: a list with filters, a page for each group, decisions by plain forms.
+
+Everything works without scripts; with them, keys decide. Whatever is written goes through `reviewers.Door`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field, ValidationError
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from roslin.concordances.concordance import SourceRecord
+from roslin.concordances.review import MAX_NOTE, VERDICTS
+from roslin.errors import CollectionError
+from roslin.report.synopsis import SIGNS
+from roslin.report.tune_groups import KIND_WORDS, GroupSummary
+from roslin.run.meaning import expected_words, meaning_of
+from roslin.web.dependencies import Opened
+from roslin.web.library import Library
+from roslin.web.rendering import rendered
+from roslin.web.reviewers import MAX_NAME, Door, Reviewer
+from roslin.web.shelf import NoConcordancesError, OpenConcordances, Shelf, Wanted
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+
+STATES = {
+    "open": "open",
+    "accept": "accepted",
+    "reject": "rejected",
+    "undecided": "undecided",
+    "disputed": "disputed",
+    "mixed": "partly decided",
+}
+_ON_PAGE = 25
+_PAIRS_LISTED = 60
+_OUTDATED = (
+    "the collection has changed since its concordances were found, or they cannot be read; "
+    "roslin concordances finds them again"
+)
+_LOG = logging.getLogger("roslin.web")
+_UNKEPT = {"Cache-Control": "no-store"}
+
+
+class ChosenGroups(BaseModel):
+    """Which groups somebody wants to see."""
+
+    kind: Literal["", "attribution", "anonymous", "libraries", "same"] = ""
+    library: str = Field("", max_length=200)
+    composer: str = Field("", max_length=200)
+    state: Literal["", "open", "accept", "reject", "undecided", "disputed", "mixed"] = ""
+
+    @property
+    def wanted(self) -> Wanted:
+        """The same without HTTP."""
+        return Wanted(**self.model_dump(include=set(Wanted.__slots__)))
+
+    def query(self, **others: object) -> str:
+        """As the end of an address: "?kind=attribution", or nothing."""
+        said = {**self.model_dump(include=set(Wanted.__slots__)), **others}
+        text = urlencode({name: value for name, value in said.items() if value})
+        return f"?{text}" if text else ""
+
+
+class GroupsPage(ChosenGroups):
+    """A page of the list."""
+
+    page: int = Field(1, ge=1, le=100_000)
+
+
+class GroupAsked(ChosenGroups):
+    """A group, and the one that was decided before it."""
+
+    done: str = Field("", max_length=500)
+
+
+def _shelf(request: Request) -> Shelf:
+    shelf: Shelf = request.app.state.shelf
+    return shelf
+
+
+def _door(request: Request) -> Door:
+    door: Door = request.app.state.door
+    return door
+
+
+OnShelf = Annotated[Shelf, Depends(_shelf)]
+AtDoor = Annotated[Door, Depends(_door)]
+
+
+@router.get("/concordances")
+def groups(
+    request: Request, library: Opened, shelf: OnShelf, door: AtDoor, asked: Annotated[GroupsPage, Query()]
+) -> Response:
+    """The groups that somebody wants to see, a page at a time."""
+    opened = _opened(shelf)
+    chosen = opened.chosen(asked.wanted)
+    pages = max(1, -(-len(chosen) // _ON_PAGE))
+    shown = chosen[(asked.page - 1) * _ON_PAGE : asked.page * _ON_PAGE]
+    context = {
+        "asked": asked,
+        "total": len(chosen),
+        "all": len(opened.groups),
+        "pages": pages,
+        "shown": [(each, opened.state(each)) for each in shown],
+        "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in shelf.kinds(opened).items()],
+        "libraries": sorted({name for each in opened.groups for name in each.libraries}),
+        "composers": sorted({name for each in opened.groups for name, _ in each.composers}),
+        "said": opened.said,
+        "notes": opened.review.notes,
+    }
+    return _page(request, library, door, "list.html", context)
+
+
+@router.get("/concordances/groups/{name:path}")
+def group(
+    request: Request, library: Opened, shelf: OnShelf, door: AtDoor, name: str, asked: Annotated[GroupAsked, Query()]
+) -> Response:
+    """One group: notation, sources, pairs, and what people say."""
+    opened = _opened(shelf)
+    summary = _group(opened, name)
+    drawn, glyphs = shelf.drawn(opened, summary)
+    pairs = opened.decided(summary, drawn)
+    before, after, place, total = _around(opened, asked.wanted, summary)
+    context = {
+        "asked": asked,
+        "group": drawn,
+        "glyphs": glyphs,
+        "summary": summary,
+        "state": opened.state(summary),
+        "pairs": pairs[:_PAIRS_LISTED],
+        "pairs_left": max(0, len(pairs) - _PAIRS_LISTED),
+        "before": before,
+        "after": after,
+        "place": place,
+        "total": total,
+        "signs": SIGNS,
+        "said": opened.said,
+        "done": _done(opened, asked.done),
+        "link": _linker(library, drawn.lines),
+    }
+    return _page(request, library, door, "group.html", context)
+
+
+@router.post("/concordances/decide")
+async def decide(request: Request, shelf: OnShelf, door: AtDoor) -> Response:
+    """Keep a decision about a group, and go on with the next one; or about a pair, and stay."""
+    who, form = door.who(request), await door.read_form(request)
+    door.check(request, who, form)
+    if not who.name:
+        raise HTTPException(403, "please say who you are first")
+    return await run_in_threadpool(_decide, shelf, who, form)
+
+
+@router.post("/concordances/reviewer")
+async def enter(request: Request, door: AtDoor) -> Response:
+    """Remember who reviews."""
+    who, form = door.who(request), await door.read_form(request)
+    door.check(request, who, form)
+    name, password = str(form.get("name", "")), str(form.get("password", ""))
+    known = await run_in_threadpool(door.enter, request, name, password)
+    response = RedirectResponse(_own_path(str(form.get("back", ""))), 303)
+    door.remember(request, response, known)
+    return response
+
+
+@router.post("/concordances/leave")
+async def leave(request: Request, door: AtDoor) -> Response:
+    """Forget who reviews, in this browser."""
+    door.check(request, door.who(request), form := await door.read_form(request))
+    response = RedirectResponse(_own_path(str(form.get("back", ""))), 303)
+    door.forget(response)
+    return response
+
+
+def _decide(shelf: Shelf, who: Reviewer, form: FormData) -> Response:
+    opened = _opened(shelf)
+    summary = _group(opened, str(form.get("group", "")))
+    verdict, note = str(form.get("verdict", "")), str(form.get("note", "")).strip()
+    if verdict not in VERDICTS:
+        raise HTTPException(422, f"a verdict must be one of {', '.join(VERDICTS)}; got {verdict[:40]!r}")
+    if len(note) > MAX_NOTE:
+        raise HTTPException(422, f"a note must have at most {MAX_NOTE} characters; got {len(note)}")
+    try:
+        asked = ChosenGroups.model_validate({name: str(form.get(name, "")) for name in Wanted.__slots__})
+    except ValidationError as error:
+        raise HTTPException(422, "; ".join(str(each["msg"]) for each in error.errors())) from None
+    _, after, _, _ = _around(opened, asked.wanted, summary)
+    first, second = str(form.get("first", "")), str(form.get("second", ""))
+    if first or second:
+        if not {(first, second), (second, first)} & set(opened.pairs(summary)):
+            raise HTTPException(404, "these two are no pair of this group")
+        opened.review.decide(first, second, verdict, note, who.name)
+        return RedirectResponse(f"{_address(summary.name)}{asked.query()}#pairs", 303)
+    opened.review.decide_all(opened.pairs(summary), verdict, note, who.name)
+    onto = _address(after.name) if after is not None else "/concordances"
+    return RedirectResponse(f"{onto}{asked.query(done=summary.name if after is not None else '')}", 303)
+
+
+def _opened(shelf: Shelf) -> OpenConcordances:
+    try:
+        return shelf.opened()
+    except NoConcordancesError as error:
+        raise HTTPException(404, str(error)) from None
+    except CollectionError as error:
+        _LOG.error("the concordances cannot be shown: %s", error)  # it names folders, which are nobody's business
+        raise HTTPException(409, _OUTDATED) from None
+
+
+def _group(opened: OpenConcordances, name: str) -> GroupSummary:
+    try:
+        return opened.group(name)
+    except NoConcordancesError as error:
+        raise HTTPException(404, str(error)) from None
+
+
+def _around(
+    opened: OpenConcordances, wanted: Wanted, summary: GroupSummary
+) -> tuple[GroupSummary | None, GroupSummary | None, int, int]:
+    """The groups before and after one, among those wanted; its place among them, 0 if it is none; their number."""
+    chosen = opened.chosen(wanted)
+    earlier = [each for each in chosen if each.number < summary.number]
+    later = [each for each in chosen if each.number > summary.number]
+    place = len(earlier) + 1 if len(earlier) + len(later) < len(chosen) else 0
+    return (earlier[-1] if earlier else None), (later[0] if later else None), place, len(chosen)
+
+
+def _done(opened: OpenConcordances, name: str) -> tuple[GroupSummary, str] | None:
+    """The group that was decided just now, and how."""
+    found = next((each for each in opened.groups if each.name == name), None)
+    return None if found is None else (found, opened.state(found).verdict)
+
+
+def _linker(library: Library, lines: tuple[Any, ...]) -> Any:
+    """From a source to its address, in the collection of whoever serves it or here."""
+    known = {line.sources[0].id: line.melody for line in lines}
+
+    def link(source: SourceRecord) -> str:
+        melody = known.get(source.id) or library.collection[source.id]
+        return library.settings.link_to(melody) or f"/melodies/{quote(source.id, safe='')}"
+
+    return link
+
+
+def _address(name: str) -> str:
+    return f"/concordances/groups/{quote(name, safe='')}"
+
+
+def _own_path(path: str) -> str:
+    """A page of ours to go back to; the list, if it is none."""
+    is_own = path == "/concordances" or path.startswith(("/concordances?", "/concordances/groups/"))
+    return path if is_own and path.isprintable() and "\\" not in path else "/concordances"
+
+
+def _page(request: Request, library: Library, door: Door, template: str, context: dict[str, Any]) -> Response:
+    who = door.who(request)
+    query = f"?{request.url.query}" if request.url.query else ""
+    page = rendered(
+        library,
+        f"concordances/{template}",
+        who=who,
+        door=door,
+        back=f"{request.url.path}{query}",
+        address=_address,
+        states=STATES,
+        expected_words=expected_words,
+        meaning_of=meaning_of,
+        most_name=MAX_NAME,
+        most_note=MAX_NOTE,
+        **context,
+    )
+    response = HTMLResponse(page, headers=_UNKEPT)
+    if who.is_new and door.may_write:
+        door.remember(request, response, who)
+    return response

@@ -1,0 +1,168 @@
+"""The concordances of the collection that is served, and what people say of them; read again when either changes.
+
+They are there when `roslin concordances` has found them: in NAME.concordances beside the collection. Decisions are kept
+by `concordances.review` in the collection.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from roslin.collection.folding import fold
+from roslin.concordances.concordance import Concordances, GroupKind
+from roslin.concordances.find import concordances_folder
+from roslin.concordances.review import GroupState, PairState, Review
+from roslin.errors import RoslinError
+from roslin.report.concordances import PageGroup, compared_words, page_group
+from roslin.report.synopsis import Glyphs
+from roslin.report.tune_groups import GroupSummary, summaries
+from roslin.web.library import Library
+
+__all__ = ["GroupPair", "NoConcordancesError", "OpenConcordances", "Shelf", "Wanted"]
+
+_LINES_DRAWN = 24
+
+Pair = tuple[str, str]
+
+
+class NoConcordancesError(RoslinError):
+    """There are none of this collection, or no such group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which groups somebody wants to see; empty: all."""
+
+    kind: str = ""
+    library: str = ""
+    composer: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPair:
+    """Two melodies of a group, how sure that is, and what people say."""
+
+    first: str
+    second: str
+    letters: tuple[str, str]
+    expected: float
+    state: PairState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenConcordances:
+    """Concordances with their groups in words, and the review of them."""
+
+    concordances: Concordances
+    groups: list[GroupSummary]
+    said: list[str]  # what was compared, and how sure that is
+    review: Review
+
+    def group(self, name: str) -> GroupSummary:
+        """The group with a name, or with a melody of that id."""
+        found = next((each for each in self.groups if each.name == name), None)
+        if found is None and name in self.concordances.store:
+            number = int(self.concordances.store.numbers([name])[0])
+            found = next((each for each in self.groups if number in each.group.members), None)
+        if found is None:
+            raise NoConcordancesError(f"there is no group with {name!r} at this level")
+        return found
+
+    def pairs(self, summary: GroupSummary) -> list[Pair]:
+        """The pairs of a group, by ids."""
+        pairs, source = self.concordances.pairs, self.concordances.source
+        ends = ((int(pairs.first[place]), int(pairs.second[place])) for place in summary.group.pairs)
+        return [(source(first).id, source(second).id) for first, second in ends]
+
+    def state(self, summary: GroupSummary) -> GroupState:
+        """What people say of a group."""
+        return self.review.group_state(self.pairs(summary))
+
+    def decided(self, summary: GroupSummary, group: PageGroup) -> list[GroupPair]:
+        """The pairs of a group as the page lists them, the least sure first."""
+        letters = {source.id: line.letter for line in group.lines for source in line.sources}
+        expected = self.concordances.pairs.expected[summary.group.pairs].tolist()
+        found = [
+            GroupPair(*_in_order(first, second, letters), chance, self.review.state(first, second))
+            for (first, second), chance in zip(self.pairs(summary), expected, strict=True)
+        ]
+        return sorted(found, key=lambda pair: -pair.expected)
+
+    def chosen(self, wanted: Wanted) -> list[GroupSummary]:
+        """The groups that somebody wants to see, in their order."""
+        return list(self._chosen(wanted))
+
+    def _chosen(self, wanted: Wanted) -> Iterator[GroupSummary]:
+        composer = fold(wanted.composer).strip()
+        for each in self.groups:
+            if wanted.kind and each.kind != wanted.kind:
+                continue
+            if wanted.library and wanted.library not in each.libraries:
+                continue
+            if composer and not any(composer in fold(name) for name, _ in each.composers):
+                continue
+            if wanted.state and self.state(each).verdict != wanted.state:
+                continue
+            yield each
+
+
+def _in_order(first: str, second: str, letters: dict[str, str]) -> tuple[str, str, tuple[str, str]]:
+    """The two as the page has them: the upper line first."""
+    one, two = sorted((first, second), key=lambda id: (len(letters[id]), letters[id]))
+    return one, two, (letters[one], letters[two])
+
+
+class Shelf:
+    """Where the concordances of a collection are."""
+
+    def __init__(self, library: Library):
+        self._library = library
+        self.folder = concordances_folder(library.settings.collection)
+        self._lock = threading.Lock()
+        self._state: tuple[object, ...] = ()
+        self._opened: OpenConcordances | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there are any."""
+        return (self.folder / "about.json").is_file()
+
+    def opened(self) -> OpenConcordances:
+        """The concordances as they are now, with every decision that was made."""
+        if not self.is_there:
+            raise NoConcordancesError(
+                "no concordances of this collection were found yet: roslin concordances finds them"
+            )
+        collection = self._library.collection
+        status = (self.folder / "about.json").stat()
+        state = (status.st_ino, status.st_mtime_ns, collection.about["token"])
+        with self._lock:
+            if self._opened is None or state != self._state:
+                found = Concordances.read(self.folder, collection)
+                review = Review.of(collection)
+                self._opened = OpenConcordances(found, summaries(found), compared_words(found), review)
+                self._state = state
+            opened = self._opened
+        opened.review.refresh()
+        return opened
+
+    def drawn(self, opened: OpenConcordances, summary: GroupSummary) -> tuple[PageGroup, Glyphs]:
+        """A group with its notation; kept, for the way back."""
+
+        def make() -> tuple[PageGroup, Glyphs]:
+            glyphs = Glyphs()
+            with self._library.slot():
+                return page_group(opened.concordances, summary, "line-", glyphs, _LINES_DRAWN), glyphs
+
+        key = ("group", self._state, summary.name)
+        return self._library.kept(key, make, lambda made: not any(each.reason for each in made[0].drawn))
+
+    def kinds(self, opened: OpenConcordances) -> dict[GroupKind, int]:
+        """How many groups there are of each kind."""
+        counts: dict[GroupKind, int] = {}
+        for each in opened.groups:
+            counts[each.kind] = counts.get(each.kind, 0) + 1
+        return counts

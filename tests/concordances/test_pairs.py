@@ -1,0 +1,212 @@
+"""All pairs of a collection: the same as comparing every two, however the work is cut, interrupted or narrowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection
+from roslin.concordances.copies import representatives
+from roslin.concordances.find import concordances_folder, find_concordances, level_of
+from roslin.concordances.journal import Journal
+from roslin.concordances.levels import NEVER, Chances
+from roslin.concordances.pairs import FoundPairs, find_pairs
+from roslin.errors import ArgumentError, CollectionError
+from roslin.matchers.roslin.roslin import Roslin
+from roslin.search import search
+from roslin.search.roslin_table import open_table
+from roslin.search.work import Work
+from roslin.starter import tunes_path
+
+LEVEL = 0.01
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection.build(tunes_path(), tmp_path_factory.mktemp("pairs") / "starter.roslin") as built:
+        yield built
+
+
+@pytest.fixture(scope="module")
+def exact(starter: Collection) -> FoundPairs:
+    with Work() as work:
+        return find_pairs(starter, LEVEL, work)
+
+
+def as_set(found: FoundPairs) -> set[tuple[int, int]]:
+    return set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+
+
+def same(one: FoundPairs, two: FoundPairs) -> bool:
+    names = ("first", "second", "distances", "expected", "is_copy")
+    return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in names)
+
+
+def test_the_pairs_are_those_of_one_search_for_each_melody(starter: Collection, exact: FoundPairs) -> None:
+    """The second route: every melody as a query, compared with everything, E as any hit has it."""
+    found = set()
+    table = open_table(starter, Roslin(compare="both").tables(starter[0], 400))
+    distinct = np.flatnonzero(representatives(table) == np.arange(len(starter)))
+    for number in distinct[::4].tolist():
+        run = search(starter[number], starter, Roslin(compare="both"), k=len(starter))
+        for hit in run:
+            other = int(starter.numbers([hit.id])[0])
+            if other != number and other in distinct and (hit.expected or 0.0) <= LEVEL:
+                found.add((min(number, other), max(number, other)))
+    assert len(found) > 20
+    assert found <= as_set(exact)
+
+
+def test_distance_and_chance_are_those_of_a_search(starter: Collection, exact: FoundPairs) -> None:
+    compared = np.flatnonzero(~exact.is_copy)
+    for place in compared[:: max(len(compared) // 12, 1)].tolist():
+        first, second = int(exact.first[place]), int(exact.second[place])
+        seen = []
+        for query, other in ((first, second), (second, first)):
+            run = search(starter[query], starter, Roslin(compare="both"), k=len(starter))
+            hit = next(hit for hit in run if hit.id == starter[other].id)
+            assert hit.distance == pytest.approx(exact.distances[place], abs=1e-12)
+            seen.append(hit.expected or 0.0)
+        # Below the tail's begin; what is not rare at all is counted otherwise there, and is no pair.
+        assert min(seen) == pytest.approx(exact.expected[place], rel=1e-6)
+
+
+def test_known_families(starter: Collection, exact: FoundPairs) -> None:
+    ids = starter.ids()
+    pairs = {(ids[one], ids[two]) for one, two in as_set(exact)}
+    assert ("roslin-castle", "roslin-castle-2") in pairs
+    assert not any({"roslin-castle", "white-cockade"} == set(pair) for pair in pairs)
+
+
+def test_threads_and_interruptions_change_nothing(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(done: float, _: str) -> None:
+        if done > 0.2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError), Work(progress=stop) as work:
+        find_pairs(starter, LEVEL, work, folder=tmp_path)
+    assert list(Journal(tmp_path, json.loads((tmp_path / "about.json").read_text())).finished("chance"))
+    with Work(threads=2) as work:
+        assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
+    with Work() as work:  # everything is there already
+        assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
+
+
+def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
+    with Work() as work:
+        find_pairs(starter, LEVEL, work, folder=tmp_path)
+    for piece in tmp_path.glob("*.npz"):
+        piece.write_bytes(piece.read_bytes()[:-40])
+    with Work() as work:
+        assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
+
+
+def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path) -> None:
+    with Work() as work:
+        find_pairs(starter, LEVEL, work, folder=tmp_path)
+    with Work() as work, pytest.raises(ArgumentError, match="holds the work of another comparison"):
+        find_pairs(starter, 2 * LEVEL, work, folder=tmp_path)
+
+
+def test_only_new_melodies(starter: Collection, exact: FoundPairs) -> None:
+    new = starter.numbers(["roslin-castle-3", "greensleeves", "greensleeves-2"])
+    with Work() as work:
+        found = find_pairs(starter, LEVEL, work, new=new)
+    wanted = {pair for pair in as_set(exact) if set(pair) & set(new.tolist())}
+    assert wanted
+    assert as_set(found) >= wanted
+    # Nothing but pairs of the new ones, and of what they are copies of.
+    assert as_set(found) <= as_set(exact)
+
+
+def test_fast_loses_little_and_invents_nothing(starter: Collection, exact: FoundPairs) -> None:
+    with Work() as work:
+        fast = find_pairs(starter, LEVEL, work, exact=False)
+    assert as_set(fast) <= as_set(exact)
+    assert len(fast) >= 0.95 * len(exact)
+    assert fast.compared < 243 * 242 / 2
+
+
+def test_a_stricter_level_finds_fewer(starter: Collection, exact: FoundPairs) -> None:
+    with Work() as work:
+        stricter = find_pairs(starter, LEVEL / 100, work)
+    assert as_set(stricter) < as_set(exact)
+    assert (stricter.expected <= LEVEL / 100).all()
+
+
+def test_copies_are_linked_to_the_first(tmp_path: Path) -> None:
+    tune = "%G-2@2/4 '4CC/GG/AA/2G/4FF/EE/DD/2C"
+    higher = "%G-2@2/4 '4DD/AA/BB/2A/4GG/xFF/EE/2D"
+    (tmp_path / "three.pae").write_text("", encoding="utf-8")
+    from roslin import load
+
+    melodies = [load(text)[0] for text in (tune, higher, tune, "%G-2@3/4 '4GEC/FDB/2.C")]
+    from dataclasses import replace
+
+    named = [replace(melody, id=f"m{k}") for k, melody in enumerate(melodies)]
+    with Collection.build(named, tmp_path / "few.roslin") as few, Work() as work:
+        table = open_table(few, Roslin(compare="both").tables(few[0], 50))
+        assert representatives(table).tolist() == [0, 0, 0, 3]
+        found = find_pairs(few, 1.0, work)
+    assert {(0, 1), (0, 2)} <= as_set(found)
+    assert found.is_copy[[pair in ((0, 1), (0, 2)) for pair in sorted(as_set(found))]].all()
+    assert (1, 2) not in as_set(found)
+
+
+@pytest.mark.parametrize("melodies", [0, 1])
+def test_too_few_to_compare(tmp_path: Path, melodies: int) -> None:
+    from roslin import load
+
+    tunes = [load("'4CDEF")[0]] * melodies
+    with Collection.build(tunes, tmp_path / "few.roslin") as few, Work() as work:
+        assert len(find_pairs(few, 1.0, work)) == 0
+
+
+def test_levels() -> None:
+    chances = Chances(np.array([0.5, 0.05]), np.array([0.05, 0.05]), np.array([1000, 1000], np.int32), 0.02, 10_000)
+    level = 0.02
+    needed = chances.needed(level)
+    # ln(0.02 / 200) = -9.21: half a melody less 9.21 times the scale may be missing.
+    assert needed.tolist() == [int(np.ceil(1000 * (1 - (0.5 - 0.05 * np.log(10_000))))), NEVER]
+    assert chances.expected(np.array([0]), needed[:1])[0] <= level
+    assert chances.expected(np.array([0]), needed[:1] - 1)[0] > level
+    assert (chances.needed(1e9) <= needed).all()
+
+
+@pytest.mark.parametrize("text", ["", "sure", "0", "-1", "nan", "inf"])
+def test_a_level_that_makes_no_sense(text: str) -> None:
+    with pytest.raises(ArgumentError, match="the level must be one of same, probably, perhaps, or a number"):
+        level_of(text)
+
+
+def test_a_level_below_nothing(starter: Collection) -> None:
+    with Work() as work, pytest.raises(ArgumentError, match="the level must be a number of chance matches above 0"):
+        find_pairs(starter, 0.0, work)
+
+
+def test_kept_and_read_again(starter: Collection, tmp_path: Path) -> None:
+    from roslin.concordances.concordance import Concordances
+
+    with Work() as work:
+        found = find_concordances(starter, LEVEL, work, tmp_path / "found")
+    assert not (tmp_path / "found" / "work").exists()
+    again = Concordances.read(tmp_path / "found", starter)
+    assert same(again.pairs, found.pairs)
+    assert [group.members.tolist() for group in again.groups] == [group.members.tolist() for group in found.groups]
+    about = json.loads((tmp_path / "found" / "about.json").read_text())
+    (tmp_path / "found" / "about.json").write_text(json.dumps({**about, "token": "other"}))
+    with pytest.raises(CollectionError, match="the collection has changed since"):
+        Concordances.read(tmp_path / "found", starter)
+    with pytest.raises(CollectionError, match="no concordances that can be read"):
+        Concordances.read(tmp_path / "nowhere", starter)
+
+
+def test_the_folder_beside_a_collection() -> None:
+    assert concordances_folder("books/tunes.roslin") == Path("books/tunes.concordances")

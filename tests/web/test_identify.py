@@ -1,0 +1,148 @@
+"""Who a source is by, on the page and as JSON: pasted, sent as a file, or already in the collection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from roslin import Collection
+from roslin.web.app import create_app
+from roslin.web.settings import Settings
+
+JOY = "%G-2@4/4$xFC '4xFFGA/AGFE/DDEF/4.F8E2E/"
+NONSENSE = "'4C,xG''F,,A'D,,bB''C,xF"
+
+
+def record(number: str, *incipits: str, composer: str = "Anonymus") -> str:
+    fields = "".join(
+        f'<datafield tag="031"><subfield code="a">1</subfield><subfield code="b">{place}</subfield>'
+        f'<subfield code="g">G-2</subfield><subfield code="o">4/4</subfield><subfield code="n">xFC</subfield>'
+        f'<subfield code="p">{music}</subfield></datafield>'
+        for place, music in enumerate(incipits, start=1)
+    )
+    about = f'<datafield tag="100"><subfield code="a">{composer}</subfield></datafield>'
+    return f'<record><controlfield tag="001">{number}</controlfield>{about}{fields}</record>'
+
+
+MUSIC = JOY.partition(" ")[2]
+MARC = f"<collection>{record('77', MUSIC, NONSENSE)}{record('78', NONSENSE)}</collection>"
+
+
+def test_the_answer_is_that_of_the_collection(client: TestClient, starter: Path) -> None:
+    with Collection(starter) as collection:
+        known = collection.identify(JOY).to_dict()
+    answer = client.get("/api/identify", params={"q": JOY}).json()
+    for each in known["attributions"]:
+        for source in each["sources"]:
+            source["link"] = f"https://example.org/{source['id']}"
+    assert answer == {**known, "record": None, "records": [""], "deviations": []}
+    assert answer["attributions"][0]["name"] == "Ludwig van Beethoven"
+
+
+def test_a_file_and_one_of_its_records(client: TestClient) -> None:
+    first = client.post("/api/identify", files={"file": ("two.xml", MARC)}).json()
+    assert (first["record"], first["records"], first["incipits_tried"]) == ("77", ["77", "78"], [1, 2])
+    assert first["attributions"][0]["name"] == "Ludwig van Beethoven"
+    assert first["attributions"][0]["incipits"] == [1]
+    second = client.post("/api/identify", files={"file": ("two.xml", MARC)}, data={"record": "78"}).json()
+    assert (second["record"], second["incipits_tried"]) == ("78", [1])
+    assert not second["is_close"]
+    none = client.post("/api/identify", files={"file": ("two.xml", MARC)}, data={"record": "79"})
+    assert none.status_code == 422
+    assert "unknown record of the source '79'" in none.json()["error"]["message"]
+
+
+def test_a_melody_of_the_collection_is_not_its_own_source(client: TestClient) -> None:
+    answer = client.get("/api/identify", params={"id": "ode-to-joy"}).json()
+    assert answer["record"] == "ode-to-joy"
+    assert answer["claimed"] == "Ludwig van Beethoven"
+    assert "ode-to-joy" not in [source["id"] for each in answer["attributions"] for source in each["sources"]]
+    assert client.get("/api/identify", params={"id": "nobody"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"q": "?!"}, "no notes"),
+        ({}, "no notes"),
+        ({"q": "/etc/passwd"}, ""),
+        ({"q": "x" * 8001}, "at most 8000"),
+    ],
+)
+def test_refusals(client: TestClient, asked: dict[str, str], message: str) -> None:
+    answer = client.get("/api/identify", params=asked)
+    assert answer.status_code == 422
+    assert message in answer.json()["error"]["message"]
+
+
+def test_the_page_is_whole_without_scripts(client: TestClient) -> None:
+    empty = client.get("/identify").text
+    assert '<form action="/identify" method="post" enctype="multipart/form-data"' in empty
+    assert 'href="/identify">Identify</a>' in client.get("/").text
+    page = client.post("/identify", data={"q": JOY}, files={"file": ("", b"")}).text
+    assert "Ludwig van Beethoven in " in page
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="notation"') >= 2
+    assert "matched" in page
+    assert '<a href="/melodies/ode-to-joy">ode-to-joy</a>' in page
+    assert 'href="https://example.org/ode-to-joy"' in page
+    why = unescape(re.findall(r'href="(/explain[^"]*)"', page)[0])
+    assert client.get(why).status_code == 200
+    assert client.get("/identify", params={"q": JOY}).text == page
+    assert 'href="/identify?id=ode-to-joy"' in client.get("/melodies/ode-to-joy").text
+
+
+def test_a_record_is_pasted_or_sent(client: TestClient) -> None:
+    pasted = client.post("/identify", data={"q": MARC, "record": "77"}).text
+    assert "2 records were given: 77, 78. This is the answer for 77." in pasted
+    assert "1 of 2 incipits were found there." in pasted
+    sent = client.post("/identify", data={"q": "what is sent counts", "record": "77"}, files={"file": ("a.xml", MARC)})
+    assert "This is the answer for 77." in sent.text
+    nothing = client.post("/identify", data={"record": "78"}, files={"file": ("a.xml", MARC)}).text
+    assert ">Nothing close was found</h2>" in nothing
+
+
+def test_what_is_refused_stays_in_the_form(client: TestClient) -> None:
+    page = client.post("/identify", data={"q": "?!<script>"})
+    assert page.status_code == 422
+    assert "That did not work" in page.text
+    assert "?!&lt;script&gt;</textarea>" in page.text
+    assert client.post("/identify", data={"q": "  "}).status_code == 200
+
+
+def test_what_a_catalogue_says_injects_nothing(client: TestClient) -> None:
+    hostile = "&lt;script&gt;alert(1)&lt;/script&gt;"
+    page = client.post("/identify", data={"q": record("&lt;b&gt;9", MUSIC, composer=hostile)}).text
+    assert "<script>alert" not in page
+    assert "<b>9" not in page
+
+
+def limited(starter: Path, **limits: Any) -> TestClient:
+    return TestClient(create_app(replace(Settings(str(starter), warm_up=False, log_requests=False), **limits)))
+
+
+def test_limits(starter: Path) -> None:
+    with limited(starter, upload_melodies=1, body_bytes=4000, query_notes=10, is_open=True) as client:
+        many = client.post("/api/identify", files={"file": ("two.xml", MARC)})
+        assert many.status_code == 422
+        assert "a source may have at most 1 incipits here; got 2" in many.json()["error"]["message"]
+        assert client.post("/api/identify", files={"file": ("a.xml", "x" * 5000)}).status_code == 413
+        assert client.post("/identify", data={"q": "x" * 5000}).status_code == 413
+        cut = client.get("/api/identify", params={"q": JOY}).json()
+        assert cut["deviations"] == ["only the first 10 notes are taken"]
+        assert cut["searched"] == 243
+    with limited(starter, search_seconds=1e-9) as client:
+        late = client.get("/api/identify", params={"q": JOY})
+        assert (late.status_code, late.json()["error"]["code"]) == (503, "time_limit")
+        assert client.post("/identify", data={"q": JOY}).status_code == 503
+
+
+def test_a_number_that_is_too_long(client: TestClient) -> None:
+    answer = client.post("/api/identify", files={"file": ("two.xml", MARC)}, data={"record": "7" * 501})
+    assert answer.status_code == 422
+    assert "at most 500 characters" in answer.json()["error"]["message"]
