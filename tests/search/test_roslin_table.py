@@ -80,7 +80,7 @@ def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyP
         assert table_path(folder, collection.about["token"]).is_file()
         monkeypatch.setattr(making, "_MELODIES_AT_ONCE", 7)
         assert same(made, build_table(collection.packed(), FITTED))
-    monkeypatch.setattr(module, "build_table", lambda *_: pytest.fail("it is there already"))
+    monkeypatch.setattr(module, "build_table", lambda *_, **__: pytest.fail("it is there already"))
     with Collection(folder) as collection:
         assert same(open_table(collection, FITTED), made)
 
@@ -131,7 +131,7 @@ def test_where_the_folder_cannot_be_written_it_is_kept_in_memory(folder: Path, m
     def refuse(*_: object) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(module, "_write", refuse)
+    monkeypatch.setattr(module, "write_table", refuse)
     with Collection(folder) as collection:
         assert len(open_table(collection, FITTED)) == len(collection)
         assert not table_path(folder, collection.about["token"]).exists()

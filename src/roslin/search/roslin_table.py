@@ -3,15 +3,17 @@
 It is one file, mapped into memory and shared by all processes: a line that names its version and the fitted numbers
 that it was made with, then the arrays. Its name carries the token of the state that it was made from, so a table of an
 older state is never taken for a newer one; it is made when it is first asked for, and again when its first line is not
-what this program would write. Where the folder cannot be written to, it is kept in memory.
+what this program would write. It is written a part at a time, so memory does not grow with the collection. Where the
+folder cannot be written to, it is kept in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,43 +22,30 @@ from roslin.collection.files import scratch_path, sync, table_path
 from roslin.collection.store import Store
 from roslin.matchers.roslin._alignment import Tables
 from roslin.matchers.roslin._blocks import FIELDS, MELODIES
-from roslin.matchers.roslin.table import MelodyTable, build_table
+from roslin.matchers.roslin.table import DTYPES, MelodyTable, build_table
 
-__all__ = ["TABLE_VERSION", "open_table"]
+__all__ = ["TABLE_VERSION", "fitted_stamp", "open_table", "read_table", "write_table"]
 
 TABLE_VERSION = 1
 Progress = Callable[[float, str], None]
 
 _HEADER_BYTES = 128
 
-# In the file in this order: the widest numbers first, so that every array starts at a multiple of its width.
-_DTYPES = {
-    "starts": np.int64,
-    "places": np.int32,
-    "order": np.int32,
-    "sizes": np.int32,
-    "own_scores": np.int32,
-    "lengths": np.int32,
-    "tempos": np.int8,
-    "notes": np.int8,
-}
-
-
 def open_table(store: Store, tables: Tables, progress: Progress | None = None) -> MelodyTable:
     """The table of a collection as it is now, made if it is not there."""
-    path, fitted = table_path(store.path, store.about["token"]), _stamp(tables)
-    found = _read(path, len(store), fitted)
+    path, fitted = table_path(store.path, store.about["token"]), fitted_stamp(tables)
+    found = read_table(path, len(store), fitted)
     if found is not None:
         return found
-    table = build_table(store.packed(), tables, progress)
+    made = partial(build_table, store.packed(), tables, progress)
     try:
-        _write(table, path, fitted)
+        write_table(path, fitted, made)
     except OSError:
-        return table  # a folder that others own: it costs a moment each time
-    return _read(path, len(store), fitted) or table
+        return made()  # a folder that others own: it costs a moment each time
+    return read_table(path, len(store), fitted) or made()
 
 
-def _stamp(tables: Tables) -> str:
+def fitted_stamp(tables: Tables) -> str:
     """A name for fitted numbers."""
     total = hashlib.blake2b(digest_size=8)
     for each in tables:
@@ -69,33 +58,53 @@ def _header(melodies: int, notes: int, fitted: str) -> bytes:
     return text.encode().ljust(_HEADER_BYTES)
 
 
-def _layout(melodies: int, notes: int) -> Iterator[tuple[str, int, int]]:
-    """(array, first byte, length) of everything in the file."""
-    blocks = -(-melodies // MELODIES)
-    lengths = {"starts": blocks + 1, "notes": notes}
-    lengths |= {"lengths": blocks * MELODIES, "tempos": blocks * MELODIES}
+def _layout(shape: dict[str, int]) -> Iterator[tuple[str, int, int]]:
+    """(array, first byte, length) of everything in the file.
+
+    The widest numbers come first, so that every array starts at a multiple of its width.
+    """
     place = _HEADER_BYTES
-    for name, dtype in _DTYPES.items():
-        length = lengths.get(name, melodies)
-        yield name, place, length
-        place += length * np.dtype(dtype).itemsize
+    for name, dtype in DTYPES.items():
+        yield name, place, shape[name]
+        place += shape[name] * np.dtype(dtype).itemsize
     yield "", place, 0
 
 
-def _write(table: MelodyTable, path: Path, fitted: str) -> None:
+def _shape(melodies: int, notes: int) -> dict[str, int]:
+    blocks = -(-melodies // MELODIES)
+    lengths = {"starts": blocks + 1, "lengths": blocks * MELODIES, "tempos": blocks * MELODIES, "notes": notes}
+    return {name: lengths.get(name, melodies) for name in DTYPES}
+
+
+def write_table(path: Path, fitted: str, make: Callable[..., MelodyTable]) -> None:
+    """Have a table made in a file: `make` gets the `room` to write it to."""
     prepared = scratch_path(path.parent)
-    try:
+
+    def room(shape: dict[str, int]) -> MelodyTable:
+        layout = list(_layout(shape))
         with prepared.open("wb") as file:
-            file.write(_header(len(table), len(table.notes), fitted))
-            for name, dtype in _DTYPES.items():
-                file.write(np.ascontiguousarray(getattr(table, name), dtype=dtype).data)
+            file.write(_header(shape["places"], shape["notes"], fitted))
+            file.truncate(layout[-1][1])
+        return _mapped(prepared, layout, "r+")
+
+    try:
+        make(room=room)
         sync(prepared)
         prepared.replace(path)
     finally:
         prepared.unlink(missing_ok=True)
 
 
-def _read(path: Path, melodies: int, fitted: str) -> MelodyTable | None:
+def _mapped(path: Path, layout: list[tuple[str, int, int]], mode: Literal["r", "r+"]) -> MelodyTable:
+    whole = np.memmap(path, dtype=np.uint8, mode=mode)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, first, length in layout[:-1]:
+        dtype = np.dtype(DTYPES[name])
+        arrays[name] = np.asarray(whole[first : first + length * dtype.itemsize]).view(dtype)
+    return MelodyTable(**arrays)
+
+
+def read_table(path: Path, melodies: int, fitted: str) -> MelodyTable | None:
     """The table in a file, or None when there is none that this program made for so many melodies."""
     try:
         with path.open("rb") as file:
@@ -103,17 +112,12 @@ def _read(path: Path, melodies: int, fitted: str) -> MelodyTable | None:
         notes = int(head.split()[-2])
         if head != _header(melodies, notes, fitted):
             return None
-        layout = list(_layout(melodies, notes))
+        layout = list(_layout(_shape(melodies, notes)))
         if path.stat().st_size != layout[-1][1]:
             return None
-        whole = np.memmap(path, dtype=np.uint8, mode="r")
+        table = _mapped(path, layout, "r")
     except (OSError, ValueError, IndexError):
         return None
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, first, length in layout[:-1]:
-        dtype = np.dtype(_DTYPES[name])
-        arrays[name] = np.asarray(whole[first : first + length * dtype.itemsize]).view(dtype)
-    table = MelodyTable(**arrays)
     return table if _is_safe(table) else None
 
 

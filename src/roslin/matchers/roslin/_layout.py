@@ -9,7 +9,7 @@ from roslin.kernels import kernel
 from roslin.matchers.roslin._alignment import Encoded
 from roslin.matchers.roslin._blocks import FIELDS, MELODIES, NO_NOTE, NO_PITCH, Blocks
 
-__all__ = ["fill_blocks", "take_melodies"]
+__all__ = ["put_melodies", "take_melodies"]
 
 Bytes = npt.NDArray[np.int8]
 Longs = npt.NDArray[np.int32]
@@ -17,32 +17,30 @@ Numbers = npt.NDArray[np.int64]
 
 
 @kernel
-def fill_blocks(melodies: Encoded, order: Numbers, lengths: Numbers, starts: Numbers, notes: Bytes) -> None:
-    """Write all melodies in this order; `lengths` are those of the places, `starts` where the blocks begin."""
+def put_melodies(melodies: Encoded, places: Numbers, lengths: Longs, starts: Numbers, notes: Bytes) -> None:
+    """Write melodies at these places; `lengths` are those of all places, `starts` where the blocks begin."""
     offsets = melodies.offsets
     pitches, values, kinds, labels = melodies.pitches, melodies.values, melodies.kinds, melodies.labels
     intervals = melodies.intervals
-    for block in range(len(starts) - 1):
-        columns, base = lengths[block * MELODIES + MELODIES - 1], starts[block]
-        field = columns * MELODIES
-        for at in range(field):
-            notes[base + at] = NO_PITCH
-        for at in range(field, 4 * field):
-            notes[base + at] = 0
-        for at in range(4 * field, FIELDS * field + MELODIES):
-            notes[base + at] = NO_NOTE
-        for lane in range(MELODIES):
-            place = block * MELODIES + lane
-            if place >= len(order):
-                continue
-            first, last = offsets[order[place]], offsets[order[place] + 1]
-            for k in range(first, last):
-                at = base + (k - first) * MELODIES + lane
-                notes[at] = pitches[k]
-                notes[at + field] = values[k]
-                notes[at + 2 * field] = kinds[k]
-                notes[at + 3 * field] = labels[k]
-                notes[at + 4 * field] = intervals[k]
+    for number in range(len(places)):
+        block, lane = places[number] // MELODIES, places[number] % MELODIES
+        columns = np.int64(lengths[block * MELODIES + MELODIES - 1])
+        field, at = columns * MELODIES, starts[block] + lane
+        for k in range(offsets[number], offsets[number + 1]):
+            notes[at] = pitches[k]
+            notes[at + field] = values[k]
+            notes[at + 2 * field] = kinds[k]
+            notes[at + 3 * field] = labels[k]
+            notes[at + 4 * field] = intervals[k]
+            at += MELODIES
+        for _ in range(offsets[number + 1] - offsets[number], columns):
+            notes[at] = NO_PITCH
+            notes[at + field] = 0
+            notes[at + 2 * field] = 0
+            notes[at + 3 * field] = 0
+            notes[at + 4 * field] = NO_NOTE
+            at += MELODIES
+        notes[at + 4 * field] = NO_NOTE  # intervals have one column more
 
 
 @kernel

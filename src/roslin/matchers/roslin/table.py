@@ -2,12 +2,12 @@
 
 For each note five bytes, in blocks of 64 melodies of much the same length (`_blocks`); for each melody its place in
 them, its number of notes and what it is worth beside itself. That of a collection lies in its folder
-(`search.roslin_table`).
+(`search.roslin_table`), and is written there a part at a time: the melodies are never in memory together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -16,14 +16,25 @@ import numpy.typing as npt
 from roslin.matchers.roslin._alignment import Encoded, Tables
 from roslin.matchers.roslin._blocks import FIELDS, MELODIES, Blocks
 from roslin.matchers.roslin.notes import encoded
+from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 
-__all__ = ["MelodyTable", "build_table", "table_of"]
+__all__ = ["DTYPES", "MelodyTable", "Room", "build_table", "fill_table", "room_in_memory", "table_of", "table_shape"]
 
 Progress = Callable[[float, str], None]
 Numbers = npt.NDArray[np.int64]
 
 _MELODIES_AT_ONCE = 50_000
+DTYPES = {
+    "starts": np.int64,
+    "places": np.int32,
+    "order": np.int32,
+    "sizes": np.int32,
+    "own_scores": np.int32,
+    "lengths": np.int32,
+    "tempos": np.int8,
+    "notes": np.int8,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,47 +76,81 @@ class MelodyTable:
         return Encoded(offsets, self.tempos[places], pitches, values, intervals, kinds, kinds % 3, labels)
 
 
-def build_table(packed: Packed, tables: Tables, progress: Progress | None = None) -> MelodyTable:
+# Where a table is to be written: an empty one of a shape (`table_shape`).
+Room = Callable[[dict[str, int]], MelodyTable]
+
+
+def build_table(
+    packed: Packed, tables: Tables, progress: Progress | None = None, room: Room | None = None
+) -> MelodyTable:
     """The table of many melodies, encoded a part at a time."""
-    parts = []
-    for start in range(0, max(len(packed), 1), _MELODIES_AT_ONCE):
-        stop = min(start + _MELODIES_AT_ONCE, len(packed))
-        parts.append(encoded(packed.part(start, stop)))
-        if progress:
-            progress(stop / max(len(packed), 1), "making the table of notes")
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    columns = [np.concatenate(each) for each in zip(*(part[1:] for part in parts), strict=True)]
-    return table_of(Encoded(offsets, *columns), tables)
+    starts = range(0, len(packed), _MELODIES_AT_ONCE)
+    parts = [packed.part(start, min(start + _MELODIES_AT_ONCE, len(packed))) for start in starts]
+
+    def told() -> Iterator[Encoded]:
+        for done, part in enumerate(parts, start=1):
+            yield encoded(part)
+            if progress:
+                progress(done / len(parts), "making the table of notes")
+
+    sizes = [np.diff(melodic_lines(part).offsets) for part in parts]
+    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), told(), tables, room or room_in_memory)
 
 
 def table_of(melodies: Encoded, tables: Tables) -> MelodyTable:
     """The table of encoded melodies."""
-    from roslin.matchers.roslin._alignment import self_scores
-    from roslin.matchers.roslin._layout import fill_blocks
+    return fill_table(np.diff(melodies.offsets), [melodies], tables, room_in_memory)
 
-    sizes = np.diff(melodies.offsets)
+
+def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, room: Room) -> MelodyTable:
+    """The table of melodies of these sizes, which come in parts, in order.
+
+    Melodies of one length stand in the order of their numbers. So each part is written behind the one before it, at as
+    many places as there are lengths, and a table in a file needs little memory however long it is.
+    """
+    from roslin.matchers.roslin._alignment import self_scores
+    from roslin.matchers.roslin._layout import put_melodies
+
     count = len(sizes)
     order = np.argsort(sizes, kind="stable")
-    places = np.empty(count, np.int64)
-    places[order] = np.arange(count)
+    table = room(table_shape(sizes))
+    table.order[:], table.sizes[:] = order, sizes
+    table.places[order] = np.arange(count, dtype=np.int32)
+    table.lengths[:count], table.tempos[:] = sizes[order], 0
+    table.lengths[count:] = sizes.max(initial=0)
+    table.starts[0] = 0
+    np.cumsum(_block_bytes(table.lengths[MELODIES - 1 :: MELODIES].astype(np.int64)), out=table.starts[1:])
+    done = 0
+    for part in parts:
+        numbers = slice(done, done + len(part.tempos))
+        places = table.places[numbers].astype(np.int64)
+        table.tempos[places] = part.tempos
+        put_melodies(part, places, table.lengths, table.starts, table.notes)
+        own = np.empty(len(places), np.int32)
+        self_scores(part, tables, own)
+        table.own_scores[numbers] = own
+        done = numbers.stop
+    nothing = Encoded(np.zeros(len(table.lengths) - count + 1, np.int64), *[np.empty(0, np.int8)] * 7)
+    put_melodies(nothing, np.arange(count, len(table.lengths)), table.lengths, table.starts, table.notes)
+    return table
+
+
+def table_shape(sizes: Numbers) -> dict[str, int]:
+    """How long each array is of the table of melodies of these sizes."""
+    count = len(sizes)
     blocks = -(-count // MELODIES)
-    lengths, tempos = np.zeros(blocks * MELODIES, np.int64), np.zeros(blocks * MELODIES, np.int8)
-    lengths[:count], tempos[:count] = sizes[order], melodies.tempos[order]
-    lengths[count:] = lengths[count - 1] if count else 0
-    columns = lengths[MELODIES - 1 :: MELODIES]
-    starts = np.concatenate([[0], np.cumsum((FIELDS * columns + 1) * MELODIES)]).astype(np.int64)
-    notes = np.empty(starts[-1], np.int8)
-    fill_blocks(melodies, order, lengths, starts, notes)
-    own = np.empty(count, np.int32)
-    self_scores(melodies, tables, own)
-    return MelodyTable(
-        starts,
-        places.astype(np.int32),
-        order.astype(np.int32),
-        sizes.astype(np.int32),
-        own,
-        lengths.astype(np.int32),
-        tempos,
-        notes,
-    )
+    lengths = np.sort(sizes)
+    longest = np.append(lengths[MELODIES - 1 :: MELODIES], lengths[-1:] if count % MELODIES else [])
+    per_melody = dict.fromkeys(("places", "order", "sizes", "own_scores"), count)
+    per_place = dict.fromkeys(("lengths", "tempos"), blocks * MELODIES)
+    return {"starts": blocks + 1, **per_melody, **per_place, "notes": int(_block_bytes(longest).sum())}
+
+
+def room_in_memory(shape: dict[str, int]) -> MelodyTable:
+    """An empty table in memory."""
+    return MelodyTable(**{name: np.empty(length, DTYPES[name]) for name, length in shape.items()})
+
+
+def _block_bytes(longest: Numbers) -> Numbers:
+    """Bytes of blocks whose longest melodies have so many notes."""
+    return (FIELDS * longest + 1).astype(np.int64) * MELODIES
