@@ -32,6 +32,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "roslin"
 ROOMS = [
     "errors",
     "values",
+    "passwords",
     "display",
     "data",
     "sandbox",

@@ -16,6 +16,7 @@
     |   +-- NotKeptError        the database did not keep what it was given
     |   +-- UnknownExpertError  nobody of this name takes part, or they have withdrawn
     +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
+    +-- ClusterError            a cluster that cannot be reached, or is lost on the way
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
     +-- MissingExtraError       a library that is not installed; the message has the command that installs it
@@ -33,6 +34,7 @@ from dataclasses import dataclass, replace
 
 __all__ = [
     "ArgumentError",
+    "ClusterError",
     "CollectionError",
     "DamagedError",
     "DecisionError",
@@ -160,6 +162,10 @@ class FilterError(RoslinError):
 
 class PluginError(RoslinError):
     """Somebody's own matcher, measure or format that cannot be loaded, or does not give what it must."""
+
+
+class ClusterError(RoslinError):
+    """A cluster that cannot be reached, or is lost on the way."""
 
 
 class TimeLimitError(RoslinError):

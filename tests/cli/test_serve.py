@@ -82,7 +82,7 @@ def test_a_missing_extra_prints_its_pip_line(
 def test_a_password_for_reviewers_travels_as_a_hash(
     started: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roslin.web.reviewers import is_password
+    from roslin.passwords import is_password
 
     monkeypatch.setenv("ROSLIN_REVIEW_PASSWORD", "viola da gamba")
     settings, *_ = served(started, "--host", "0.0.0.0")

@@ -11,8 +11,9 @@ from fastapi.testclient import TestClient
 from tests.report.concording import NASTY, concorded
 
 from roslin.concordances.review import Review
+from roslin.passwords import hashed, is_password
 from roslin.web.app import create_app
-from roslin.web.reviewers import COOKIE, hashed, is_password
+from roslin.web.reviewers import COOKIE
 from roslin.web.settings import Settings
 
 GROUP = "/concordances/groups/400-1.1.1"

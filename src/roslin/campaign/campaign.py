@@ -32,6 +32,7 @@ from typing import Any
 from roslin.campaign.identity import code_checksum
 from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
 from roslin.campaign.resume import Finished
+from roslin.collection.files import write_text
 from roslin.collection.store import Store
 from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
@@ -376,7 +377,5 @@ def _file_names(matchers: Sequence[Matcher]) -> list[str]:
 
 def _write(path: Path, text: str) -> str:
     """Write a file that appears when it is complete; its checksum."""
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(text, encoding="utf-8", newline="\n")
-    unfinished.replace(path)
+    write_text(path, text)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -50,7 +50,7 @@ def serve_command(
     from roslin.errors import MissingExtraError
 
     try:
-        from roslin.web.reviewers import hashed
+        from roslin.passwords import hashed
         from roslin.web.server import serve
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:

@@ -99,7 +99,7 @@ def write_text(path: Path, content: str) -> None:
     """Write a small file of a state, whole or not at all."""
     prepared = scratch_path(path.parent)
     try:
-        prepared.write_text(content, encoding="utf-8")
+        prepared.write_text(content, encoding="utf-8", newline="\n")
         sync(prepared)
         prepared.replace(path)
     finally:

@@ -16,7 +16,6 @@ Groups follow from the pairs. The kind of a group is what a cataloguer looks for
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,30 +26,24 @@ from typing import Any, Literal
 import numpy as np
 
 from roslin.collection.files import scratch_path, sync, write_text
-from roslin.collection.folding import fold
 from roslin.collection.store import Store
 from roslin.concordances.groups import TuneGroup, groups_of
+from roslin.concordances.names import is_nobody, record_of, surname
 from roslin.concordances.pairs import FoundPairs
 from roslin.errors import CollectionError
 from roslin.melody import Melody
 
-__all__ = ["KINDS", "Concordances", "GroupKind", "SourceRecord", "record_of"]
+__all__ = ["KINDS", "KIND_WORDS", "Concordances", "GroupKind", "SourceRecord"]
 
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
-_ANONYMOUS = ("", "anonymus", "anonymous", "anonyme", "anonimo", "anonym", "anon", "anon.")
-_INCIPIT = re.compile(r"(.+)-\d+(?:\.\d+)+")
+KIND_WORDS: dict[GroupKind, str] = {
+    "attribution": "Attributions disagree",
+    "anonymous": "A name for an anonymous source",
+    "libraries": "Different libraries",
+    "same": "One library",
+}
 _PAIRS, _ABOUT = "pairs.npz", "about.json"
-
-
-def record_of(id: str) -> str:
-    """The record that an incipit belongs to: its id without the numbers of the incipit, where it has them.
-
-    >>> record_of("000106029-1.1.1"), record_of("roslin-castle-2")
-    ('000106029', 'roslin-castle-2')
-    """
-    found = _INCIPIT.fullmatch(id)
-    return found[1] if found else id
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ class SourceRecord:
     @property
     def is_anonymous(self) -> bool:
         """Whether no composer is named."""
-        return fold(self.composer).strip("[]() ") in _ANONYMOUS
+        return is_nobody(self.composer)
 
     @classmethod
     def of(cls, melody: Melody) -> SourceRecord:
@@ -133,7 +126,7 @@ class Concordances:
     def kind(self, group: TuneGroup) -> GroupKind:
         """What a group tells a cataloguer."""
         sources = [self.source(number) for number in group.members.tolist()]
-        names = {_surname(each.composer) for each in sources if not each.is_anonymous}
+        names = {surname(each.composer) for each in sources if not each.is_anonymous}
         if len(names) > 1:
             return "attribution"
         if names and any(each.is_anonymous for each in sources):
@@ -188,12 +181,3 @@ class Concordances:
             )
         counts = {name: about[name] for name in ("level", "compared", "melodies")}
         return cls(store, FoundPairs(**columns, **counts, **said))
-
-
-def _surname(composer: str) -> str:
-    """The name by which two spellings of a composer are compared: what stands before the comma.
-
-    >>> _surname("Pergolesi, Giovanni Battista") == _surname("PERGOLESI, G. B.")
-    True
-    """
-    return fold(composer).partition(",")[0].strip("[]() ")

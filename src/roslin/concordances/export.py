@@ -12,7 +12,6 @@ formula has a ' before it.
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -24,6 +23,7 @@ from roslin.collection.files import scratch_path, sync
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.groups import TuneGroup
 from roslin.concordances.review import Review
+from roslin.display.text import for_xml
 from roslin.errors import UnknownNameError
 from roslin.rows import to_word
 
@@ -32,7 +32,6 @@ __all__ = ["EXPORTS", "ReviewedTruth", "export", "member_rows", "pair_rows", "re
 Row = dict[str, Any]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}  # of GraphML
 # What a row of each kind has, and as what; tables of nothing have these columns, too.
 _SOURCE = tuple(field.name for field in fields(SourceRecord))
@@ -169,7 +168,7 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
 def _data(letter: str, row: Row, columns: Mapping[str, type]) -> str:
     """The attributes of a node or an edge; one that is empty is left out."""
     return "".join(
-        f"<data key={quoteattr(f'{letter}_{name}')}>{escape(_NOT_IN_XML.sub('', _graph_value(row[name])))}</data>"
+        f"<data key={quoteattr(f'{letter}_{name}')}>{escape(for_xml(_graph_value(row[name])))}</data>"
         for name in columns
         if row[name] != ""
     )

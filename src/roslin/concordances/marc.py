@@ -30,7 +30,7 @@ import numpy as np
 from roslin.collection.files import write_text
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.review import PairDecision, Review
-from roslin.display.text import counted
+from roslin.display.text import counted, for_xml
 from roslin.errors import ArgumentError
 from roslin.notation.marcxml import linked_records
 from roslin.notation.sources import open_streams
@@ -43,7 +43,6 @@ _TAG, _INDICATORS = "787", ("0", "8")
 _NAMESPACE = "http://www.loc.gov/MARC21/slim"
 _LEADER = "00000cdm a2200000 u 4500"  # of a corrected record; the schema asks for one
 _SHOWN = 3  # pairs of incipits that a note tells of
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 Subfields = tuple[tuple[str, str], ...]
 
@@ -132,7 +131,7 @@ def patches_of(found: Concordances, review: Review, existing: Mapping[str, set[s
             left_out["a link that the record has already"] += 1
         else:
             fields[here].append(_field(there, agreements))
-    patches = tuple(RecordPatch(_clean(record), tuple(each)) for record, each in fields.items())
+    patches = tuple(RecordPatch(for_xml(record), tuple(each)) for record, each in fields.items())
     return MarcPatches(patches, dict(left_out))
 
 
@@ -176,7 +175,7 @@ def _field(there: str, agreements: list[_Agreement]) -> Subfields:
         ("w", there),
         ("4", RELATION),
     )
-    return tuple((code, _clean(text)) for code, text in texts)
+    return tuple((code, for_xml(text)) for code, text in texts)
 
 
 def _note(agreements: list[_Agreement]) -> str:
@@ -208,11 +207,6 @@ def _incipit(source: SourceRecord) -> str:
 def _plain(number: str) -> str:
     """A record number without the code of its agency and leading zeros, to compare two spellings of it."""
     return re.sub(r"^\s*\([^)]*\)", "", number).strip().lstrip("0")
-
-
-def _clean(text: str) -> str:
-    """Without what XML cannot hold."""
-    return _NOT_IN_XML.sub("", text)
 
 
 def write_patches(patches: MarcPatches, folder: str | Path) -> list[Path]:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from roslin.concordances.concordance import KINDS, Concordances, GroupKind
+from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances
 from roslin.concordances.groups import TuneGroup
 from roslin.display.table import Table
 from roslin.run.meaning import meaning_of
 
-__all__ = ["KIND_WORDS", "groups_table", "kinds_table"]
-
-KIND_WORDS: dict[GroupKind, str] = {
-    "attribution": "different composers are named",
-    "anonymous": "an anonymous source gets a name",
-    "libraries": "libraries agree",
-    "same": "one library or one record",
-}
+__all__ = ["groups_table", "kinds_table"]
 
 
 def groups_table(found: Concordances, most: int | None = None) -> Table:

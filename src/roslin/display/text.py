@@ -1,14 +1,16 @@
-"""Rows as lines of text, as a terminal and a text file show them; numbers of things in words."""
+"""Rows as lines of text, as a terminal and a text file show them; numbers of things in words; text for XML."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["counted", "table_lines"]
+__all__ = ["counted", "for_xml", "table_lines"]
 
 _WIDEST = 50
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _COARSE = ("percent", "ms")  # columns in which more than one decimal would only look exact
 
 
@@ -42,3 +44,12 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 note', '0 notes', '1,200 melodies')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def for_xml(text: str) -> str:
+    """A text without the signs that no XML document can hold, not even escaped.
+
+    >>> for_xml("Salve\\x01 Regina")
+    'Salve Regina'
+    """
+    return _NOT_IN_XML.sub("", text)

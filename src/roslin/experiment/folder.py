@@ -17,8 +17,6 @@ A new folder is prepared under another name and moved when it is complete. A fol
 from __future__ import annotations
 
 import csv
-import hashlib
-import hmac
 import io
 import os
 import secrets
@@ -33,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roslin.api import Collection
-from roslin.collection.files import sync
+from roslin.collection.files import sync, write_text
 from roslin.errors import ExperimentError, UnknownNameError
 from roslin.experiment.material import Material, open_material
 from roslin.experiment.plan import StudyPlan
@@ -41,6 +39,7 @@ from roslin.experiment.planning import POOL_COLUMNS, Planned, PoolRow, planned
 from roslin.experiment.reading import StudyDraft, asked_pools, read_study
 from roslin.experiment.store import EventStore
 from roslin.melody import Melody
+from roslin.passwords import hashed, is_password
 from roslin.search.work import Progress
 
 __all__ = ["Created", "StudyFolder", "create_study", "throwaway_study"]
@@ -90,8 +89,7 @@ class StudyFolder:
 
     def check_password(self, text: str) -> bool:
         """Whether this is the secret of the dashboard."""
-        salt, _, digest = (self.path / "password").read_text(encoding="ascii").partition(":")
-        return hmac.compare_digest(_hashed(text, bytes.fromhex(salt)), bytes.fromhex(digest))
+        return is_password(text, (self.path / "password").read_text(encoding="ascii"))
 
     def close(self) -> None:
         """Close the melodies."""
@@ -185,8 +183,7 @@ def _publish_new(target: Path, made: Planned, material: Material, key: bytes, pa
     prepared = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".new", dir=target.parent))
     try:
         _write_secret(prepared / "key", key.hex())
-        salt = secrets.token_bytes(16)
-        _write_secret(prepared / "password", f"{salt.hex()}:{_hashed(password, salt).hex()}")
+        _write_secret(prepared / "password", hashed(password))
         _write_content(prepared, made, material)
         sync(prepared)
         prepared.rename(target)
@@ -234,9 +231,9 @@ def _write_content(folder: Path, made: Planned, material: Material) -> None:
         for name, source in material.files.items():
             shutil.copyfile(source, folder / "files" / name)
             sync(folder / "files" / name)
-    _write_whole(folder / "study.toml", made.source)
-    _write_whole(folder / "pool.csv", _as_csv(made.pool))
-    _write_whole(folder / "plan.json", made.plan.to_json())
+    write_text(folder / "study.toml", made.source)
+    write_text(folder / "pool.csv", _as_csv(made.pool))
+    write_text(folder / "plan.json", made.plan.to_json())
 
 
 def _as_csv(rows: Sequence[PoolRow]) -> str:
@@ -247,20 +244,8 @@ def _as_csv(rows: Sequence[PoolRow]) -> str:
     return stream.getvalue()
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """A file that is there whole or not at all."""
-    prepared = path.with_name(f".{path.name}.new")
-    prepared.write_text(text, encoding="utf-8", newline="\n")
-    sync(prepared)
-    prepared.replace(path)
-
-
 def _write_secret(path: Path, text: str) -> None:
     """A file that only its owner reads."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(text)
-
-
-def _hashed(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from roslin.collection.files import write_text
-from roslin.concordances.concordance import KINDS, Concordances, SourceRecord
+from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances, SourceRecord
 from roslin.concordances.names import surname
 from roslin.display.text import counted
 from roslin.errors import ArgumentError
@@ -23,7 +23,6 @@ from roslin.matchers.roslin.roslin import Roslin
 from roslin.report.document import document, versions
 from roslin.report.synopsis import SIGNS, Glyphs
 from roslin.report.tune_groups import (
-    KIND_WORDS,
     DrawnLine,
     GroupLine,
     GroupSummary,

@@ -22,7 +22,7 @@ from roslin.matchers import Explanation, Matcher
 from roslin.melody import Melody
 from roslin.represent.words import transposition_words
 
-__all__ = ["Variant", "compared"]
+__all__ = ["Variant", "compared", "grace_steps"]
 
 _Number = TypeVar("_Number", int, Fraction)
 
@@ -152,11 +152,11 @@ def _between(rows: Iterable[int], facing: dict[int, int]) -> set[int]:
 
 def _graces(melody: Melody, other: Melody, facing: dict[int, int]) -> set[int]:
     """Grace notes of notes that face something, unless the same step leads to that, too."""
-    theirs = {(host, step) for _, host, step in _steps(other)}
-    return {row for row, host, step in _steps(melody) if host in facing and (facing[host], step) not in theirs}
+    theirs = {(host, step) for _, host, step in grace_steps(other)}
+    return {row for row, host, step in grace_steps(melody) if host in facing and (facing[host], step) not in theirs}
 
 
-def _steps(melody: Melody) -> list[tuple[int, int, int]]:
+def grace_steps(melody: Melody) -> list[tuple[int, int, int]]:
     """(row of a grace note, row of the note that it adorns, semitones between them)."""
     pitches, graces = melody.notes["pitch_midi"].tolist(), melody.notes["is_grace"].tolist()
     found, host = [], -1

@@ -34,7 +34,7 @@ class Work:
         if seconds is not None and not seconds > 0:
             raise ArgumentError(f"the limit of time must be above 0 seconds; got {seconds!r}")
         self.threads, self.seconds, self.progress = threads, seconds, progress
-        self._began = time.monotonic()
+        self._began, self._done = time.monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -52,10 +52,15 @@ class Work:
 
     def report(self, done: float, what: str) -> None:
         """Tell how far the work is, and stop when the time is over."""
+        self._done = done
         if self.progress is not None:
             self.progress(done, what)
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Stop when the time is over."""
         if self.seconds is not None and time.monotonic() - self._began > self.seconds:
             raise TimeLimitError(
-                f"the search was stopped after {self.seconds:g} seconds, {100 * done:.0f} % done; "
+                f"the search was stopped after {self.seconds:g} seconds, {100 * self._done:.0f} % done; "
                 "allow more time, filter the collection first, or choose a faster matcher"
             )

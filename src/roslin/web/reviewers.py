@@ -3,55 +3,36 @@
 On one's own computer a name is enough. A server that others can reach asks for the password that its operator chose;
 without one its pages are for reading. A session is a cookie that no other site can make a browser send, bound to the
 password: another one ends all sessions. Every form carries the token of its session, and what another site sent is
-refused: browsers say so in `Sec-Fetch-Site` and `Origin`. (Our pages tell browsers to send no referrer, so `Origin` may
-be `null`; then `Sec-Fetch-Site` decides.)
+refused (`web.forms`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 import secrets
 import time
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from roslin.passwords import is_password
 from roslin.web.attempts import Attempts
+from roslin.web.forms import is_foreign
 from roslin.web.security import address_of
 from roslin.web.settings import Settings
 from roslin.web.signing import Signer
 
-__all__ = ["COOKIE", "MAX_NAME", "Door", "Reviewer", "hashed", "is_password"]
+__all__ = ["COOKIE", "MAX_NAME", "Door", "Reviewer"]
 
 COOKIE = "roslin_reviewer"
 MAX_NAME = 100
 _PATH = "/concordances"
 _HOURS = 24 * 30
 _SESSION = re.compile(r"((?:[0-9a-f]{2}){0,400}-[0-9]{1,12}-[0-9a-f]{16})-([A-Za-z0-9_-]{22})", re.ASCII)
-_OWN_SITES = ("same-origin", "none")
-_MOST_FIELDS = 30
-
-
-def hashed(password: str) -> str:
-    """A password as it is kept: salt and digest."""
-    salt = secrets.token_bytes(16)
-    return f"{salt.hex()}:{_digest(password, salt).hex()}"
-
-
-def is_password(text: str, kept: str) -> bool:
-    """Whether this is the password that was hashed."""
-    salt, _, digest = kept.partition(":")
-    return hmac.compare_digest(_digest(text, bytes.fromhex(salt)), bytes.fromhex(digest))
-
-
-def _digest(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, n=2**14, r=8, p=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +92,7 @@ class Door:
             raise HTTPException(
                 403, "these pages are for reading; whoever serves them has set no password for reviewing"
             )
-        site, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
-        is_foreign = bool(site) and site not in _OWN_SITES
-        if origin and origin != "null":
-            is_foreign |= urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
-        if is_foreign:
+        if is_foreign(request):
             raise HTTPException(403, "this was sent from another site; please use the pages here")
         token = str(form.get("csrf", ""))
         if who.is_new or not self._signer.is_of(f"form {self._purpose}", who.session, token):
@@ -132,10 +109,6 @@ class Door:
     def forget(self, response: Response) -> None:
         """Make the answer end the session in this browser."""
         response.delete_cookie(COOKIE, path=_PATH, httponly=True, samesite="strict")
-
-    async def read_form(self, request: Request) -> FormData:
-        """The fields of a form; files are refused."""
-        return await request.form(max_files=0, max_fields=_MOST_FIELDS)
 
     def _begun(self, name: str) -> Reviewer:
         about = f"{name.encode().hex()}-{int(time.time())}-{secrets.token_hex(8)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.matchers.explanation import Explanation
 from roslin.melody import Melody
+from roslin.report.variants import grace_steps
 
 __all__ = ["differing_notes"]
 
@@ -13,7 +14,9 @@ def differing_notes(first: Melody, second: Melody) -> tuple[list[int], list[int]
     """Rows of the notes of each that the usual matcher pairs with nothing like them in the other.
 
     What it never looks at (another voice, the lower notes of a chord) is not told. Nor does it look at grace notes:
-    one of these differs unless the same step leads to the partner of the note that it adorns.
+    one of these differs unless the same step leads to the partner of the note that it adorns. (`report.variants` marks
+    every difference that an eye sees, between melodies that are one tune; here a note with other rhythm or pitch may
+    well have a partner.)
     """
     found = _explained(first, second)
     mine = _unlike(first, set(found.query_notes)) | _graces(first, second, dict(found.pairs))
@@ -31,17 +34,5 @@ def _unlike(melody: Melody, alike: set[int]) -> set[int]:
 
 
 def _graces(melody: Melody, other: Melody, partners: dict[int, int]) -> set[int]:
-    theirs = {(host, step) for _, host, step in _steps(other)}
-    return {row for row, host, step in _steps(melody) if (partners.get(host, -1), step) not in theirs}
-
-
-def _steps(melody: Melody) -> list[tuple[int, int, int]]:
-    """(row of a grace note, row of the note that it adorns, semitones between them)."""
-    notes, found = melody.notes, []
-    host: int | None = None
-    for row in reversed(range(len(notes))):
-        if not notes["is_grace"][row]:
-            host = row
-        elif host is not None:
-            found.append((row, host, int(notes["pitch_midi"][row]) - int(notes["pitch_midi"][host])))
-    return found
+    theirs = {(host, step) for _, host, step in grace_steps(other)}
+    return {row for row, host, step in grace_steps(melody) if (partners.get(host, -1), step) not in theirs}

@@ -25,7 +25,8 @@ from starlette.responses import Response
 from roslin.display.templates import render
 from roslin.web.attempts import Attempts
 from roslin.web.experiment.study import OpenStudy
-from roslin.web.experiment.visitor import ForgedError, check_site, is_secure, read_form
+from roslin.web.experiment.visitor import ForgedError, check_site, is_secure
+from roslin.web.forms import read_form
 from roslin.web.routes.static import address
 
 __all__ = [

@@ -3,17 +3,16 @@
 A link holds the name of an expert, which nobody guesses, and a signature of it. So a link that was made up is refused
 without a look into the database, and one of another study is made up. A session is made anew each time that a link is
 followed (whatever the browser brought along is forgotten) and ends after some days. A token for forms belongs to one
-session. HMAC-SHA256, compared in constant time.
+session.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import re
 import secrets
 import time
+
+from roslin.web.signing import Signer
 
 __all__ = ["StudySignatures"]
 
@@ -22,21 +21,12 @@ _LINK = re.compile(r"([0-9a-z]{1,40})-([A-Za-z0-9_-]{22})", re.ASCII)
 _SESSION = re.compile(r"([0-9a-z]{1,40}-([0-9]{1,12})-[0-9a-f]{16})-([A-Za-z0-9_-]{22})", re.ASCII)
 
 
-class StudySignatures:
+class StudySignatures(Signer):
     """What the key of one study signs."""
 
     def __init__(self, key: bytes, session_days: float = 30.0):
-        self._key = key
+        super().__init__(key)
         self.session_seconds = int(session_days * _DAY_SECONDS)
-
-    def of(self, purpose: str, text: str) -> str:
-        """The signature of a text, 22 letters; the same text has another one for every purpose."""
-        made = hmac.digest(self._key, f"{purpose}\0{text}".encode(), hashlib.sha256)
-        return base64.urlsafe_b64encode(made[:16]).decode().rstrip("=")
-
-    def is_of(self, purpose: str, text: str, signature: str) -> bool:
-        """Whether this is the signature of a text."""
-        return hmac.compare_digest(self.of(purpose, text).encode(), signature.encode())
 
     def link(self, name: str) -> str:
         """What stands in the personal link of an expert."""

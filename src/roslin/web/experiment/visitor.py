@@ -1,8 +1,7 @@
 """Who asks: the expert of a session, and what writing needs besides it.
 
 Reading needs the session cookie, which other sites cannot read. Writing needs the form token of that session as well,
-and must not come from another site: browsers say so in `Sec-Fetch-Site` and `Origin`. (Our pages tell browsers to send
-no referrer, so `Origin` is often `null`; then `Sec-Fetch-Site` decides where it is sent.)
+and must not come from another site (`web.forms`).
 
 There is one cookie: the session, a full stop, and the language that somebody chose.
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
@@ -21,6 +19,7 @@ from starlette.types import Scope
 
 from roslin.errors import RoslinError
 from roslin.web.experiment.study import OpenStudy
+from roslin.web.forms import is_foreign, read_form
 from roslin.web.security import address_of
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "is_secure",
     "keep_session",
     "own_address",
-    "read_form",
     "read_own_form",
     "visitor",
     "visitor_or_none",
@@ -47,8 +45,6 @@ __all__ = [
 
 COOKIE = "roslin_expert"
 FORM_HEADER = "x-roslin-csrf"
-_OWN_SITES = ("same-origin", "none")
-_MOST_FIELDS = 300
 
 
 class NoSessionError(RoslinError):
@@ -106,13 +102,7 @@ Visiting = Annotated[Visitor, Depends(visitor)]
 
 def check_site(request: Request) -> None:
     """Refuse what another site sent."""
-    site, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
-    is_foreign = bool(site) and site not in _OWN_SITES
-    if origin and origin != "null":
-        public = _study(request).settings.public_address
-        own = {request.headers.get("host", "").lower(), urlsplit(public).netloc.lower()}
-        is_foreign = is_foreign or urlsplit(origin).netloc.lower() not in own
-    if is_foreign:
+    if is_foreign(request, _study(request).settings.public_address):
         raise ForgedError("this was sent from another site; please use the pages of the study")
 
 
@@ -121,11 +111,6 @@ def check_form(request: Request, who: Visitor, token: str) -> None:
     check_site(request)
     if not _study(request).signatures.is_form(who.session, token):
         raise ForgedError("this page is out of date; please open it again and repeat what you did")
-
-
-async def read_form(request: Request) -> FormData:
-    """The fields of a form; files are refused."""
-    return await request.form(max_files=0, max_fields=_MOST_FIELDS)
 
 
 async def read_own_form(request: Request, who: Visiting) -> FormData:

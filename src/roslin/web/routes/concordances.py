@@ -16,13 +16,14 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from roslin.concordances.concordance import SourceRecord
+from roslin.concordances.concordance import KIND_WORDS, SourceRecord
 from roslin.concordances.review import MAX_NOTE, VERDICTS
 from roslin.errors import CollectionError
 from roslin.report.synopsis import SIGNS
-from roslin.report.tune_groups import KIND_WORDS, GroupSummary
+from roslin.report.tune_groups import GroupSummary
 from roslin.run.meaning import expected_words, meaning_of
 from roslin.web.dependencies import Opened
+from roslin.web.forms import read_form
 from roslin.web.library import Library
 from roslin.web.rendering import rendered
 from roslin.web.reviewers import MAX_NAME, Door, Reviewer
@@ -153,7 +154,7 @@ def group(
 @router.post("/concordances/decide")
 async def decide(request: Request, shelf: OnShelf, door: AtDoor) -> Response:
     """Keep a decision about a group, and go on with the next one; or about a pair, and stay."""
-    who, form = door.who(request), await door.read_form(request)
+    who, form = door.who(request), await read_form(request)
     door.check(request, who, form)
     if not who.name:
         raise HTTPException(403, "please say who you are first")
@@ -163,7 +164,7 @@ async def decide(request: Request, shelf: OnShelf, door: AtDoor) -> Response:
 @router.post("/concordances/reviewer")
 async def enter(request: Request, door: AtDoor) -> Response:
     """Remember who reviews."""
-    who, form = door.who(request), await door.read_form(request)
+    who, form = door.who(request), await read_form(request)
     door.check(request, who, form)
     name, password = str(form.get("name", "")), str(form.get("password", ""))
     known = await run_in_threadpool(door.enter, request, name, password)
@@ -175,7 +176,7 @@ async def enter(request: Request, door: AtDoor) -> Response:
 @router.post("/concordances/leave")
 async def leave(request: Request, door: AtDoor) -> Response:
     """Forget who reviews, in this browser."""
-    door.check(request, door.who(request), form := await door.read_form(request))
+    door.check(request, door.who(request), form := await read_form(request))
     response = RedirectResponse(_own_path(str(form.get("back", ""))), 303)
     door.forget(response)
     return response

@@ -29,7 +29,8 @@ from roslin.web.experiment.findings import finding_rows
 from roslin.web.experiment.invitations import as_csv
 from roslin.web.experiment.routes.pages import see
 from roslin.web.experiment.study import OpenStudy
-from roslin.web.experiment.visitor import Served, check_site, own_address, read_form
+from roslin.web.experiment.visitor import Served, check_site, own_address
+from roslin.web.forms import read_form
 from roslin.web.security import address_of
 
 __all__ = ["router"]

@@ -20,9 +20,9 @@ from roslin.web.experiment.visitor import (
     check_site,
     keep_session,
     own_address,
-    read_form,
     visitor_or_none,
 )
+from roslin.web.forms import read_form
 
 __all__ = ["router"]
 
