@@ -15,7 +15,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from roslin.concordances.concordance import Concordances, GroupKind, SourceRecord
+from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind, SourceRecord
 from roslin.concordances.groups import STRICTER, TuneGroup
 from roslin.display.text import counted
 from roslin.melody import Melody
@@ -25,14 +25,8 @@ from roslin.report.synopsis import Glyphs, synopsis
 from roslin.report.variants import Variant, compared
 from roslin.run.meaning import meaning_of
 
-__all__ = ["KIND_WORDS", "DrawnLine", "GroupLine", "GroupSummary", "drawn_lines", "group_lines", "summaries"]
+__all__ = ["DrawnLine", "GroupLine", "GroupSummary", "drawn_lines", "group_lines", "summaries"]
 
-KIND_WORDS: dict[GroupKind, str] = {
-    "attribution": "Attributions disagree",
-    "anonymous": "A name for an anonymous source",
-    "libraries": "Different libraries",
-    "same": "One library",
-}
 UNNAMED = "no composer named"
 _NAMES = 8
 
