@@ -92,7 +92,9 @@ def test_threads_and_interruptions_change_nothing(starter: Collection, exact: Fo
 
     with pytest.raises(StoppedError), Work(progress=stop) as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
-    assert list(Journal(tmp_path, json.loads((tmp_path / "about.json").read_text())).finished("chance"))
+    journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
+    assert journal.unfinished("chance", 1) == []
+    assert journal.unfinished("pairs", 1) == [0]
     with Work(threads=2) as work:
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
     with Work() as work:  # everything is there already

@@ -7,6 +7,7 @@ kind, its representative, is compared for all.
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +18,29 @@ __all__ = ["representatives"]
 
 Numbers = npt.NDArray[np.int64]
 
-_AT_ONCE = 50_000
+_AT_ONCE = 20_000
+_DIGEST_BYTES = 16
 
 
 def representatives(table: MelodyTable) -> Numbers:
     """For every melody, by number, the first melody that is the same; itself, if there is none before it."""
-    first_of: dict[bytes, int] = {}
+    digests = _digests(table)
+    order = np.lexsort((digests[:, 0], digests[:, 1]))  # of equal ones, the first stays first
+    differs = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
+    firsts = order[np.append(True, differs)[: len(order)]]
     found = np.empty(len(table), np.int64)
-    for start in range(0, len(table), _AT_ONCE):
-        numbers = np.arange(start, min(start + _AT_ONCE, len(table)))
-        notes = table.take(numbers)
-        columns = [np.ascontiguousarray(column) for column in (notes.intervals, notes.values, notes.labels)]
-        for number, (begin, end) in enumerate(zip(notes.offsets[:-1], notes.offsets[1:], strict=True), start=start):
-            key = hashlib.blake2b(digest_size=16)
-            for column in columns:
-                key.update(column[begin:end].tobytes())
-            found[number] = first_of.setdefault(key.digest(), number)
+    found[order] = firsts[np.append(0, np.cumsum(differs))[: len(order)]]
     return found
+
+
+def _digests(table: MelodyTable) -> npt.NDArray[np.uint64]:
+    """[melodies, 2]: the same for melodies that are the same."""
+    digests = bytearray()
+    for start in range(0, len(table), _AT_ONCE):
+        notes = table.take(np.arange(start, min(start + _AT_ONCE, len(table))))
+        columns = [np.ascontiguousarray(column).tobytes() for column in (notes.intervals, notes.values, notes.labels)]
+        ends = notes.offsets.tolist()
+        for begin, end in pairwise(ends):
+            key = b"".join([column[begin:end] for column in columns])
+            digests += hashlib.blake2b(key, digest_size=_DIGEST_BYTES).digest()
+    return np.frombuffer(digests, np.uint64).reshape(-1, 2)

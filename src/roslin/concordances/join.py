@@ -23,7 +23,7 @@ from roslin.matchers.roslin.rounding import highest_pair, plan_of, scale_for
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["PIECE", "ScoredPairs", "join_places", "pieces_of"]
+__all__ = ["PIECE", "ScoredPairs", "join_places", "piece_count", "piece_of"]
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -43,9 +43,14 @@ class ScoredPairs:
     compared: int  # pairs that had to be scored exactly
 
 
-def pieces_of(places: Numbers) -> list[Numbers]:
-    """The pieces of work that the melodies at these places make."""
-    return [places[start : start + PIECE] for start in range(0, len(places), PIECE)]
+def piece_count(melodies: int) -> int:
+    """The pieces of work that so many melodies make."""
+    return -(-melodies // PIECE)
+
+
+def piece_of(melodies: Numbers, number: int) -> Numbers:
+    """The melodies of one piece."""
+    return np.asarray(melodies[number * PIECE : (number + 1) * PIECE])
 
 
 def join_places(

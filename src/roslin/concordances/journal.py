@@ -1,15 +1,16 @@
 """What a long comparison has finished, in a folder: killed at any moment, it goes on from there.
 
-    about.json       what is compared: a journal of anything else is refused
-    part-00012.npz   the result of one piece of work, there whole or not at all
+    about.json         what is compared: a journal of anything else is refused
+    pairs-000012.npz   the result of one piece of work, there whole or not at all
 
-Pieces do not depend on each other, so any order and any number of interruptions give the same result.
+Pieces do not depend on each other, so any order and any number of interruptions give the same result. Whoever asked for
+the work writes all of it; those who do the pieces only read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -46,30 +47,46 @@ class Journal:
                 "name another folder, or delete this one"
             )
 
-    def result(self, kind: str, number: int, make: Callable[[], Arrays]) -> Arrays:
-        """The result of a piece of work: read if it is there, otherwise made and kept."""
-        path = self.folder / f"{kind}-{number:06}.npz"
-        found = self._read(path)
-        if found is None:
-            found = make()
-            prepared = scratch_path(self.folder)
-            try:
-                with prepared.open("wb") as file:
-                    np.savez(file, allow_pickle=False, **found)
-                sync(prepared)
-                prepared.replace(path)
-            finally:
-                prepared.unlink(missing_ok=True)
+    def keep(self, kind: str, number: int, result: Arrays) -> None:
+        """Keep the result of a piece of work."""
+        prepared = scratch_path(self.folder)
+        try:
+            with prepared.open("wb") as file:
+                np.savez(file, allow_pickle=False, **result)
+            sync(prepared)
+            prepared.replace(self._path(kind, number))
+        finally:
+            prepared.unlink(missing_ok=True)
+
+    def result(self, kind: str, number: int) -> Arrays | None:
+        """The result of a piece of work; None where it is not finished, or a disk has changed it."""
+        try:
+            with self._path(kind, number).open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                return {name: kept[name] for name in kept.files}
+        except (OSError, ValueError, EOFError, BadZipFile):
+            return None
+
+    def unfinished(self, kind: str, count: int) -> list[int]:
+        """Which of so many pieces are still to be done."""
+        return [number for number in range(count) if self.result(kind, number) is None]
+
+    def columns(self, kind: str, count: int, names: Sequence[str]) -> Arrays:
+        """The results of all pieces end to end, in their order. All must be finished."""
+        sizes = [{name: len(part) for name, part in each.items()} for each in self._results(kind, count)]
+        ends = {name: np.cumsum([0, *(each[name] for each in sizes)]) for name in names}
+        found: Arrays = {}
+        for number, each in enumerate(self._results(kind, count)):
+            for name in names:
+                whole = found.setdefault(name, np.empty(ends[name][-1], each[name].dtype))
+                whole[ends[name][number] : ends[name][number + 1]] = each[name]
         return found
 
-    def finished(self, kind: str) -> Iterator[int]:
-        """The numbers of the pieces that are there."""
-        for path in sorted(self.folder.glob(f"{kind}-*.npz")):
-            yield int(path.stem.rpartition("-")[2])
+    def _results(self, kind: str, count: int) -> Iterator[Arrays]:
+        for number in range(count):
+            result = self.result(kind, number)
+            if result is None:
+                raise ArgumentError(f"{self._path(kind, number)} must be there; the same command makes it again")
+            yield result
 
-    def _read(self, path: Path) -> Arrays | None:
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                return {name: kept[name] for name in kept.files}
-        except (OSError, ValueError, EOFError, BadZipFile):  # none, or a disk has changed it: then it is made again
-            return None
+    def _path(self, kind: str, number: int) -> Path:
+        return self.folder / f"{kind}-{number:06}.npz"

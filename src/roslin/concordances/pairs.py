@@ -3,31 +3,29 @@
     with Work(threads=2, progress=...) as work:
         found = find_pairs(collection, 0.01, work, folder="tunes.concordances")
 
-The folder keeps what is finished (`journal`). Numbers are those of the collection.
+The folder keeps what is prepared (`prepared`) and what is finished (`journal`). Numbers are those of the collection.
 """
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
-from roslin.concordances._gather import Buckets
-from roslin.concordances.blocking import buckets_of, candidates_by
-from roslin.concordances.copies import representatives
-from roslin.concordances.join import ScoredPairs, join_places, pieces_of
+from roslin.concordances.join import ScoredPairs, piece_count
 from roslin.concordances.journal import Arrays, Journal
-from roslin.concordances.levels import Chances, chances_of
+from roslin.concordances.levels import Chances
+from roslin.concordances.prepared import ChancePiece, Join, PairPiece, Prepared, keep_needed, opened, prepare
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin._alignment import Tables
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.table import MelodyTable, table_of
-from roslin.search.chance import Tail, tails_of
-from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
 __all__ = ["JOIN_VERSION", "FoundPairs", "find_pairs"]
@@ -36,7 +34,7 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-JOIN_VERSION = 1  # of what a journal holds
+JOIN_VERSION = 2  # of what a journal holds
 _CHANCE_SHARE = 0.3  # of all the work
 _MATCHER = Roslin(compare="both")
 
@@ -64,6 +62,15 @@ class FoundPairs:
         return len(self.first)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A part of the work: what it does, and the share of all work that is done before and after it."""
+
+    what: str
+    begin: float
+    end: float
+
+
 def find_pairs(
     store: Store,
     level: float,
@@ -80,105 +87,69 @@ def find_pairs(
     """
     if not level > 0:
         raise ArgumentError(f"the level must be a number of chance matches above 0; got {level!r}")
-    packed = store.packed()
-    if len(packed) < 2:
+    if len(store) < 2:
         nobody = np.empty(0, np.int64)
-        return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(packed))
-    any_query = packed.melody(0)  # the way to compare is given, so no query decides it
-    tables = _MATCHER.tables(any_query, int(np.diff(packed.offsets).max()))
-    work.report(0.0, "getting ready")
-    everything = open_table(store, tables)
-    about = {
-        "version": JOIN_VERSION,
-        "token": store.about["token"],
-        "melodies": len(everything),
-        "level": level,
-        "new": None if new is None else np.sort(new).tolist(),
-        "exact": exact,
-    }
-    keep = _keeper(None if folder is None else Journal(folder, about))
-    copies = representatives(everything)
-    distinct = np.flatnonzero(copies == np.arange(len(copies)))
-    chances = _chances(everything, tables, tails_of(store, "both"), distinct, work, keep)
-    table = table_of(everything.take(distinct), tables)
-    is_new = None if new is None else np.isin(distinct, copies[new])
-    buckets = None if exact else buckets_of(table)
-    scored = _joined(table, tables, chances.needed(level)[table.order], is_new, buckets, work, keep)
-    found = _found(everything, distinct, chances, table, scored, copies, new, level)
+        return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(store))
+    with ExitStack() as stack:
+        place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.callback(opened.cache_clear)
+        journal = Journal(place, _about(store, level, exact, new))
+        join = Join(
+            str(store.path.resolve()), store.about["token"], str(place.resolve()), is_exact=exact, is_all=new is None
+        )
+        work.report(0.0, "getting ready")
+        ready = prepare(join, new)
+        chances = _chances(ready, work, journal)
+        keep_needed(join, chances.needed(level)[ready.table.order])
+        scored = _joined(ready, work, journal)
+        found = _found(ready, chances, scored, new, level)
     return replace(found, is_exact=exact, is_all=new is None)
 
 
-_Keep = Callable[[str, int, Callable[[], Arrays]], Arrays]
+def _about(store: Store, level: float, exact: bool, new: Numbers | None) -> dict[str, Any]:
+    """What is compared: unfinished work of anything else is refused."""
+    return {
+        "version": JOIN_VERSION,
+        "token": store.about["token"],
+        "melodies": len(store),
+        "level": level,
+        "new": None if new is None else hashlib.sha256(np.sort(new).astype(np.int64).tobytes()).hexdigest(),
+        "exact": exact,
+    }
 
 
-def _keeper(journal: Journal | None) -> _Keep:
-    return journal.result if journal is not None else lambda _kind, _number, make: make()
+def _do(work: Work, journal: Journal, kind: str, task: Callable[[int], Arrays], count: int, stage: _Stage) -> None:
+    """Do those of so many pieces that are not finished, and keep their results."""
+    unfinished = journal.unfinished(kind, count)
+    done = count - len(unfinished)
+    for number, result in zip(unfinished, work.map(task, unfinished), strict=True):
+        journal.keep(kind, number, result)
+        done += 1
+        work.report(stage.begin + (stage.end - stage.begin) * done / count, stage.what)
 
 
-def _chances(
-    table: MelodyTable, tables: Tables, tails: dict[int, Tail], numbers: Numbers, work: Work, keep: _Keep
-) -> Chances:
-    """What chance gives for the melodies with these numbers."""
-    parts = list(enumerate(pieces_of(numbers)))
-
-    def made(part: tuple[int, Numbers]) -> Arrays:
-        number, piece = part
-        return keep("chance", number, lambda: _named(*chances_of(table, tables, tails, piece)))
-
-    def _named(begins: Floats, scales: Floats) -> Arrays:
-        return {"begins": begins, "scales": scales}
-
-    found = []
-    for done, each in enumerate(work.map(made, parts), start=1):
-        found.append(each)
-        work.report(_CHANCE_SHARE * done / len(parts), "what chance gives")
-    begins, scales = (np.concatenate([each[name] for each in found]) for name in ("begins", "scales"))
-    share = next(iter(tails.values())).share
-    return Chances(begins, scales, table.own_scores[numbers], share, len(table))
+def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
+    """What chance gives for the melodies that are compared."""
+    count = piece_count(len(ready.distinct))
+    _do(work, journal, "chance", ChancePiece(ready.join), count, _Stage("what chance gives", 0.0, _CHANCE_SHARE))
+    share = next(iter(ready.tails.values())).share
+    own_scores = ready.everything.own_scores[ready.distinct]
+    found = journal.columns("chance", count, ("begins", "scales"))
+    return Chances(found["begins"], found["scales"], own_scores, share, len(ready.everything))
 
 
-def _joined(
-    table: MelodyTable,
-    tables: Tables,
-    needed: npt.NDArray[np.int32],
-    new: Flags | None,
-    buckets: Buckets | None,
-    work: Work,
-    keep: _Keep,
-) -> ScoredPairs:
-    """All pairs of a table, by place. `new`: by number of the table."""
-    is_new = None if new is None else new[table.order]
-    parts = list(enumerate(pieces_of(np.arange(len(table)) if is_new is None else np.flatnonzero(is_new))))
-
-    def made(part: tuple[int, Numbers]) -> Arrays:
-        number, piece = part
-        candidates = None if buckets is None else candidates_by(buckets)
-        return keep("pairs", number, lambda: _named(join_places(table, tables, needed, piece, is_new, candidates)))
-
-    def _named(found: ScoredPairs) -> Arrays:
-        counted = np.array([found.compared])
-        return {"first": found.first, "second": found.second, "scores": found.scores, "compared": counted}
-
-    found = []
-    for done, each in enumerate(work.map(made, parts), start=1):
-        found.append(each)
-        work.report(_CHANCE_SHARE + (1 - _CHANCE_SHARE) * done / len(parts), "comparing")
-    columns = {name: np.concatenate([each[name] for each in found]) for name in ("first", "second", "scores")}
-    return ScoredPairs(**columns, compared=int(sum(each["compared"][0] for each in found)))
+def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
+    """All pairs, by place."""
+    count = piece_count(len(ready.places))
+    _do(work, journal, "pairs", PairPiece(ready.join), count, _Stage("comparing", _CHANCE_SHARE, 1.0))
+    found = journal.columns("pairs", count, ("first", "second", "scores", "compared"))
+    return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
 
 
-def _found(
-    everything: MelodyTable,
-    distinct: Numbers,
-    chances: Chances,
-    table: MelodyTable,
-    scored: ScoredPairs,
-    copies: Numbers,
-    new: Numbers | None,
-    level: float,
-) -> FoundPairs:
+def _found(ready: Prepared, chances: Chances, scored: ScoredPairs, new: Numbers | None, level: float) -> FoundPairs:
     """From places and scores to numbers and meanings, the copies beside their representatives."""
-    ends = table.order[scored.first].astype(np.int64), table.order[scored.second].astype(np.int64)
+    everything, distinct, copies, order = ready.everything, ready.distinct, ready.copies, ready.table.order
+    ends = order[scored.first].astype(np.int64), order[scored.second].astype(np.int64)
     expected = np.minimum(*(chances.expected(end, scored.scores) for end in ends))
     one, two = (distinct[end] for end in ends)
     distances = _MATCHER.distances_of(scored.scores, everything.own_scores[one], everything.own_scores[two])
@@ -190,13 +161,13 @@ def _found(
     copied, by_copying = copied[by_copying <= level], by_copying[by_copying <= level]
     first = np.concatenate([np.minimum(one, two), copies[copied]])
     second = np.concatenate([np.maximum(one, two), copied])
-    order = np.lexsort((second, first))
+    sorting = np.lexsort((second, first))
     return FoundPairs(
-        first[order],
-        second[order],
-        np.concatenate([distances, np.zeros(len(copied))])[order],
-        np.concatenate([expected, by_copying])[order],
-        np.concatenate([np.zeros(len(one), dtype=bool), np.ones(len(copied), dtype=bool)])[order],
+        first[sorting],
+        second[sorting],
+        np.concatenate([distances, np.zeros(len(copied))])[sorting],
+        np.concatenate([expected, by_copying])[sorting],
+        np.concatenate([np.zeros(len(one), dtype=bool), np.ones(len(copied), dtype=bool)])[sorting],
         level,
         scored.compared,
         len(everything),

@@ -31,6 +31,7 @@ Progress = Callable[[float, str], None]
 
 _HEADER_BYTES = 128
 
+
 def open_table(store: Store, tables: Tables, progress: Progress | None = None) -> MelodyTable:
     """The table of a collection as it is now, made if it is not there."""
     path, fitted = table_path(store.path, store.about["token"]), fitted_stamp(tables)
