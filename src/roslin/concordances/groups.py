@@ -53,13 +53,18 @@ def connected(melodies: Numbers, first: Numbers, second: Numbers) -> Numbers:
     return np.asarray(smallest[labels], dtype=np.int64)
 
 
-def groups_of(first: Numbers, second: Numbers, expected: Floats, level: float) -> list[TuneGroup]:
-    """The groups that pairs make, by their smallest member. `expected`: of each pair, at most the level."""
+def groups_of(
+    first: Numbers, second: Numbers, expected: Floats, level: float, stricter: float = STRICTER
+) -> list[TuneGroup]:
+    """The groups that pairs make, by their smallest member.
+
+    `expected`: of each pair, at most the level; or distances, and a radius that is halved (`stricter`).
+    """
     if not len(first):
         return []
     melodies = np.unique(np.concatenate([first, second]))
     part = connected(melodies, first, second)
-    strict = expected <= level / STRICTER
+    strict = expected <= level / stricter
     strictly = connected(melodies, first[strict], second[strict])
     part_of_pair = part[np.searchsorted(melodies, first)]
     by_part, by_pair = np.argsort(part, kind="stable"), np.argsort(part_of_pair, kind="stable")

@@ -7,19 +7,9 @@ from collections.abc import Sequence
 from roslin.melody import Melody
 from roslin.report.document import document
 from roslin.run import Run
-from roslin.run.meaning import expected_words
+from roslin.run.meaning import by_chance
 
-__all__ = ["by_chance", "results_page"]
-
-
-def by_chance(expected: float) -> str:
-    """What a number of chance matches says, in plain words.
-
-    >>> by_chance(0.003), by_chance(1e-9)
-    ('0.003 such matches expected by chance', 'fewer than 0.0001 such matches expected by chance')
-    """
-    number = expected_words(expected).replace("<", "fewer than")
-    return f"{number} such matches expected by chance"
+__all__ = ["results_page"]
 
 
 def results_page(query: Melody, run: Run, shown: Run, melodies: Sequence[Melody], note: str) -> str:

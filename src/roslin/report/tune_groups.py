@@ -20,10 +20,9 @@ from roslin.concordances.groups import STRICTER, TuneGroup
 from roslin.display.text import counted
 from roslin.melody import Melody
 from roslin.report.player import playing
-from roslin.report.results import by_chance
 from roslin.report.synopsis import Glyphs, synopsis
 from roslin.report.variants import Variant, compared
-from roslin.run.meaning import meaning_of
+from roslin.run.meaning import by_chance, meaning_of
 
 __all__ = ["DrawnLine", "GroupLine", "GroupSummary", "drawn_lines", "group_lines", "summaries"]
 

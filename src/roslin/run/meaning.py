@@ -7,7 +7,7 @@ each word is right.
 
 from __future__ import annotations
 
-__all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "expected_words", "meaning_of"]
+__all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "by_chance", "expected_words", "meaning_of"]
 
 CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense
@@ -33,3 +33,13 @@ def expected_words(expected: float) -> str:
     if expected < 0.0001:
         return "< 0.0001"
     return f"{float(f'{expected:.2g}'):.6f}".rstrip("0").rstrip(".")
+
+
+def by_chance(expected: float) -> str:
+    """What a number of chance matches says, in plain words.
+
+    >>> by_chance(0.003), by_chance(1e-9)
+    ('0.003 such matches expected by chance', 'fewer than 0.0001 such matches expected by chance')
+    """
+    number = expected_words(expected).replace("<", "fewer than")
+    return f"{number} such matches expected by chance"

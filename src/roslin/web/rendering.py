@@ -8,7 +8,7 @@ from typing import Any
 from roslin.display.templates import render
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers.modes import MODE_WORDS
-from roslin.report.results import by_chance
+from roslin.run.meaning import by_chance
 from roslin.web.library import Library
 from roslin.web.routes.static import address
 from roslin.web.schemas import where_to
