@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["representatives"]
+__all__ = ["Digests", "digests_of", "firsts_of", "representatives"]
 
+Digests = npt.NDArray[np.uint64]  # [melodies, 2]: the same for melodies that are the same
 Numbers = npt.NDArray[np.int64]
 
 _AT_ONCE = 20_000
@@ -24,17 +25,21 @@ _DIGEST_BYTES = 16
 
 def representatives(table: MelodyTable) -> Numbers:
     """For every melody, by number, the first melody that is the same; itself, if there is none before it."""
-    digests = _digests(table)
+    return firsts_of(digests_of(table))
+
+
+def firsts_of(digests: Digests) -> Numbers:
+    """For every melody, by number, the first one with the same digest."""
     order = np.lexsort((digests[:, 0], digests[:, 1]))  # of equal ones, the first stays first
     differs = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
     firsts = order[np.append(True, differs)[: len(order)]]
-    found = np.empty(len(table), np.int64)
+    found = np.empty(len(digests), np.int64)
     found[order] = firsts[np.append(0, np.cumsum(differs))[: len(order)]]
     return found
 
 
-def _digests(table: MelodyTable) -> npt.NDArray[np.uint64]:
-    """[melodies, 2]: the same for melodies that are the same."""
+def digests_of(table: MelodyTable) -> Digests:
+    """What the measure sees of each melody."""
     digests = bytearray()
     for start in range(0, len(table), _AT_ONCE):
         notes = table.take(np.arange(start, min(start + _AT_ONCE, len(table))))

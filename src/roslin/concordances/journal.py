@@ -10,7 +10,8 @@ the work writes all of it; those who do the pieces only read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -20,8 +21,9 @@ import numpy.typing as npt
 
 from roslin.collection.files import scratch_path, sync, write_text
 from roslin.errors import ArgumentError
+from roslin.search.work import Work
 
-__all__ = ["Arrays", "Journal"]
+__all__ = ["Arrays", "Journal", "Stage", "do_pieces"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 _ABOUT = "about.json"
@@ -90,3 +92,22 @@ class Journal:
 
     def _path(self, kind: str, number: int) -> Path:
         return self.folder / f"{kind}-{number:06}.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the work: what it does, and the share of all work that is done before and after it."""
+
+    what: str
+    begin: float
+    end: float
+
+
+def do_pieces(work: Work, journal: Journal, kind: str, task: Callable[[int], Arrays], count: int, stage: Stage) -> None:
+    """Do those of so many pieces that are not finished, and keep their results."""
+    unfinished = journal.unfinished(kind, count)
+    done = count - len(unfinished)
+    for number, result in zip(unfinished, work.map(task, unfinished), strict=True):
+        journal.keep(kind, number, result)
+        done += 1
+        work.report(stage.begin + (stage.end - stage.begin) * done / count, stage.what)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.join import ScoredPairs, piece_count
-from roslin.concordances.journal import Arrays, Journal
+from roslin.concordances.journal import Journal, Stage, do_pieces
 from roslin.concordances.levels import Chances
 from roslin.concordances.prepared import ChancePiece, Join, PairPiece, Prepared, keep_needed, opened, prepare
 from roslin.errors import ArgumentError
@@ -57,18 +56,15 @@ class FoundPairs:
     melodies: int
     is_exact: bool = True  # whether every two were compared, and not only those that share something rare
     is_all: bool = True  # whether pairs of two old melodies were looked for, and not only those with a new one
+    matcher: str = ""  # by whose distance they were found, the level being a radius and chance unknown (`radius`)
 
     def __len__(self) -> int:
         return len(self.first)
 
-
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """A part of the work: what it does, and the share of all work that is done before and after it."""
-
-    what: str
-    begin: float
-    end: float
+    @property
+    def doubts(self) -> Floats:
+        """What the level limits (`certainty`)."""
+        return self.distances if self.matcher else self.expected
 
 
 def find_pairs(
@@ -118,20 +114,10 @@ def _about(store: Store, level: float, exact: bool, new: Numbers | None) -> dict
     }
 
 
-def _do(work: Work, journal: Journal, kind: str, task: Callable[[int], Arrays], count: int, stage: _Stage) -> None:
-    """Do those of so many pieces that are not finished, and keep their results."""
-    unfinished = journal.unfinished(kind, count)
-    done = count - len(unfinished)
-    for number, result in zip(unfinished, work.map(task, unfinished), strict=True):
-        journal.keep(kind, number, result)
-        done += 1
-        work.report(stage.begin + (stage.end - stage.begin) * done / count, stage.what)
-
-
 def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
     """What chance gives for the melodies that are compared."""
     count = piece_count(len(ready.distinct))
-    _do(work, journal, "chance", ChancePiece(ready.join), count, _Stage("what chance gives", 0.0, _CHANCE_SHARE))
+    do_pieces(work, journal, "chance", ChancePiece(ready.join), count, Stage("what chance gives", 0.0, _CHANCE_SHARE))
     share = next(iter(ready.tails.values())).share
     own_scores = ready.everything.own_scores[ready.distinct]
     found = journal.columns("chance", count, ("begins", "scales"))
@@ -141,7 +127,7 @@ def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
 def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
     """All pairs, by place."""
     count = piece_count(len(ready.places))
-    _do(work, journal, "pairs", PairPiece(ready.join), count, _Stage("comparing", _CHANCE_SHARE, 1.0))
+    do_pieces(work, journal, "pairs", PairPiece(ready.join), count, Stage("comparing", _CHANCE_SHARE, 1.0))
     found = journal.columns("pairs", count, ("first", "second", "scores", "compared"))
     return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
 
