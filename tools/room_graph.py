@@ -47,6 +47,7 @@ ROOMS = [
     "collection",
     "search",
     "concordances",
+    "distributed",
     "truth",
     "evaluate",
     "campaign",

@@ -230,7 +230,7 @@ def test_another_collection_or_version_is_asked_again(
     renamed = [tune.with_metadata(id=f"{tune.id}x") if tune.id == "bingo" else tune for tune in starter]
     with Collection.build(renamed, tmp_path / "renamed.roslin") as other:
         assert asked_anew(other, tmp_path / "out") == 3
-    monkeypatch.setattr("roslin.campaign.campaign.version", lambda _: "9.9.9")
+    monkeypatch.setattr("roslin.search.program.version", lambda _: "9.9.9")
     assert asked_anew(starter, tmp_path / "out") == 3
 
 
@@ -238,7 +238,7 @@ def test_a_program_that_changed_is_asked_again(
     starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert asked_anew(starter, tmp_path) == 3
-    monkeypatch.setattr("roslin.campaign.campaign._COUNTED", ("melody",))
+    monkeypatch.setattr("roslin.search.program.COUNTED", ("melody",))
     assert asked_anew(starter, tmp_path) == 3
 
 

@@ -18,33 +18,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
-import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from roslin.campaign.asking import Asking, Request, ask
 from roslin.campaign.identity import code_checksum
-from roslin.campaign.questions import checksum, chosen_queries, chosen_truths, missing_documents
+from roslin.campaign.questions import chosen_queries, chosen_truths, missing_documents
 from roslin.campaign.resume import Finished
 from roslin.collection.files import write_text
 from roslin.collection.store import Store
 from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, MelodyError
+from roslin.errors import ArgumentError
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
 from roslin.matchers import Matcher, matcher
 from roslin.melody import Melody
 from roslin.notation import jsonl
 from roslin.run import Ranking, Run
-from roslin.search import search
+from roslin.search.program import checksum, program_versions
 from roslin.search.work import Progress, Work
 from roslin.truth.qrel import Truth
 
@@ -54,8 +52,6 @@ __all__ = ["CAMPAIGN_MEASURES", "DEPTH", "Campaign", "System", "run_campaign"]
 CAMPAIGN_MEASURES = ("ADR", "AP", "R@10", "RR")
 DEPTH = 100
 
-# Rooms of the program that a distance depends on.
-_COUNTED = ("melody", "represent", "transport", "matchers", "search")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._=]+")
 
 
@@ -154,12 +150,14 @@ def run_campaign(
     measures: Sequence[str | Measure] | str | Measure = CAMPAIGN_MEASURES,
     threads: int = 1,
     progress: Progress | None = None,
+    work: Work | None = None,
 ) -> Campaign:
     """Ask every matcher every query of the truths, and evaluate the lists of k documents.
 
     `truths`: one truth or a list of them, as `read_truth` takes them. `queries`: a file in any notation, or melodies,
     whose ids are those of the truths; by default they are melodies of the collection. A query is left out of its own
-    lists unless a truth has it among its documents.
+    lists unless a truth has it among its documents. `work`: who asks, where that is not this process with its threads
+    (`roslin.distributed`); it is to be entered already, and knows whom to tell about progress.
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -175,18 +173,20 @@ def run_campaign(
     (output / "runs").mkdir(parents=True, exist_ok=True)
     named = {repr(each): f"runs/{file}" for each, file in zip(chosen, _file_names(chosen), strict=True)}
     with Finished(output / "finished.sqlite") as finished:
-        asking = _Asking(collection, known, k, threads, finished, progress)
-        systems = asking.all(chosen, asked, named)
+        campaigning = _Campaigning(collection, known, k, finished)
+        requests = campaigning.requests(chosen, asked)
+        answers = _spread(collection, k, work) if work else _here(collection, k, threads, progress)
+        systems = campaigning.all(requests, answers, named)
     checksums = {system.name: _write(output / system.file, system.run.to_trec()) for system in systems}
     evaluations = _evaluate(known, systems, wanted)
     provenance = {
-        **_versions(),
+        **program_versions(),
         "collection": {
             "name": collection.path.name,
             "melodies": len(collection),
             "notes": int(collection.about["notes"]),
             "written": collection.about["written"],
-            "sha256": asking.collection_checksum,
+            "sha256": campaigning.collection_checksum,
         },
         "queries": {
             "from": _origin(queries),
@@ -218,92 +218,107 @@ def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
 # -- asking -----------------------------------------------------------------------------------------------------------
 
 
-class _Asking:
-    """Asks systems, and keeps what they answer."""
+class _Campaigning:
+    """Puts every query to every system, and keeps what they answer."""
 
-    def __init__(
-        self,
-        collection: Store,
-        truths: Sequence[Truth],
-        k: int,
-        threads: int,
-        finished: Finished,
-        progress: Progress | None,
-    ):
-        self.collection, self.truths, self.k, self.threads = collection, truths, k, threads
-        self.finished, self.progress = finished, progress
+    def __init__(self, collection: Store, truths: Sequence[Truth], k: int, finished: Finished):
+        self.truths, self.k, self.finished = truths, k, finished
         self.collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
-        self.versions = json.dumps(_versions())
+        self.versions = json.dumps(program_versions())
 
-    def all(
-        self, matchers: Sequence[Matcher], queries: Mapping[str, Melody], files: Mapping[str, str]
-    ) -> tuple[System, ...]:
-        """Every matcher asked every query, one after the other."""
-        systems, total = [], len(matchers) * len(queries)
-        for place, each in enumerate(matchers):
-            rankings = []
-            code = code_checksum(each)  # None: it may change unseen, so nothing is kept of it
-            is_warm = False
-            for number, (id, query) in enumerate(queries.items()):
-                key = None if code is None else self._key(each, code, id, query)
-                ranking = self.finished.get(key, id) if key else None
-                if ranking is None:
-                    told = _Told(self.progress, place * len(queries) + number, total, f"{each!r}, {id}")
-                    if not is_warm:
-                        # The first search of a system may compile it, or make an index: nobody's time per query.
-                        self._ask(each, id, query, told)
-                        is_warm = True
-                    ranking = self._ask(each, id, query, told)
-                    if key:
-                        self.finished.put(key, repr(each), ranking)
-                rankings.append(ranking)
-            systems.append(System(each, files[repr(each)], Run(rankings, name=repr(each), kind="distance")))
-        if self.progress:
-            self.progress(1.0, "evaluating")
-        return tuple(systems)
+    def requests(self, matchers: Sequence[Matcher], queries: Mapping[str, Melody]) -> list[Request]:
+        """All that is asked, one system after the other."""
+        return [Request(each, id, query, self._is_left_out(id)) for each in matchers for id, query in queries.items()]
 
-    def _key(self, each: Matcher, code: str, id: str, query: Melody) -> str:
-        """The checksum of everything that an answer depends on."""
-        return checksum(
-            self.versions,
-            self.collection_checksum,
-            json.dumps(_parameters(each), default=repr),
-            each.name,
-            code,
-            str(self.k),
-            str(self._is_left_out(id)),
-            _text_of(query),
+    def all(self, requests: Sequence[Request], answers: _Answers, files: Mapping[str, str]) -> tuple[System, ...]:
+        """The systems with their lists. What is not known yet is asked for, and kept as soon as it is there."""
+        keys = self._keys(requests)
+        known = [self.finished.get(key, each.id) if key else None for key, each in zip(keys, requests, strict=True)]
+        missing = [number for number, ranking in enumerate(known) if ranking is None]
+        shares = [(number / len(requests), (number + 1) / len(requests)) for number in missing]
+        for number, ranking in zip(missing, answers([requests[number] for number in missing], shares), strict=True):
+            if key := keys[number]:
+                self.finished.put(key, repr(requests[number].matcher), ranking)
+            known[number] = ranking
+        lists: dict[str, list[Ranking]] = {}
+        for each, found in zip(requests, known, strict=True):
+            assert found is not None
+            lists.setdefault(repr(each.matcher), []).append(found)
+        matchers = {repr(each.matcher): each.matcher for each in requests}
+        return tuple(
+            System(matchers[name], files[name], Run(rankings, name=name, kind="distance"))
+            for name, rankings in lists.items()
         )
+
+    def _keys(self, requests: Sequence[Request]) -> list[str | None]:
+        """The checksum of all that each answer depends on; None where code may change unseen: nothing is kept of it."""
+        codes = {each.matcher: code_checksum(each.matcher) for each in requests}
+        texts = {each.id: _text_of(each.query) for each in requests}
+        return [
+            None
+            if (code := codes[each.matcher]) is None
+            else checksum(
+                self.versions,
+                self.collection_checksum,
+                json.dumps(_parameters(each.matcher), default=repr),
+                each.matcher.name,
+                code,
+                str(self.k),
+                str(each.is_left_out),
+                texts[each.id],
+            )
+            for each in requests
+        ]
 
     def _is_left_out(self, query: str) -> bool:
         return not any(query in group for truth in self.truths for group in truth.get(query, ()))
 
-    def _ask(self, each: Matcher, id: str, query: Melody, told: Progress | None) -> Ranking:
-        itself = (id,) if self._is_left_out(id) else ()
-        began = time.perf_counter()
-        try:
-            # One more than is kept, which tells whether the end of the list falls into a tie.
-            run = search(
-                query, self.collection, each, self.k + 1, exclude=itself, work=Work(self.threads, progress=told),
-                chance=False,
-            )  # fmt: skip
-        except MelodyError as error:
-            return Ranking(id, (), (), time.perf_counter() - began, str(error))
-        seconds = time.perf_counter() - began
-        ids, distances = run.ids, run.values(run.query) or ()
-        is_cut = len(ids) > self.k and distances[self.k] == distances[self.k - 1]
-        return Ranking(id, tuple(ids[: self.k]), distances[: self.k], seconds, is_cut_in_a_tie=is_cut)
+
+# From requests, and where each lies in the work that progress is told of, to their answers, in order.
+_Answers = Callable[[Sequence[Request], Sequence[tuple[float, float]]], Iterator[Ranking]]
+
+
+def _here(collection: Store, k: int, threads: int, progress: Progress | None) -> _Answers:
+    """Answers of this process."""
+
+    def answers(requests: Sequence[Request], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
+        warm = set[str]()
+        for each, share in zip(requests, shares, strict=True):
+            told = _Told(progress, share, f"{each.matcher!r}, {each.id}")
+            if repr(each.matcher) not in warm:
+                # The first search of a system may compile it, or make an index: nobody's time per query.
+                ask(each, collection, k, Work(threads, progress=told))
+                warm.add(repr(each.matcher))
+            yield ask(each, collection, k, Work(threads, progress=told))
+        if progress:
+            progress(1.0, "evaluating")
+
+    return answers
+
+
+def _spread(collection: Store, k: int, work: Work) -> _Answers:
+    """Answers of whoever does the work."""
+    asking = Asking(str(collection.path.resolve()), collection.about["token"], k)
+
+    def answers(requests: Sequence[Request], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
+        for each, share, ranking in zip(requests, shares, work.map(asking, requests), strict=True):
+            work.report(share[1], f"{each.matcher!r}, {each.id}")
+            yield ranking
+        work.report(1.0, "evaluating")
+
+    return answers
 
 
 class _Told:
     """Passes the progress of one search on as that of the campaign."""
 
-    def __init__(self, progress: Progress | None, done: int, total: int, what: str):
-        self.progress, self.done, self.total, self.what = progress, done, total, what
+    def __init__(self, progress: Progress | None, share: tuple[float, float], what: str):
+        self.progress, self.share, self.what = progress, share, what
 
-    def __call__(self, share: float, _: str) -> None:
+    def __call__(self, done: float, _: str) -> None:
         if self.progress:
-            self.progress((self.done + share) / self.total, self.what)
+            begin, end = self.share
+            self.progress(begin + done * (end - begin), self.what)
 
 
 # -- what comes out ---------------------------------------------------------------------------------------------------
@@ -345,19 +360,6 @@ def _about(system: System, run_sha256: str) -> dict[str, Any]:
 
 def _parameters(each: Matcher) -> dict[str, Any]:
     return {field.name: getattr(each, field.name) for field in fields(each)}
-
-
-def _versions() -> dict[str, Any]:
-    """Who computed it. The checksum tells two states of the program apart that have the same version."""
-    home = Path(__file__).parents[1]
-    sources = [path for name in _COUNTED for path in (home / name).rglob("*.py")]
-    return {
-        "roslin": version("roslin"),
-        "program_sha256": checksum(*(path.read_text("utf-8") for path in sorted(sources))),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-    }
 
 
 def _text_of(query: Melody) -> str:

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from roslin.campaign.questions import checksum
 from roslin.matchers import Matcher
 from roslin.matchers.function import FunctionMatcher
+from roslin.search.program import checksum
 
 __all__ = ["code_checksum"]
 

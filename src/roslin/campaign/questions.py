@@ -17,9 +17,10 @@ from roslin.errors import ArgumentError, MelodyError, UnknownNameError
 from roslin.matchers.base import check_query
 from roslin.melody import Melody
 from roslin.notation import records
+from roslin.search.program import checksum
 from roslin.truth.qrel import Truth, read_truth
 
-__all__ = ["checksum", "chosen_queries", "chosen_truths", "missing_documents"]
+__all__ = ["chosen_queries", "chosen_truths", "missing_documents"]
 
 
 def chosen_truths(truths: Any) -> list[tuple[Truth, dict[str, Any]]]:
@@ -118,12 +119,3 @@ def missing_documents(collection: Store, truths: Sequence[Truth]) -> list[str]:
                 f"so that nobody can find them ({', '.join(_some(sorted(missing), 3))})"
             )
     return remarks
-
-
-def checksum(*texts: str) -> str:
-    """One checksum of several texts, each with its length, so that none can run into the next."""
-    hashed = hashlib.sha256()
-    for text in texts:
-        data = text.encode()
-        hashed.update(len(data).to_bytes(8, "big") + data)
-    return hashed.hexdigest()

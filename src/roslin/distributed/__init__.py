@@ -1,0 +1,6 @@
+"""The same work on many processes and many computers, through Dask: what comes out is the same, to the byte."""
+
+from roslin.distributed.cluster import Cluster
+from roslin.distributed.work import ClusterWork
+
+__all__ = ["Cluster", "ClusterWork"]
