@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from roslin import Collection
+from roslin.concordances.certainty import Certainty
 from roslin.concordances.copies import representatives
 from roslin.concordances.find import concordances_folder, find_concordances, level_of
 from roslin.concordances.journal import Journal
@@ -197,7 +198,7 @@ def test_kept_and_read_again(starter: Collection, tmp_path: Path) -> None:
     from roslin.concordances.concordance import Concordances
 
     with Work() as work:
-        found = find_concordances(starter, LEVEL, work, tmp_path / "found")
+        found = find_concordances(starter, Certainty(LEVEL), work, tmp_path / "found")
     assert not (tmp_path / "found" / "work").exists()
     again = Concordances.read(tmp_path / "found", starter)
     assert same(again.pairs, found.pairs)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from roslin.api import Collection
+    from roslin.concordances.certainty import Certainty
+    from roslin.concordances.concordance import Concordances
 
 __all__ = ["app"]
 
@@ -38,19 +40,32 @@ CollectionPath = Annotated[Path, typer.Argument(help="The collection, NAME.rosli
 FolderOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="The folder for what is found; NAME.concordances if none.")
 ]
+_LEVEL = "same"
 
 
 @app.command("find")
 def find_command(
     collection: CollectionPath,
     level: Annotated[
-        str, typer.Option("--level", help="How sure: same, probably, perhaps, or a number of chance matches.")
-    ] = "same",
+        str | None,
+        typer.Option(
+            "--level", help=f"How sure: same, probably, perhaps, or a number of chance matches; {_LEVEL} if none."
+        ),
+    ] = None,
     fast: Annotated[
         bool, typer.Option("--fast", help="Compare only melodies that share something rare; finds nearly all.")
     ] = False,
     only: Annotated[
         list[Path] | None, typer.Option("--only", help="Only pairs with a melody of this file; several times.")
+    ] = None,
+    since: Annotated[
+        Path | None, typer.Option("--since", help="What was found earlier: only what is new is compared with all.")
+    ] = None,
+    matcher: Annotated[
+        str | None, typer.Option("--matcher", help="Another measure, with a radius instead of a level.")
+    ] = None,
+    radius: Annotated[
+        float | None, typer.Option("--radius", min=0.0, help="The largest distance of a pair; by roslin if no matcher.")
     ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 2,
     output: FolderOption = None,
@@ -62,30 +77,77 @@ def find_command(
     Example: roslin concordances find mine.roslin --level probably -o mine.concordances
     """
     from roslin.api import Collection
-    from roslin.concordances.find import concordances_folder, find_concordances, level_of
-    from roslin.concordances.tables import groups_table, kinds_table
+    from roslin.concordances.concordance import earlier_pairs
+    from roslin.concordances.find import concordances_folder, find_concordances, kept_concordances
     from roslin.search.work import Work
 
-    wanted, folder = level_of(level), output or concordances_folder(collection)
+    wanted, folder = _certainty(level, matcher, radius), output or concordances_folder(collection)
+    earlier = earlier_pairs(since) if since else None
     with Collection(collection) as opened:
         new = _numbers(opened, only) if only else None
-        try:
-            with progress_bar("Concordances", total=1.0) as progress, Work(threads, progress=progress) as work:
-                found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new)
-        except KeyboardInterrupt:
-            remark(f"what is complete is kept in {folder}; the same command goes on from there")
-            raise
-        kinds, groups = kinds_table(found), groups_table(found, most)
-        count, pairs = len(found.groups), len(found.pairs)
-    remark(f"{pairs} pairs in {count} groups, at most {wanted:g} expected by chance for each; kept in {folder}")
+        found = None if only or since else kept_concordances(opened, wanted, folder, exact=not fast)
+        if found is not None:
+            remark(
+                f"{folder} has them already, and the collection has not changed since (to find them anew, delete it)"
+            )
+        else:
+            if not (only or since):
+                _tell_of_earlier(folder, wanted)
+            try:
+                with progress_bar("Concordances", total=1.0) as progress, Work(threads, progress=progress) as work:
+                    found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
+            except KeyboardInterrupt:
+                remark(f"what is complete is kept in {folder}; the same command goes on from there")
+                raise
+        _show(found, folder, most, format)
     if fast:
-        remark("fast: pairs that share nothing rare were not compared (leave out --fast to compare all)")
-    if format is OutputFormat.table:
-        print_tables([kinds, groups], format)
-        if count > most:
-            remark(f"the first {most} of {count} groups; -k shows more")
-    else:
+        remark("fast: melodies that share nothing rare were not compared (leave out --fast to compare all)")
+
+
+def _certainty(level: str | None, matcher: str | None, radius: float | None) -> Certainty:
+    from roslin.concordances.certainty import Certainty
+    from roslin.concordances.find import level_of
+    from roslin.errors import ArgumentError
+    from roslin.matchers import DEFAULT_MATCHER
+    from roslin.matchers import matcher as named
+
+    if radius is None and matcher is None:
+        return Certainty(level_of(level or _LEVEL))
+    if level is not None:
+        raise ArgumentError("a level counts chance matches, a radius limits distances: give either of the two")
+    if radius is None:
+        raise ArgumentError(f"{matcher} needs a --radius, the largest distance of a pair, such as --radius 0.1")
+    return Certainty(radius, repr(named(matcher or DEFAULT_MATCHER)))
+
+
+def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
+    """What was found before the collection changed need not be found again."""
+    from roslin.concordances.concordance import earlier_pairs
+    from roslin.errors import RoslinError
+
+    try:
+        earlier_pairs(folder).check(wanted)
+    except RoslinError:
+        return
+    remark(f"{folder} was found earlier; to compare only what is new since then, stop this and add --since {folder}")
+
+
+def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) -> None:
+    from roslin.concordances.tables import groups_table, kinds_table
+    from roslin.display.text import counted
+
+    count, pairs = len(found.groups), len(found.pairs)
+    level = found.certainty.level_words
+    remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each with {level}; kept in {folder}")
+    groups = groups_table(found, most)
+    if format is not OutputFormat.table:
         print_table(groups, format)
+        return
+    print_tables([kinds_table(found), groups], format)
+    if count > most:
+        remark(f"the first {most} of {count:,} groups; -k shows more")
+    if count:
+        remark(f"to see them: roslin concordances report {found.store.path}, or roslin serve {found.store.path}")
 
 
 def _numbers(opened: Collection, paths: list[Path]) -> npt.NDArray[np.int64]:

@@ -1,9 +1,10 @@
 """The concordances of a collection: its groups, with what the catalogue says of their sources, in a folder.
 
     NAME.concordances/
-      about.json      the level, the state of the collection, versions
-      pairs.npz       the pairs (`pairs.FoundPairs`)
-      work/           what an unfinished comparison has done (`journal`)
+      about.json         the level, the state of the collection, versions; names the files that belong to it
+      pairs-TOKEN.npz    the pairs (`pairs.FoundPairs`)
+      digests-TOKEN.bin  by number, a digest of each melody: tells a later comparison what is new (`earlier`)
+      work/              what an unfinished comparison has done (`journal`)
 
 Groups follow from the pairs. The kind of a group is what a cataloguer looks for first:
 
@@ -22,18 +23,23 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 
-from roslin.collection.files import scratch_path, sync, write_text
+from roslin.collection.files import new_token, scratch_path, sync, write_text
 from roslin.collection.store import Store
+from roslin.concordances.certainty import Certainty
+from roslin.concordances.copies import Digests
+from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.groups import TuneGroup, groups_of
+from roslin.concordances.mapped import map_array, write_array
 from roslin.concordances.names import is_nobody, record_of, surname
 from roslin.concordances.pairs import FoundPairs
-from roslin.errors import CollectionError
+from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 
-__all__ = ["KINDS", "KIND_WORDS", "Concordances", "GroupKind", "SourceRecord"]
+__all__ = ["KINDS", "KIND_WORDS", "Concordances", "GroupKind", "SourceRecord", "earlier_pairs", "kept_state"]
 
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
@@ -43,7 +49,8 @@ KIND_WORDS: dict[GroupKind, str] = {
     "libraries": "Different libraries",
     "same": "One library",
 }
-_PAIRS, _ABOUT = "pairs.npz", "about.json"
+_ABOUT = "about.json"
+_COLUMNS = ("first", "second", "distances", "expected", "is_copy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +103,9 @@ class Concordances:
     pairs: FoundPairs
 
     @property
-    def level(self) -> float:
-        """Chance matches that a pair may have."""
-        return self.pairs.level
+    def certainty(self) -> Certainty:
+        """The level, and how sure a pair is in words."""
+        return Certainty(self.pairs.level, self.pairs.matcher)
 
     @cached_property
     def groups(self) -> list[TuneGroup]:
@@ -106,7 +113,14 @@ class Concordances:
 
         Of each kind, the surest first: chains that hang on weak links come last.
         """
-        found = groups_of(self.pairs.first, self.pairs.second, self.pairs.expected, self.level)
+        found = groups_of(
+            self.pairs.first,
+            self.pairs.second,
+            self.pairs.doubts,
+            self.pairs.level,
+            self.certainty.stricter,
+            self.pairs.is_copy,
+        )
 
         def order(group: TuneGroup) -> tuple[int, bool, float, int]:
             return KINDS.index(self.kind(group)), bool(group.weak_links), group.expected, -len(group.members)
@@ -135,49 +149,85 @@ class Concordances:
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def write(self, folder: str | Path) -> None:
-        """Keep them in a folder."""
+    def write(self, folder: str | Path, digests: Digests | None = None) -> None:
+        """Keep them in a folder, all or nothing. With the digests of all melodies a later comparison can go on."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        pairs = self.pairs
+        pairs, token = self.pairs, new_token()
+        names = {"pairs": f"pairs-{token}.npz", "digests": f"digests-{token}.bin" if digests is not None else ""}
         prepared = scratch_path(folder)
         with prepared.open("wb") as file:
-            np.savez(
-                file,
-                first=pairs.first,
-                second=pairs.second,
-                distances=pairs.distances,
-                expected=pairs.expected,
-                is_copy=pairs.is_copy,
-            )
+            np.savez(file, allow_pickle=False, **{name: getattr(pairs, name) for name in _COLUMNS})
         sync(prepared)
-        prepared.replace(folder / _PAIRS)
+        prepared.replace(folder / names["pairs"])
+        if digests is not None:
+            write_array(folder / names["digests"], digests.reshape(-1))
         about = {
             "roslin": version("roslin"),
             "token": self.store.about["token"],
             "level": pairs.level,
+            "matcher": pairs.matcher,
             "compared": pairs.compared,
             "melodies": pairs.melodies,
             "exact": pairs.is_exact,
             "all": pairs.is_all,
+            **names,
         }
         write_text(folder / _ABOUT, json.dumps(about, indent=1))
+        for left in {*folder.glob("pairs-*.npz"), *folder.glob("digests-*.bin")}:
+            if left.name not in names.values():
+                left.unlink()
 
     @classmethod
     def read(cls, folder: str | Path, store: Store) -> Concordances:
         """Those that `write` kept. Refused when the collection has changed since: numbers mean other melodies then."""
         folder = Path(folder)
-        try:
-            about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
-            with (folder / _PAIRS).open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                columns = {name: kept[name] for name in ("first", "second", "distances", "expected", "is_copy")}
-            said: dict[str, Any] = {"is_exact": about["exact"], "is_all": about["all"]}
-        except (OSError, ValueError, KeyError) as error:
-            raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
+        about, pairs = _read(folder)
         if about["token"] != store.about["token"]:
             raise CollectionError(
                 f"{folder}: the collection has changed since these concordances were found; find them again with "
-                f"roslin concordances {store.path}"
+                f"roslin concordances {store.path} --since {folder}"
             )
-        counts = {name: about[name] for name in ("level", "compared", "melodies")}
-        return cls(store, FoundPairs(**columns, **counts, **said))
+        return cls(store, pairs)
+
+
+def earlier_pairs(folder: str | Path) -> EarlierPairs:
+    """The concordances in a folder as the beginning of others, whatever has become of the collection."""
+    folder = Path(folder)
+    about, pairs = _read(folder)
+    if not (pairs.is_all and about["digests"] and about["roslin"] == version("roslin")):
+        raise ArgumentError(
+            f"{folder}: --since needs concordances of a whole collection, found by this version of Roslin; "
+            "compare everything again"
+        )
+    try:
+        digests = map_array(folder / about["digests"], np.uint64).reshape(-1, 2)
+    except (OSError, ValueError) as error:
+        raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
+    if len(digests) != pairs.melodies:
+        raise CollectionError(f"{folder}: damaged: {len(digests)} digests of {pairs.melodies} melodies")
+    own = ~pairs.is_copy
+    certainty = Certainty(pairs.level, pairs.matcher)
+    ends = pairs.first[own], pairs.second[own], pairs.distances[own]
+    return EarlierPairs(folder, digests, *ends, certainty, pairs.is_exact)
+
+
+def kept_state(folder: str | Path) -> dict[str, Any] | None:
+    """What `about.json` of a folder says; None where there is none."""
+    try:
+        about: dict[str, Any] = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return about
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs]:
+    try:
+        about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
+        with (folder / about["pairs"]).open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            columns = {name: kept[name] for name in _COLUMNS}
+        said = {"is_exact": about["exact"], "is_all": about["all"]}
+        said |= {name: about[name] for name in ("level", "compared", "melodies", "matcher")}
+        return about, FoundPairs(**columns, **said)
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error

@@ -89,13 +89,13 @@ class _Agreement:
 
     here: SourceRecord
     there: SourceRecord
-    measured: tuple[float, float] | None  # distance, chance matches
+    measured: tuple[float, str] | None  # its doubt, and how sure that is in words
     decisions: tuple[PairDecision, ...]
 
     @property
     def order(self) -> tuple[bool, float, str, str]:
         """The surest first."""
-        return self.measured is None, self.measured[1] if self.measured else 0.0, self.here.id, self.there.id
+        return self.measured is None, self.measured[0] if self.measured else 0.0, self.here.id, self.there.id
 
     def turned(self) -> _Agreement:
         return _Agreement(self.there, self.here, self.measured, self.decisions)
@@ -157,15 +157,17 @@ def _accepted(found: Concordances, review: Review, left_out: dict[str, int]) -> 
     return agreements
 
 
-def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, float] | None:
-    """Distance and chance matches of a pair that was found at this level."""
+def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, str] | None:
+    """How near the two of a pair are that was found at this level, and what that means."""
     first, second = np.sort(found.store.numbers(pair)).tolist()
     pairs = found.pairs
     begin, end = (int(np.searchsorted(pairs.first, first, side)) for side in ("left", "right"))
     place = begin + int(np.searchsorted(pairs.second[begin:end], second))
     if place == end or pairs.second[place] != second:
         return None
-    return float(pairs.distances[place]), float(pairs.expected[place])
+    distance, expected = float(pairs.distances[place]), float(pairs.expected[place])
+    by = f"by {pairs.matcher}" if pairs.matcher else f"{expected:.2g} matches this good expected by chance"
+    return float(pairs.doubts[place]), f"distance {distance:.3f}{' ' if pairs.matcher else ', '}{by}"
 
 
 def _field(there: str, agreements: list[_Agreement]) -> Subfields:
@@ -195,8 +197,7 @@ def _evidence(each: _Agreement) -> str:
     named = f"Incipit {_incipit(each.here)} here, {_incipit(each.there)} there"
     if each.measured is None:
         return named
-    distance, expected = each.measured
-    return f"{named}: distance {distance:.3f}, {expected:.2g} matches this good expected by chance"
+    return f"{named}: {each.measured[1]}"
 
 
 def _incipit(source: SourceRecord) -> str:

@@ -19,12 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
+from roslin.concordances.copies import Digests, digests_of
+from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.join import ScoredPairs, piece_count
 from roslin.concordances.journal import Journal, Stage, do_pieces
 from roslin.concordances.levels import Chances
 from roslin.concordances.prepared import ChancePiece, Join, PairPiece, Prepared, keep_needed, opened, prepare
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
+from roslin.matchers.roslin.scores import fitted, tables
+from roslin.matchers.roslin.scoring import scorer
+from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
 __all__ = ["JOIN_VERSION", "FoundPairs", "find_pairs"]
@@ -75,17 +80,22 @@ def find_pairs(
     folder: str | Path | None = None,
     new: Numbers | None = None,
     exact: bool = True,
+    earlier: EarlierPairs | None = None,
 ) -> FoundPairs:
     """All pairs that chance would bring at most `level` times for one of the two.
 
     `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
-    melodies that share something rare are compared (`blocking`).
+    melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
+    all, and the rest is taken over.
     """
     if not level > 0:
         raise ArgumentError(f"the level must be a number of chance matches above 0; got {level!r}")
     if len(store) < 2:
         nobody = np.empty(0, np.int64)
         return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(store))
+    digests = None if earlier is None else digests_of(open_table(store, tables(fitted("both"), 1)))
+    if earlier is not None and digests is not None:
+        new = earlier.new_among(digests)
     with ExitStack() as stack:
         place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
         stack.callback(opened.cache_clear)
@@ -98,8 +108,11 @@ def find_pairs(
         chances = _chances(ready, work, journal)
         keep_needed(join, chances.needed(level)[ready.table.order])
         scored = _joined(ready, work, journal)
+        if earlier is not None and digests is not None:
+            scored, new = _with(scored, _taken_over(ready, earlier, digests)), None
         found = _found(ready, chances, scored, new, level)
-    return replace(found, is_exact=exact, is_all=new is None)
+    is_exact = exact and (earlier is None or earlier.is_exact)
+    return replace(found, is_exact=is_exact, is_all=new is None)
 
 
 def _about(store: Store, level: float, exact: bool, new: Numbers | None) -> dict[str, Any]:
@@ -127,9 +140,32 @@ def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
 def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
     """All pairs, by place."""
     count = piece_count(len(ready.places))
+    if not count:
+        return ScoredPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), 0)
     do_pieces(work, journal, "pairs", PairPiece(ready.join), count, Stage("comparing", _CHANCE_SHARE, 1.0))
     found = journal.columns("pairs", count, ("first", "second", "scores", "compared"))
     return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
+
+
+def _taken_over(ready: Prepared, earlier: EarlierPairs, digests: Digests) -> ScoredPairs:
+    """Earlier pairs that still reach what is needed, scored again, by place."""
+    one, two, _ = earlier.pairs_among(digests)
+    places = [ready.table.places[np.searchsorted(ready.distinct, end)].astype(np.int64) for end in (one, two)]
+    scores = np.empty(len(one), np.int32)
+    order = np.argsort(one, kind="stable")
+    for same in np.split(order, np.flatnonzero(np.diff(one[order])) + 1) if len(order) else ():
+        query = ready.everything.take(one[same[:1]])
+        scores[same] = scorer(query, ready.everything, ready.tables)(two[same])
+    reached = scores >= np.minimum(*(ready.needed[end] for end in places))
+    first, second = np.minimum(*places), np.maximum(*places)
+    return ScoredPairs(first[reached], second[reached], scores[reached], len(scores))
+
+
+def _with(some: ScoredPairs, others: ScoredPairs) -> ScoredPairs:
+    columns = {
+        name: np.concatenate([getattr(each, name) for each in (some, others)]) for name in ("first", "second", "scores")
+    }
+    return ScoredPairs(**columns, compared=some.compared + others.compared)
 
 
 def _found(ready: Prepared, chances: Chances, scored: ScoredPairs, new: Numbers | None, level: float) -> FoundPairs:

@@ -7,7 +7,6 @@ from collections import Counter
 from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances
 from roslin.concordances.groups import TuneGroup
 from roslin.display.table import Table
-from roslin.run.meaning import meaning_of
 
 __all__ = ["groups_table", "kinds_table"]
 
@@ -22,7 +21,7 @@ def groups_table(found: Concordances, most: int | None = None) -> Table:
         "libraries",
         "composers",
         "title",
-        "expected",
+        *(() if found.certainty.matcher else ("expected",)),
         "certainty",
         "stability",
         "weak_links",
@@ -44,7 +43,7 @@ def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object
         "composers": "; ".join(f"{name} ({count})" for name, count in composers.most_common()),
         "title": next((each.title for each in sources if each.title), ""),
         "expected": group.expected,
-        "certainty": meaning_of(group.expected),
+        "certainty": found.certainty.word(group.expected),
         "stability": group.stability,
         "weak_links": len(group.weak_links),
         "first": sources[0].id,

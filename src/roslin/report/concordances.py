@@ -98,21 +98,34 @@ def page_group(
 
 def compared_words(concordances: Concordances) -> list[str]:
     """What was compared, how, and how far it can be trusted."""
-    pairs, level = concordances.pairs, expected_words(concordances.level)
+    pairs, certainty = concordances.pairs, concordances.certainty
     melodies = f"{counted(pairs.melodies, 'melody', 'melodies')} of {concordances.store.path.name}"
     if pairs.is_exact:
         how = f"{melodies} were compared with each other"
     else:
         how = f"Of {melodies}, only those that share something rare were compared, so pairs may be missing"
-    said = [f"{how}; by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo."]
+    disagreeing = (
+        f"{counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have sources that name "
+        "different composers. Look before you accept."
+    )
+    if certainty.matcher:
+        said = [f"{how}."]
+        sure = (
+            f"A pair counts at a {certainty.level_words}, from either of the two to the other. What such a "
+            f"distance means is for you to judge: nothing says how often chance brings it. {disagreeing}"
+        )
+    else:
+        said = [f"{how}; by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo."]
+        sure = (
+            f"A pair counts when chance would bring at most {expected_words(certainty.level)} melodies so near to one "
+            "of the two (E, the level). E is an estimate for one melody at a time; how far it holds when a whole "
+            f"catalogue is compared with itself has not been shown. {disagreeing}"
+        )
     if not pairs.is_all:
         said.append("Only pairs with a new melody were looked for.")
     return [
         *said,
-        f"A pair counts when chance would bring at most {level} melodies so near to one of the two (E, the level). "
-        "E is an estimate for one melody at a time; how far it holds when a whole catalogue is compared with itself "
-        f"has not been shown. {counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have "
-        "sources that name different composers. Look before you accept.",
+        sure,
         "A group is what pairs link, so its ends may have little in common. That two sources have the same tune does "
         "not say who wrote it.",
     ]
@@ -221,7 +234,7 @@ def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Seq
         "total": len(shown),
         "anchor": anchor,
         "signs": SIGNS,
-        "expected_words": expected_words,
+        "certainty": concordances.certainty,
         "filter_script": _filter_script,
         "note": versions(),
     }

@@ -15,14 +15,14 @@ from string import ascii_uppercase
 
 import numpy as np
 
+from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind, SourceRecord
-from roslin.concordances.groups import STRICTER, TuneGroup
+from roslin.concordances.groups import TuneGroup
 from roslin.display.text import counted
 from roslin.melody import Melody
 from roslin.report.player import playing
 from roslin.report.synopsis import Glyphs, synopsis
 from roslin.report.variants import Variant, compared
-from roslin.run.meaning import by_chance, meaning_of
 
 __all__ = ["DrawnLine", "GroupLine", "GroupSummary", "drawn_lines", "group_lines", "summaries"]
 
@@ -43,6 +43,7 @@ class GroupSummary:
     titles: tuple[str, ...]
     records: int
     weak_links: tuple[str, ...]
+    rated: Certainty
 
     @property
     def heading(self) -> str:
@@ -70,13 +71,14 @@ class GroupSummary:
     @property
     def certainty(self) -> str:
         """How sure its weakest pair is: a word."""
-        return meaning_of(self.group.expected)
+        return self.rated.word(self.group.expected)
 
     @property
     def certainty_words(self) -> str:
         """The same as a sentence."""
         which = "The weakest of its pairs" if len(self.group.pairs) > 1 else "The pair"
-        return f"{which} is rated “{self.certainty}”: {by_chance(self.group.expected)}."
+        rated = f" is rated “{self.certainty}”" if not self.rated.matcher else ""
+        return f"{which}{rated}: {self.rated.words(self.group.expected)}."
 
     @property
     def stability_words(self) -> str:
@@ -84,12 +86,11 @@ class GroupSummary:
         share = self.group.stability
         if len(self.group.members) == 2:
             kept = "it would still be found" if share == 1 else "it would not be found"
-            return f"At a level {STRICTER:g} times as strict {kept}."
+            return f"At {self.rated.stricter_words} {kept}."
         if share == 1:
-            return f"Stable: it stays whole at a level {STRICTER:g} times as strict."
+            return f"Stable: it stays whole at {self.rated.stricter_words}."
         return (
-            f"Not stable: at a level {STRICTER:g} times as strict only {share:.0%} of its melodies, two by two, stay "
-            "together."
+            f"Not stable: at {self.rated.stricter_words} only {share:.0%} of its melodies, two by two, stay together."
         )
 
 
@@ -113,6 +114,7 @@ def _summary(concordances: Concordances, number: int, group: TuneGroup) -> Group
         tuple(title for title, _ in titles.most_common()),
         len({source.record for source in sources}),
         tuple(_weak_links(concordances, group)),
+        concordances.certainty,
     )
 
 
@@ -124,7 +126,7 @@ def _weak_links(concordances: Concordances, group: TuneGroup) -> list[str]:
         smaller, larger = sorted(link.sides)
         said.append(
             f"{one} and {two} alone hold {counted(smaller, 'melody', 'melodies')} and {larger} others together: "
-            f"{by_chance(float(pairs.expected[link.pair]))}."
+            f"{concordances.certainty.words(float(pairs.doubts[link.pair]))}."
         )
     return said
 

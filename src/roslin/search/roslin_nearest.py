@@ -25,6 +25,7 @@ from roslin.search.work import Work
 __all__ = [
     "DistanceOf",
     "aligned_distances",
+    "aligned_within",
     "closer_bounds",
     "nearest",
     "nearest_aligned",
@@ -66,6 +67,15 @@ def aligned_distances(query: Melody, matcher: Roslin, table: MelodyTable, number
     """The distances by `roslin` of the melodies with these numbers."""
     asked, tables, distance_of = _prepared(query, matcher, table)
     return distance_of(scores_of(asked, table, tables, numbers, work), numbers)
+
+
+def aligned_within(query: Melody, matcher: Roslin, table: MelodyTable, radius: float, work: Work) -> Nearest:
+    """All melodies that are not beyond the radius by `roslin`, in the order of their numbers."""
+    asked, tables, distance_of = _prepared(query, matcher, table)
+    bounds = _lower_bounds(upper_bounds(asked, table, tables, work), distance_of, work)
+    numbers = np.flatnonzero(bounds <= radius * (1 + _SLACK) + _SLACK)
+    distances = distance_of(scores_of(asked, table, tables, numbers, work), numbers)
+    return Nearest(numbers[distances <= radius], distances[distances <= radius], len(numbers))
 
 
 def _prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> tuple[Encoded, Tables, DistanceOf]:

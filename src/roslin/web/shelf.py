@@ -48,7 +48,7 @@ class GroupPair:
     first: str
     second: str
     letters: tuple[str, str]
-    expected: float
+    doubt: float
     state: PairState
 
 
@@ -84,12 +84,12 @@ class OpenConcordances:
     def decided(self, summary: GroupSummary, group: PageGroup) -> list[GroupPair]:
         """The pairs of a group as the page lists them, the least sure first."""
         letters = {source.id: line.letter for line in group.lines for source in line.sources}
-        expected = self.concordances.pairs.expected[summary.group.pairs].tolist()
+        doubts = self.concordances.pairs.doubts[summary.group.pairs].tolist()
         found = [
-            GroupPair(*_in_order(first, second, letters), chance, self.review.state(first, second))
-            for (first, second), chance in zip(self.pairs(summary), expected, strict=True)
+            GroupPair(*_in_order(first, second, letters), doubt, self.review.state(first, second))
+            for (first, second), doubt in zip(self.pairs(summary), doubts, strict=True)
         ]
-        return sorted(found, key=lambda pair: -pair.expected)
+        return sorted(found, key=lambda pair: -pair.doubt)
 
     def chosen(self, wanted: Wanted) -> list[GroupSummary]:
         """The groups that somebody wants to see, in their order."""

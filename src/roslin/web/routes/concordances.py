@@ -21,7 +21,6 @@ from roslin.concordances.review import MAX_NOTE, VERDICTS
 from roslin.errors import CollectionError
 from roslin.report.synopsis import SIGNS
 from roslin.report.tune_groups import GroupSummary
-from roslin.run.meaning import expected_words, meaning_of
 from roslin.web.dependencies import Opened
 from roslin.web.forms import read_form
 from roslin.web.library import Library
@@ -138,6 +137,7 @@ def group(
         "summary": summary,
         "state": opened.state(summary),
         "pairs": pairs[:_PAIRS_LISTED],
+        "certainty": opened.concordances.certainty,
         "pairs_left": max(0, len(pairs) - _PAIRS_LISTED),
         "before": before,
         "after": after,
@@ -272,8 +272,6 @@ def _page(request: Request, library: Library, door: Door, template: str, context
         back=f"{request.url.path}{query}",
         address=_address,
         states=STATES,
-        expected_words=expected_words,
-        meaning_of=meaning_of,
         most_name=MAX_NAME,
         most_note=MAX_NOTE,
         **context,

@@ -1,0 +1,66 @@
+"""Concordances that were found before, so that only what is new in a collection is compared with all of it.
+
+Two melodies with one digest are the same for the measure (`copies`), whatever their ids and numbers are. So a melody is
+new when no earlier one had its digest, and a pair is taken over when both of its digests are still there. Pairs that
+are taken over are scored again, and have today's number of chance matches.
+
+What comes out is what a full comparison finds, but for one thing. How many matches chance brings to a melody depends on
+the whole collection, so a pair of two old melodies may have been beyond the level and be within it now. Such a pair is
+not found: it was not looked for. By a radius nothing is missing: distances do not move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.concordances.certainty import Certainty
+from roslin.concordances.copies import Digests, firsts_of
+from roslin.errors import ArgumentError
+
+__all__ = ["EarlierPairs"]
+
+Numbers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierPairs:
+    """Pairs by the numbers that melodies had then, without those of copies; and the digest of every melody then."""
+
+    folder: Path
+    digests: Digests
+    first: Numbers
+    second: Numbers
+    distances: Floats
+    certainty: Certainty
+    is_exact: bool
+
+    def check(self, wanted: Certainty) -> None:
+        """Refuse what these pairs cannot be the beginning of."""
+        known = self.certainty
+        if known.matcher != wanted.matcher:
+            found = f"by the distance of {known.matcher}" if known.matcher else "by chance"
+            asked = f"by that of {wanted.matcher}" if wanted.matcher else "by chance"
+            raise ArgumentError(f"{self.folder}: its pairs were found {found}, and must be found {asked} here")
+        if known.level < wanted.level:
+            raise ArgumentError(
+                f"{self.folder}: its level is {known.level:g}, and must be at least {wanted.level:g} here; "
+                "pairs beyond it are not in it"
+            )
+
+    def new_among(self, digests: Digests) -> Numbers:
+        """The numbers of the melodies that were not there."""
+        firsts = firsts_of(np.concatenate([self.digests, digests]))[len(self.digests) :]
+        return np.flatnonzero(firsts >= len(self.digests))
+
+    def pairs_among(self, digests: Digests) -> tuple[Numbers, Numbers, Floats]:
+        """The pairs whose melodies are still there, by today's numbers; of copies, the first stands for all."""
+        today = firsts_of(np.concatenate([digests, self.digests]))[len(digests) :]
+        first, second = today[self.first], today[self.second]
+        is_there = np.maximum(first, second) < len(digests)
+        first, second = first[is_there], second[is_there]
+        return np.minimum(first, second), np.maximum(first, second), self.distances[is_there]

@@ -1,0 +1,194 @@
+"""All pairs of a collection that any matcher puts within a radius of each other.
+
+Every melody is the query once, and all others are its candidates, as in a search. Not every matcher gives the same
+distance both ways (a fragment may be found in a whole, which is not found in the fragment): a pair counts when either
+way is within the radius, and its distance is the smaller of the two. Where a matcher has bounds (`search.engine`), only
+what they leave is compared; the pairs are the same as without.
+
+Melodies with the same notes and bar lines are the same for every matcher: the first of them is compared for all. Those
+without notes, and those too long for the matcher (`search.longest`), have no pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.opened import opened
+from roslin.collection.store import Store
+from roslin.concordances.copies import Digests, firsts_of
+from roslin.concordances.earlier import EarlierPairs
+from roslin.concordances.journal import Arrays, Journal, Stage, do_pieces
+from roslin.concordances.mapped import map_array, write_array
+from roslin.concordances.pairs import FoundPairs
+from roslin.errors import ArgumentError
+from roslin.matchers import Matcher, matcher
+from roslin.represent.packed import Packed
+from roslin.search.engine import within_radius
+from roslin.search.longest import longest_query
+from roslin.search.work import Work
+
+__all__ = ["RADIUS_VERSION", "RadiusPiece", "digests_of_notes", "find_within"]
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+RADIUS_VERSION = 1  # of what a journal holds
+PIECE = 64  # melodies that are queries in one piece of work
+_AT_ONCE = 20_000  # melodies
+_SEEN = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
+
+
+def find_within(
+    store: Store,
+    name: str | Matcher,
+    radius: float,
+    work: Work,
+    *,
+    folder: str | Path | None = None,
+    new: Numbers | None = None,
+    earlier: EarlierPairs | None = None,
+) -> FoundPairs:
+    """All pairs within the radius. `new`: only pairs with one of these melodies. `folder`: keeps finished work.
+
+    `earlier`: only what is new since is compared with all, and the rest is taken over.
+    """
+    chosen = matcher(name)
+    if not 0 <= radius < np.inf:
+        raise ArgumentError(f"the radius must be a distance, at least 0; got {radius!r}")
+    if earlier is not None and not chosen.is_independent:
+        raise ArgumentError(f"a distance by {chosen!r} depends on the whole collection: compare all of it again")
+    digests = digests_of_notes(store.packed())
+    if earlier is not None:
+        new = earlier.new_among(digests)
+    copies = firsts_of(digests)
+    distinct = _comparable(store.packed(), chosen, np.flatnonzero(copies == np.arange(len(copies))))
+    asked = np.ones(len(store), dtype=bool) if new is None else np.isin(copies, copies[new])
+    with ExitStack() as stack:
+        place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
+        journal = Journal(place, _about(store, chosen, radius, asked))
+        write_array(place / "queries.bin", distinct)
+        write_array(place / "is_new.bin", asked)
+        task = RadiusPiece(str(store.path.resolve()), store.about["token"], str(place.resolve()), repr(chosen), radius)
+        count = -(-len(distinct) // PIECE)
+        work.report(0.0, "getting ready")
+        do_pieces(work, journal, "near", task, count, Stage("comparing", 0.0, 1.0))
+        near = journal.columns("near", count, ("first", "second", "distances")) if count else _nothing()
+    if earlier is not None:
+        known = dict(zip(near, earlier.pairs_among(digests), strict=True))
+        near, new = (
+            {name: np.concatenate([near[name], known[name][known["distances"] <= radius]]) for name in near},
+            None,
+        )
+    first, second, distances = _once(near, len(store))
+    of_asked = asked if new is not None else np.ones(len(store), dtype=bool)
+    copied = np.flatnonzero((copies != np.arange(len(copies))) & of_asked & np.isin(copies, distinct))
+    first, second = np.concatenate([first, copies[copied]]), np.concatenate([second, copied])
+    order = np.lexsort((second, first))
+    return FoundPairs(
+        first[order],
+        second[order],
+        np.concatenate([distances, np.zeros(len(copied))])[order],
+        np.full(len(first), np.nan),
+        np.concatenate([np.zeros(len(distances), dtype=bool), np.ones(len(copied), dtype=bool)])[order],
+        radius,
+        len(distinct) * (len(distinct) - 1),
+        len(store),
+        is_all=new is None,
+        matcher=repr(chosen),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusPiece:
+    """What is within the radius of the melodies of a piece. Called with its number, by a thread or another process."""
+
+    collection: str
+    token: str
+    folder: str  # with the numbers of all queries, and by number whether a melody is asked for
+    matcher: str
+    radius: float
+
+    def __call__(self, number: int) -> Arrays:
+        """The result of one piece: queries, those near to them, and their distances."""
+        store, chosen = opened(self.collection, self.token), matcher(self.matcher)
+        queries = map_array(Path(self.folder) / "queries.bin", np.int64)
+        is_new = map_array(Path(self.folder) / "is_new.bin", np.bool_)
+        news = queries[is_new[queries]]
+        found = [_nothing()]
+        for query in queries[number * PIECE : (number + 1) * PIECE].tolist():
+            found.append(_near(store, chosen, self.radius, query, queries if is_new[query] else news))
+        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+
+def _near(store: Store, chosen: Matcher, radius: float, query: int, asked: Numbers) -> Arrays:
+    # A distance that depends on the other candidates is that of a search in the whole collection.
+    numbers = asked if chosen.is_independent and len(asked) < len(store) else None
+    with Work() as alone:
+        near, distances = within_radius(store.packed().melody(query), store, chosen, radius, alone, numbers)
+    is_asked = np.isin(near, asked) & (near != query)
+    return {
+        "first": np.full(int(is_asked.sum()), query, np.int64),
+        "second": near[is_asked].astype(np.int64),
+        "distances": distances[is_asked].astype(np.float64),
+    }
+
+
+def _nothing() -> Arrays:
+    return {"first": np.empty(0, np.int64), "second": np.empty(0, np.int64), "distances": np.empty(0)}
+
+
+def _once(near: Arrays, melodies: int) -> tuple[Numbers, Numbers, Floats]:
+    """Each pair once, with the smaller of its two distances."""
+    first, second = np.minimum(near["first"], near["second"]), np.maximum(near["first"], near["second"])
+    order = np.lexsort((near["distances"], first * melodies + second))
+    keys = (first * melodies + second)[order]
+    kept = order[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+    return first[kept], second[kept], near["distances"][kept]
+
+
+def _comparable(packed: Packed, chosen: Matcher, numbers: Numbers) -> Numbers:
+    """Those of some melodies that can be a query."""
+    most = longest_query(chosen)
+    found = [np.empty(0, np.int64)]
+    for start in range(0, len(numbers), _AT_ONCE):
+        piece = numbers[start : start + _AT_ONCE]
+        notes = packed.take(piece)
+        sounding = np.concatenate([[0], np.cumsum(~notes.notes["is_grace"])])[notes.offsets]
+        found.append(piece[(np.diff(notes.offsets) <= most) & (np.diff(sounding) > 0)])
+    return np.concatenate(found)
+
+
+def digests_of_notes(packed: Packed) -> Digests:
+    """A digest of all that a matcher can see of each melody: its notes and bar lines."""
+    digests = bytearray()
+    for start in range(0, len(packed), _AT_ONCE):
+        part = packed.part(start, min(start + _AT_ONCE, len(packed)))
+        columns = [(np.ascontiguousarray(part.notes[name]), part.offsets) for name in _SEEN]
+        columns.append((np.ascontiguousarray(part.barlines), part.bar_offsets))
+        for number in range(len(part)):
+            key = hashlib.blake2b(digest_size=16)
+            for values, offsets in columns:
+                rows = values[offsets[number] : offsets[number + 1]]
+                key.update(len(rows).to_bytes(8, "little") + rows.tobytes())
+            digests += key.digest()
+    return np.frombuffer(bytes(digests), np.uint64).reshape(-1, 2)
+
+
+def _about(store: Store, chosen: Matcher, radius: float, asked: Flags) -> dict[str, Any]:
+    return {
+        "version": RADIUS_VERSION,
+        "token": store.about["token"],
+        "melodies": len(store),
+        "matcher": repr(chosen),
+        "radius": radius,
+        "new": hashlib.sha256(asked.tobytes()).hexdigest(),
+    }
