@@ -6,6 +6,7 @@ was made for, or an error.
 
 from __future__ import annotations
 
+import atexit
 from threading import Lock
 
 from roslin.collection.store import Store
@@ -13,6 +14,7 @@ from roslin.errors import CollectionError
 
 __all__ = ["opened"]
 
+_MOST = 64  # the one that was opened first makes room
 _OPENED: dict[str, Store] = {}
 _LOCK = Lock()
 
@@ -27,5 +29,19 @@ def opened(path: str, token: str) -> Store:
         if store.about["token"] != token:
             store.close()
             raise CollectionError(f"{path}: the collection has changed since the work began; start it again")
-        _OPENED[path] = store  # the old state is closed when nobody uses it any more
+        if known is not None:
+            _close(path)
+        elif len(_OPENED) >= _MOST:
+            _close(next(iter(_OPENED)))
+        _OPENED[path] = store
         return store
+
+
+def _close(path: str) -> None:
+    _OPENED.pop(path).close()
+
+
+@atexit.register
+def _close_all() -> None:
+    for path in list(_OPENED):
+        _close(path)

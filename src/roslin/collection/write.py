@@ -7,11 +7,10 @@ the collection. A bad record never stops the work; it goes to the rejects file w
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -36,24 +35,21 @@ from roslin.collection.files import (
     workspace,
     writing,
 )
-from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
+from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import BuildReport, FileCount
+from roslin.collection.sources import Incoming, Reading, Rows, Sources, Spread, check_sources, read, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
-from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
+from roslin.errors import CollectionError, Problem
 from roslin.melody import Melody
-from roslin.notation import Record, records
-from roslin.notation.record import Voices
-from roslin.represent.features import describe
+from roslin.notation.record import Record, Voices
 
 __all__ = ["Progress", "Sources", "add", "build", "remove"]
 
-Sources = str | Path | Melody | Iterable[str | Path | Melody]
 Progress = Callable[[int, str], None]
 """Called now and then with the number of melodies read so far and what is being read."""
 
 _REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
 _PROGRESS_EVERY = 500
-_HIDDEN_FOLDER_SUFFIX = ".roslin"
 
 
 def build(
@@ -63,13 +59,16 @@ def build(
     strict: bool = False,
     voices: Voices = "apart",
     progress: Progress | None = None,
+    spread: Spread | None = None,
 ) -> BuildReport:
     """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready.
 
-    `voices` says whether the staves of a score are melodies of their own, or one melody together.
+    `voices` says whether the staves of a score are melodies of their own, or one melody together. `spread` has sources
+    read by other processes (`roslin.distributed`); it is this one that writes.
     """
-    _check_sources(sources)
-    return _publish_new(Path(path), lambda _: None, lambda: _records(sources, strict, voices), progress)
+    check_sources(sources)
+    reading = Reading(strict, voices)
+    return _publish_new(Path(path), lambda _: None, lambda: read(sources, reading, spread), progress)
 
 
 def add(
@@ -79,11 +78,13 @@ def add(
     strict: bool = False,
     voices: Voices = "apart",
     progress: Progress | None = None,
+    spread: Spread | None = None,
 ) -> BuildReport:
     """Add melodies to a collection. An id that is there already is refused."""
-    _check_sources(sources)
+    check_sources(sources)
+    reading = Reading(strict, voices)
     Store(path).close()  # refuse what is no collection before anything is prepared
-    return _publish_new(Path(path), Store, lambda: _records(sources, strict, voices), progress)
+    return _publish_new(Path(path), Store, lambda: read(sources, reading, spread), progress)
 
 
 def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = None) -> int:
@@ -93,18 +94,18 @@ def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = 
     return report.total
 
 
-def _all_but(ids: Sequence[str], path: Path) -> Iterator[tuple[str, Record]]:
+def _all_but(ids: Sequence[str], path: Path) -> Iterator[Incoming]:
     with Store(path) as store:
         kept = np.ones(len(store), dtype=bool)
         kept[store.numbers(ids)] = False
         for melody in store.melodies(np.flatnonzero(kept)):
-            yield "melodies", Record(melody)
+            yield Incoming("melodies", Record(melody), rows_of(melody))
 
 
 def _publish_new(
     folder: Path,
     base: Callable[[Path], Store | None],
-    incoming: Callable[[], Iterator[tuple[str, Record]]],
+    incoming: Callable[[], Iterator[Incoming]],
     progress: Progress | None,
     is_removal: bool = False,
 ) -> BuildReport:
@@ -122,10 +123,10 @@ def _publish_new(
         space = workspace(folder)
         try:
             with _Preparation(space, base(folder)) as writer:
-                for count, (label, record) in enumerate(incoming(), start=1):
-                    writer.put(record, label)
+                for count, each in enumerate(incoming(), start=1):
+                    writer.put(each)
                     if progress and count % _PROGRESS_EVERY == 0:
-                        progress(count, label)
+                        progress(count, each.file)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
                 report = writer.finish(folder, _report_text(folder) if is_removal else None)
@@ -196,19 +197,19 @@ class _Preparation:
         if self.base is not None:
             self.base.close()
 
-    def put(self, record: Record, label: str) -> None:
-        """Take a record into the collection, or note why not. `label` is the file that it is counted under."""
-        count = self.by_file.setdefault(label, FileCount())
-        if self._take(record):
+    def put(self, incoming: Incoming) -> None:
+        """Take a record into the collection, or note why not."""
+        count = self.by_file.setdefault(incoming.file, FileCount())
+        if self._take(incoming.record, incoming.rows):
             self.taken += 1
             count.taken += 1
         else:
             self.refused += 1
             count.refused += 1
 
-    def _take(self, record: Record) -> bool:
+    def _take(self, record: Record, rows: Rows | None) -> bool:
         melody = record.melody
-        if melody is None:
+        if melody is None or rows is None:
             self._reject(record.problems[0])
             return False
         id = " ".join((melody.id or "").split())  # an id is one line, in lists and in files
@@ -219,8 +220,8 @@ class _Preparation:
         if id != melody.id:
             melody = melody.with_metadata(id=id)
         problems = record.problems
-        if not self._insert(melody):
-            renamed = self._free_id(melody)
+        if not self._insert(melody, rows):
+            renamed = self._free_id(melody.id or "", rows.digest)
             place = problems[0] if problems else Problem("", file=melody.source or "")
             problem = Problem(
                 "id taken already", "a new id", repr(melody.id), 1, place.line, place.file, melody.id or ""
@@ -229,14 +230,13 @@ class _Preparation:
                 self._reject(replace(problem, reason="the same melody under the same id is there already"))
                 return False
             problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
-            self._insert(melody.with_metadata(id=renamed))
+            self._insert(melody.with_metadata(id=renamed), rows)
         self.with_warnings += bool(problems)
         self.warnings.update({problem.reason for problem in problems})
         return True
 
-    def _free_id(self, melody: Melody) -> str | None:
+    def _free_id(self, id: str, digest: bytes) -> str | None:
         """ID~2, ID~3, ... whichever is free; None when one of those that have the id is the same melody."""
-        id, digest = melody.id or "", _digest(melody)
         if id not in self.copies:
             (first,) = self.connection.execute(_DIGEST, (id,)).fetchone()
             self.copies[id] = _Copies({first})
@@ -250,18 +250,15 @@ class _Preparation:
                 return name
         return None
 
-    def _insert(self, melody: Melody) -> bool:
-        changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
+    def _insert(self, melody: Melody, rows: Rows) -> bool:
         values = [getattr(melody, name) for name in METADATA_COLUMNS]
-        values.append(json.dumps(changes) if changes else None)
-        values.append(json.dumps(dict(melody.extra), ensure_ascii=False) if melody.extra else None)
-        values.append(_digest(melody))
+        values += [rows.changes, rows.extra, rows.digest]
         try:
             self.connection.execute(_INSERT_MELODY, (self.number, *values))
         except sqlite3.IntegrityError:
             return False
-        self.connection.execute(_INSERT_FOLDED, (self.number, *folded_metadata(melody)))
-        about = describe(melody)
+        self.connection.execute(_INSERT_FOLDED, (self.number, *rows.folded))
+        about = rows.about
         self.connection.execute(
             "INSERT INTO features VALUES (?, ?, ?, ?, ?)",
             (self.number, about.note_count, about.pitch_range, about.max_interval, about.duration_ratio),
@@ -344,10 +341,6 @@ class _Copies:
     count: int = 1
 
 
-def _digest(melody: Melody) -> bytes:
-    return hashlib.blake2b(melody.notes.tobytes(), digest_size=8).digest()
-
-
 class _RawArray:
     """An array that grows in a file: the old one first, then what is appended."""
 
@@ -374,50 +367,3 @@ class _RawArray:
                 out.write(block)
         sync(target)
         self.path.unlink()
-
-
-def _check_sources(sources: Sources) -> None:
-    """Refuse a file that is not there before anything is made or replaced."""
-    named = [sources] if isinstance(sources, (str, Path)) else sources if isinstance(sources, (list, tuple)) else ()
-    for source in named:
-        if not isinstance(source, (str, Path, Melody)):
-            raise ArgumentError(f"a source must be a file, a folder or a melody; got {source!r}")
-        if not isinstance(source, Melody) and not Path(source).exists():
-            raise CollectionError(
-                f"{source}: there is no such file or folder (notation as text: roslin.load gives melodies)"
-            )
-
-
-def _records(sources: Sources, strict: bool, voices: Voices) -> Iterator[tuple[str, Record]]:
-    """(what is being read, record) from files, folders and melodies; a source that cannot be read is a refusal."""
-    if isinstance(sources, (str, Path, Melody)):
-        sources = [sources]
-    for source in sources:
-        if isinstance(source, Melody):
-            yield "melodies", Record(source)
-            continue
-        for path in _files(Path(source)):
-            try:
-                for record in records(path, strict=strict, voices=voices):
-                    yield path.name, _with_source(record, path)
-            except RoslinError as error:
-                reason = str(error).removeprefix(f"{path}: ")
-                yield path.name, Record(None, (Problem(reason, file=str(path)),))
-
-
-def _files(path: Path) -> Iterator[Path]:
-    """A file is itself; a folder is every file in it, in order of name."""
-    if not path.is_dir():
-        yield path
-        return
-    for inner in sorted(path.rglob("*")):
-        parts = inner.relative_to(path).parts
-        hidden = any(part.startswith(".") or part.endswith(_HIDDEN_FOLDER_SUFFIX) for part in parts)
-        if inner.is_file() and not hidden:
-            yield inner
-
-
-def _with_source(record: Record, path: Path) -> Record:
-    if record.melody is None or record.melody.source is not None:
-        return record
-    return Record(record.melody.with_metadata(source=path.name), record.problems)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -72,7 +72,7 @@ class ClusterWork(Work):
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def map(self, function: Callable[[_Piece], _Result], pieces: Sequence[_Piece]) -> Iterator[_Result]:
+    def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
         """The function of each piece, in order; only so many are on their way that no worker has to wait."""
         waiting: deque[Any] = deque()
         versions = _versions()

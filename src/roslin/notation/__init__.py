@@ -24,7 +24,19 @@ from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
 from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry
 
-__all__ = ["FORMATS", "Format", "Options", "Record", "Source", "is_path", "load", "records", "register_format"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Options",
+    "Record",
+    "Source",
+    "detect",
+    "is_path",
+    "load",
+    "records",
+    "register_format",
+    "unreadable",
+]
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
@@ -136,16 +148,16 @@ def records(
                 yield from _read_stream(stream, format, asked, strict=strict)
             except (FormatError, *DAMAGED) as error:
                 if not stream.is_member:
-                    raise FormatError(f"{name or 'input'}: {_reason(error, name)}") from error
+                    raise unreadable(error, name) from error
                 yield Record(None, (Problem(_reason(error, name), file=name),))
     except DAMAGED as error:
-        raise FormatError(f"{name or 'input'}: {_reason(error, name)}") from error
+        raise unreadable(error, name) from error
 
 
 def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *, strict: bool) -> Iterator[Record]:
     with stream.open() as opened:
         head = opened.peek(_HEAD_BYTES)[:_HEAD_BYTES]
-        chosen = FORMATS[format] if format else _detect(head, stream.name)
+        chosen = FORMATS[format] if format else detect(head, stream.name)
         if "voices" not in chosen.options:  # one melody of all voices is what such a format has
             asked = {option: value for option, value in asked.items() if option != "voices"}
         _check_options(chosen, asked, stream.name)
@@ -159,6 +171,11 @@ def _with_name(record: Record, file: str, format: Format) -> Record:
         return record
     stem = re.split(r"[/\\!]", file)[-1].partition(".")[0]
     return replace(record, melody=record.melody.with_metadata(id=f"{stem}-{record.melody.id}"))
+
+
+def unreadable(error: Exception, name: str) -> FormatError:
+    """The refusal of a file that cannot be read to its end."""
+    return FormatError(f"{name or 'input'}: {_reason(error, name)}")
 
 
 def _reason(error: Exception, name: str) -> str:
@@ -192,7 +209,8 @@ def is_path(text: str) -> bool:
         return False
 
 
-def _detect(head: bytes, name: str) -> Format:
+def detect(head: bytes, name: str) -> Format:
+    """The format of a file by its first bytes, or by its name."""
     if not name:
         text = head.decode("utf-8", "replace")
         if is_plaine_and_easie(text):

@@ -10,7 +10,7 @@ raises `TimeLimitError`; an interrupt from the keyboard ends it after the pieces
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Self, TypeVar
 
@@ -46,7 +46,7 @@ class Work:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def map(self, function: Callable[[_Piece], _Result], pieces: Sequence[_Piece]) -> Iterator[_Result]:
+    def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
         """The function of each piece, in order."""
         return self._pool.map(function, pieces) if self._pool is not None else map(function, pieces)
 

@@ -1,0 +1,173 @@
+"""What a collection is made of: files, folders and melodies, read record by record, here or by other processes.
+
+    for file, record, row in read(sources, Reading()): ...
+
+`Reading` is a task: it reads one part of the sources, and works out the rows of the database (`rows_of`), so that
+whoever writes has little left to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from roslin.collection.folding import folded_metadata
+from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
+from roslin.melody import Melody
+from roslin.notation.parts import Part, parts, read_part
+from roslin.notation.record import Record, Voices
+from roslin.represent.features import Description, describe
+
+__all__ = ["Incoming", "Reading", "Rows", "Sources", "Spread", "check_sources", "digest", "read", "rows_of"]
+
+Sources = str | Path | Melody | Iterable[str | Path | Melody]
+
+_HIDDEN_FOLDER_SUFFIX = ".roslin"
+_MELODIES_AT_ONCE = 500
+
+
+class Rows(NamedTuple):
+    """What the database says of a melody, whatever its id."""
+
+    changes: str | None
+    extra: str | None
+    digest: bytes
+    folded: tuple[str | None, ...]
+    about: Description
+
+
+class Incoming(NamedTuple):
+    """The file that a record is counted under, the record, and its rows; None for one that was refused."""
+
+    file: str
+    record: Record
+    rows: Rows | None
+
+
+def rows_of(melody: Melody) -> Rows:
+    """What the database says of a melody."""
+    changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
+    return Rows(
+        json.dumps(changes) if changes else None,
+        json.dumps(dict(melody.extra), ensure_ascii=False) if melody.extra else None,
+        digest(melody),
+        folded_metadata(melody),
+        describe(melody),
+    )
+
+
+def digest(melody: Melody) -> bytes:
+    """What tells the notes of two melodies with one id apart."""
+    return hashlib.blake2b(melody.notes.tobytes(), digest_size=8).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _ToRead:
+    """A part of a file (`path` as it was given), melodies that were given as such, or why a file cannot be read."""
+
+    part: Part | None = None
+    melodies: tuple[Melody, ...] = ()
+    refusal: Record | None = None
+    path: Path = Path("melodies")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How sources are read. Called with a piece of them, it gives what came of its records."""
+
+    strict: bool = False
+    voices: Voices = "apart"
+
+    def __call__(self, piece: _ToRead) -> list[Incoming]:
+        """All records of a piece. Whoever made the piece saw its file."""
+        if piece.part is not None and piece.part.lines is None and not piece.part.path.exists():
+            raise CollectionError(f"{piece.part.path}: not every process that reads sees this file; all must")
+        return list(self.each(piece))
+
+    def each(self, piece: _ToRead) -> Iterator[Incoming]:
+        """The same one by one."""
+        for record in self._records(piece):
+            yield Incoming(piece.path.name, record, None if record.melody is None else rows_of(record.melody))
+
+    def _records(self, piece: _ToRead) -> Iterator[Record]:
+        yield from map(Record, piece.melodies)
+        if piece.refusal is not None:
+            yield piece.refusal
+        if piece.part is not None:
+            try:
+                for record in read_part(piece.part, strict=self.strict, voices=self.voices):
+                    yield _named(record, piece.part.path, piece.path)
+            except RoslinError as error:
+                yield _refusal(error, piece.part.path, piece.path)
+
+
+# Does a task for each piece, in order: `map` itself, or the `map` of a cluster's work.
+Spread = Callable[[Reading, Iterable[_ToRead]], Iterator[list[Incoming]]]
+
+
+def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> Iterator[Incoming]:
+    """Every record of the sources; a source that cannot be read is a refusal. `spread` has it done elsewhere."""
+    if spread is None:
+        for piece in _pieces(sources, lambda path: iter([Part(path)])):
+            yield from reading.each(piece)
+        return
+    for found in spread(reading, _pieces(sources, lambda path: parts(path.resolve()))):
+        yield from found
+
+
+def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator[_ToRead]:
+    given = iter([sources] if isinstance(sources, (str, Path, Melody)) else sources)
+    for is_melody, some in groupby(given, lambda source: isinstance(source, Melody)):
+        if is_melody:
+            while melodies := tuple(islice(some, _MELODIES_AT_ONCE)):
+                yield _ToRead(melodies=melodies)  # type: ignore[arg-type]  # that is what they are
+            continue
+        for path in (file for source in some for file in _files(Path(source))):  # type: ignore[arg-type]
+            try:
+                for part in cut(path):
+                    yield _ToRead(part, path=path)
+            except RoslinError as error:
+                yield _ToRead(refusal=_refusal(error, path.resolve(), path), path=path)
+
+
+def check_sources(sources: Sources) -> None:
+    """Refuse a file that is not there before anything is made or replaced."""
+    named = [sources] if isinstance(sources, (str, Path)) else sources if isinstance(sources, (list, tuple)) else ()
+    for source in named:
+        if not isinstance(source, (str, Path, Melody)):
+            raise ArgumentError(f"a source must be a file, a folder or a melody; got {source!r}")
+        if not isinstance(source, Melody) and not Path(source).exists():
+            raise CollectionError(
+                f"{source}: there is no such file or folder (notation as text: roslin.load gives melodies)"
+            )
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """A file is itself; a folder is every file in it, in order of name."""
+    if not path.is_dir():
+        yield path
+        return
+    for inner in sorted(path.rglob("*")):
+        parts = inner.relative_to(path).parts
+        hidden = any(part.startswith(".") or part.endswith(_HIDDEN_FOLDER_SUFFIX) for part in parts)
+        if inner.is_file() and not hidden:
+            yield inner
+
+
+def _refusal(error: RoslinError, read: Path, path: Path) -> Record:
+    return Record(None, (Problem(str(error).removeprefix(f"{read}: "), file=str(path)),))
+
+
+def _named(record: Record, read: Path, path: Path) -> Record:
+    """A record with its file under the name that it was given by."""
+    melody, problems = record.melody, record.problems
+    if melody is not None and melody.source is None:
+        melody = melody.with_metadata(source=path.name)
+    if read != path:
+        problems = tuple(replace(each, file=str(path) + each.file.removeprefix(str(read))) for each in problems)
+    return Record(melody, problems)

@@ -1,0 +1,81 @@
+"""A file cut into parts that can be read apart from each other, by several processes: the records are the same.
+
+JSON Lines are cut after some thousand lines, compressed or not. Every other file is one part: a large export is read by
+several processes when it comes in several files.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from roslin.errors import FormatError
+from roslin.notation import detect, records, unreadable
+from roslin.notation.record import Record, Voices
+from roslin.notation.sources import DAMAGED, open_streams
+
+__all__ = ["Part", "parts", "read_part"]
+
+_LINES = 1000
+_HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or some of its lines: their bytes, and how many lines come before them."""
+
+    path: Path
+    lines: bytes | None = None
+    before: int = 0
+
+
+def parts(path: Path) -> Iterator[Part]:
+    """The parts of a file, in order. A damaged one raises `FormatError` after the lines that can be read."""
+    for stream in open_streams(path):
+        if stream.is_member:
+            break
+        with stream.open() as opened:
+            if _has_lines(opened, stream.name):
+                yield from _lines(path, opened)
+                return
+    yield Part(path)
+
+
+def _has_lines(opened: io.BufferedReader, name: str) -> bool:
+    try:
+        return detect(opened.peek(_HEAD_BYTES)[:_HEAD_BYTES], name).name == "jsonl"
+    except (FormatError, *DAMAGED):
+        return False  # whoever reads it says what is wrong
+
+
+def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:
+    before, is_over = 0, False
+    while not is_over:
+        held, damage = list[bytes](), None
+        while len(held) < _LINES and not is_over:
+            try:
+                line = opened.readline()
+            except DAMAGED as error:
+                line, damage = b"", error
+            held.append(line)
+            is_over = not line
+        if lines := b"".join(held):
+            yield Part(path, lines, before)
+        before += len(held)
+        if damage is not None:
+            raise unreadable(damage, str(path)) from damage
+
+
+def read_part(part: Part, *, strict: bool = False, voices: Voices = "apart") -> Iterator[Record]:
+    """The records of a part, as those of the whole file."""
+    if part.lines is None:
+        yield from records(part.path, strict=strict, voices=voices)
+        return
+    for record in records(part.lines, "jsonl", strict=strict):
+        problems = tuple(
+            replace(each, file=str(part.path), line=each.line + part.before if each.line else 0)
+            for each in record.problems
+        )
+        yield Record(record.melody, problems)
