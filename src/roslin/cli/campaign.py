@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from roslin.cli.default_command import DefaultCommandGroup
+from roslin.cli.options import DaskOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 
@@ -44,6 +45,7 @@ def run_command(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many documents a list has.")] = 100,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    dask: DaskOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for runs and report; what it has is not done again.")
     ] = Path("campaign"),
@@ -61,7 +63,11 @@ def run_command(
     from roslin.report.campaign import write_report
 
     with Collection(collection) as opened:
-        with _told_when_stopped(output), progress_bar("Campaign", total=1.0) as progress:
+        with (
+            _told_when_stopped(output),
+            progress_bar("Campaign", total=1.0) as progress,
+            work_of(dask, threads, progress=progress, kept=output) as work,
+        ):
             campaign = run_campaign(
                 opened,
                 truths,
@@ -72,6 +78,7 @@ def run_command(
                 measures=measures or CAMPAIGN_MEASURES,
                 threads=threads,
                 progress=progress,
+                work=work if dask else None,
             )
         page = write_report(campaign, opened, output)
     for said in all_remarks(campaign):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.default_command import DefaultCommandGroup
+from roslin.cli.options import DaskOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def find_command(
         float | None, typer.Option("--radius", min=0.0, help="The largest distance of a pair; by roslin if no matcher.")
     ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 2,
+    dask: DaskOption = None,
     output: FolderOption = None,
     most: Annotated[int, typer.Option("-k", min=1, help="How many groups to print.")] = 20,
     format: FormatOption = OutputFormat.table,
@@ -79,7 +81,6 @@ def find_command(
     from roslin.api import Collection
     from roslin.concordances.concordance import earlier_pairs
     from roslin.concordances.find import concordances_folder, find_concordances, kept_concordances
-    from roslin.search.work import Work
 
     wanted, folder = _certainty(level, matcher, radius), output or concordances_folder(collection)
     earlier = earlier_pairs(since) if since else None
@@ -94,7 +95,10 @@ def find_command(
             if not (only or since):
                 _tell_of_earlier(folder, wanted)
             try:
-                with progress_bar("Concordances", total=1.0) as progress, Work(threads, progress=progress) as work:
+                with (
+                    progress_bar("Concordances", total=1.0) as progress,
+                    work_of(dask, threads, progress=progress, kept=folder) as work,
+                ):
                     found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
             except KeyboardInterrupt:
                 remark(f"what is complete is kept in {folder}; the same command goes on from there")
@@ -133,17 +137,18 @@ def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
 
 
 def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) -> None:
-    from roslin.concordances.tables import groups_table, kinds_table
+    from roslin.concordances.tables import PEOPLE_READ, groups_table, kinds_table
     from roslin.display.text import counted
 
     count, pairs = len(found.groups), len(found.pairs)
     level = found.certainty.level_words
-    remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each with {level}; kept in {folder}")
+    remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each pair with {level}; kept in {folder}")
     groups = groups_table(found, most)
     if format is not OutputFormat.table:
         print_table(groups, format)
         return
-    print_tables([kinds_table(found), groups], format)
+    columns = [name for name in PEOPLE_READ if name != "chance" or not found.certainty.matcher]
+    print_tables([kinds_table(found), groups.only(*columns)], format)
     if count > most:
         remark(f"the first {most} of {count:,} groups; -k shows more")
     if count:

@@ -5,11 +5,44 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-__all__ = ["with_options"]
+import typer
+
+if TYPE_CHECKING:
+    from roslin.search.work import Progress, Work
+
+__all__ = ["DaskOption", "with_options", "work_of"]
 
 Command = Callable[..., None]
+
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dask", metavar="CLUSTER", help="Who works: local (processes of this computer), local:4, or tcp://host:8786."
+    ),
+]
+
+
+def work_of(
+    dask: str | None,
+    threads: int = 1,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+    kept: Path | None = None,
+) -> Work:
+    """Who does the work of a command: a Dask cluster if one is named, otherwise threads of this process.
+
+    `kept` is where the command keeps what is finished.
+    """
+    if dask is None:
+        from roslin.search.work import Work
+
+        return Work(threads, seconds, progress)
+    from roslin.distributed import Cluster, ClusterWork
+
+    return ClusterWork(Cluster.parse(dask), seconds, progress, kept=kept)
 
 
 def with_options(**makers: Callable[..., Any]) -> Callable[[Command], Command]:
