@@ -5,55 +5,165 @@ bucket. Common beginnings thus need a longer gram than rare ones, and no bucket 
 other misses: semitones (3 to 12 intervals, for other rhythms), and seven sizes of interval with three changes of note
 value (3 to 14, for other notes).
 
-Whoever has a gram has the beginnings of it as well: two melodies that share a gram need the same length for it, so
-both are in its bucket.
+Whoever has a gram has the beginnings of it as well: two melodies that share a gram need the same length for it, so both
+are in its bucket. And grams with different first letters have nothing to do with each other: so they are divided into
+parts by their first letters, and each part is a piece of work that needs little memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.concordances._gather import Buckets
+from roslin.concordances.journal import Arrays
+from roslin.concordances.mapped import map_array, new_array, write_array
 from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
 from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["MOST", "Candidates", "buckets_of", "candidates_by", "rare_buckets"]
+__all__ = ["ALPHABETS", "MOST", "Alphabet", "Candidates", "bucket_parts", "candidates_by", "map_buckets"]
+__all__ += ["rare_buckets", "write_buckets", "write_letters"]
 
-Bytes = npt.NDArray[np.int64]
+Letters = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
-# From a melody's number to the numbers of those worth comparing with it.
+# From a melody's place to the places of those worth comparing with it.
 Candidates = Callable[[int], Numbers]
 
 MOST = 200  # melodies in a bucket
-SEMITONES = (3, 12)  # the shortest and the longest gram
-SIZES = (3, 14)
+NOTES_AT_ONCE = 2_000_000  # about so many are in one part
+_MELODIES_AT_ONCE = 50_000
 _LARGER, _LARGE = 4, 2  # semitones: beyond these an interval is of the next size
 _CHANGE = 2  # steps of a note value that make it longer or shorter
-_LETTERS = 256
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads what is added to a hash over all its bits
+_MIDDLE = 128  # the letter of a repeated note
+_BUCKETS = {"starts": np.int64, "members": np.int32, "of_starts": np.int64, "buckets": np.int32}
 
 
-def buckets_of(table: MelodyTable, most: int = MOST) -> Buckets:
-    """The buckets of all melodies of a table, by number."""
-    notes = table.take(np.arange(len(table)))
-    found = [
-        rare_buckets(_semitones(notes), notes.offsets, SEMITONES, most),
-        rare_buckets(_sizes(notes), notes.offsets, SIZES, most),
-    ]
-    shift = [0, int(found[0][0].max(initial=-1)) + 1]
-    buckets = np.concatenate([each[0] + by for each, by in zip(found, shift, strict=True)])
-    members = np.concatenate([each[1] for each in found])
-    by_bucket, by_member = np.lexsort((members, buckets)), np.lexsort((buckets, members))
-    return Buckets(
-        _starts(buckets[by_bucket], int(buckets.max(initial=-1)) + 1),
-        members[by_bucket].astype(np.int32),
-        _starts(members[by_member], len(table)),
-        buckets[by_member].astype(np.int32),
+class Alphabet(NamedTuple):
+    """A way to read notes as letters from 1 on, 0 for none, and how short and how long grams of them are."""
+
+    name: str
+    letters: Callable[[Encoded], Letters]
+    lengths: tuple[int, int]
+
+
+def _semitones(notes: Encoded) -> Letters:
+    intervals = notes.intervals.astype(np.int64)
+    return np.where(intervals == NO_INTERVAL, 0, intervals + _MIDDLE).astype(np.uint8)
+
+
+def _sizes(notes: Encoded) -> Letters:
+    intervals = notes.intervals.astype(np.int64)
+    size = np.sign(intervals) * (1 + (np.abs(intervals) > _LARGE) + (np.abs(intervals) > _LARGER))
+    change = np.diff(notes.values.astype(np.int64), prepend=0)
+    rhythm = (change >= _CHANGE).astype(np.int64) - (change <= -_CHANGE)
+    return np.where(intervals == NO_INTERVAL, 0, 3 * (size + 3) + rhythm + 2).astype(np.uint8)
+
+
+ALPHABETS = (Alphabet("semitones", _semitones, (3, 12)), Alphabet("sizes", _sizes, (3, 14)))
+
+
+def write_letters(table: MelodyTable, folder: Path) -> None:
+    """Write the letters of all melodies, by place, in every alphabet."""
+    offsets = np.concatenate([[0], np.cumsum(table.lengths[: len(table)], dtype=np.int64)])
+    write_array(folder / "offsets.bin", offsets)
+    for alphabet in ALPHABETS:
+
+        def fill(room: Letters, alphabet: Alphabet = alphabet) -> None:
+            for start in range(0, len(table), _MELODIES_AT_ONCE):
+                some = table.take(table.order[start : start + _MELODIES_AT_ONCE].astype(np.int64))
+                room[offsets[start] : offsets[start] + len(some.pitches)] = alphabet.letters(some)
+
+        new_array(folder / f"{alphabet.name}.bin", np.uint8, int(offsets[-1]), fill)
+
+
+def bucket_parts(table: MelodyTable) -> int:
+    """How many parts the buckets of a table are made in: for each alphabet as many."""
+    notes = int(table.sizes.sum(dtype=np.int64))
+    return len(ALPHABETS) * max(-(-notes // NOTES_AT_ONCE), 1)
+
+
+def part_of_buckets(folder: Path, number: int, parts: int) -> Arrays:
+    """One part: the sizes and the members, by place, of its buckets."""
+    alphabet, of_each = ALPHABETS[number % len(ALPHABETS)], parts // len(ALPHABETS)
+    letters, offsets = map_array(folder / f"{alphabet.name}.bin", np.uint8), map_array(folder / "offsets.bin", np.int64)
+    sizes, members = rare_buckets(letters, offsets, alphabet.lengths, MOST, (number // len(ALPHABETS), of_each))
+    return {"sizes": sizes, "members": members}
+
+
+def rare_buckets(
+    letters: Letters, offsets: Numbers, lengths: tuple[int, int], most: int, part: tuple[int, int] = (0, 1)
+) -> tuple[Longs, Longs]:
+    """(sizes, members) of the buckets, which hold 2 to `most` melodies, of part k of n. Letter 0 is none."""
+    from roslin.concordances._rare import count_grams, pack_grams, rare_runs
+
+    grams = count_grams(letters, offsets, lengths[0], *part)
+    high, low, owners = np.empty(grams, np.uint64), np.empty(grams, np.uint64), np.empty(grams, np.int32)
+    pack_grams(letters, offsets, lengths, part, (high, low, owners))
+    order = np.argsort(high)
+    high, low, owners = high[order], low[order], owners[order]
+    seen = np.full(len(offsets) - 1, -1, np.int32)
+    sizes, members = np.empty(grams // 2 + 1, np.int32), np.empty(grams + most, np.int32)
+    buckets, written = rare_runs(high, low, owners, lengths, most, seen, sizes, members)
+    return sizes[:buckets].copy(), members[:written].copy()
+
+
+def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arrays]]) -> None:
+    """Put the parts together: who is in a bucket, and in which buckets a melody is."""
+    from roslin.concordances._rare import invert
+
+    total, in_all, counts = 0, 0, np.zeros(melodies + 1, np.int64)
+    for part in parts():
+        total, in_all = total + len(part["sizes"]), in_all + len(part["members"])
+        counts[1:] += np.bincount(part["members"], minlength=melodies)
+    of_starts = np.cumsum(counts)
+    write_array(folder / "of_starts.bin", of_starts)
+
+    def fill_starts(room: Numbers) -> None:
+        room[0], done = 0, 0
+        for part in parts():
+            following = slice(done + 1, done + 1 + len(part["sizes"]))
+            room[following] = room[done] + np.cumsum(part["sizes"], dtype=np.int64)
+            done += len(part["sizes"])
+
+    def fill_members(room: Longs) -> None:
+        done = 0
+        for part in parts():
+            room[done : done + len(part["members"])] = part["members"]
+            done += len(part["members"])
+
+    new_array(folder / "starts.bin", np.int64, total + 1, fill_starts)
+    new_array(folder / "members.bin", np.int32, in_all, fill_members)
+    starts, members = (map_array(folder / f"{name}.bin", _BUCKETS[name]) for name in ("starts", "members"))
+    new_array(
+        folder / "buckets.bin", np.int32, in_all, lambda room: invert(starts, members, 0, total, of_starts[:-1], room)
+    )
+
+
+def map_buckets(folder: Path) -> Buckets:
+    """What `write_buckets` wrote."""
+    return Buckets(**{name: map_array(folder / f"{name}.bin", dtype) for name, dtype in _BUCKETS.items()})
+
+
+def are_safe(buckets: Buckets, melodies: int) -> bool:
+    """Whether a kernel that trusts these numbers stays inside its arrays."""
+    starts, members, of_starts, of = buckets
+    return bool(
+        len(of_starts) == melodies + 1
+        and len(starts)
+        and len(members) == len(of) == starts[-1] == of_starts[-1]
+        and starts[0] == of_starts[0] == 0
+        and (starts[1:] >= starts[:-1]).all()
+        and (of_starts[1:] >= of_starts[:-1]).all()
+        and members.min(initial=0) >= 0
+        and members.max(initial=0) < melodies
+        and of.min(initial=0) >= 0
+        and of.max(initial=0) < max(len(starts) - 1, 1)
     )
 
 
@@ -63,50 +173,4 @@ def candidates_by(index: Buckets) -> Candidates:
 
     melodies = len(index.of_starts) - 1
     seen, room, rounds = np.full(melodies, -1, np.int32), np.empty(melodies, np.int32), count()
-    return lambda number: room[: gather(index, number, next(rounds), seen, room)].astype(np.int64)
-
-
-def rare_buckets(letters: Bytes, offsets: Numbers, lengths: tuple[int, int], most: int) -> tuple[Numbers, Numbers]:
-    """(buckets, members): every melody in each of its buckets, which hold 2 to `most`. A letter below 0 is none."""
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    ends = offsets[owner + 1]
-    places = np.flatnonzero(letters >= 0)
-    hashes = np.zeros(len(places), np.uint64)
-    known, buckets, members = 0, [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for length in range(1, lengths[1] + 1):
-        inside = places + length - 1 < ends[places]
-        places, hashes = places[inside], hashes[inside]
-        letter = letters[places + length - 1].astype(np.uint64)
-        hashes = (hashes ^ (letter + np.uint64(length * _LETTERS))) * _MIX
-        hashes ^= hashes >> np.uint64(29)
-        if length < lengths[0] or not len(places):
-            continue
-        grams, gram_of = np.unique(hashes, return_inverse=True)
-        pairs = np.unique(gram_of * np.int64(len(offsets)) + owner[places])
-        gram, member = pairs // len(offsets), pairs % len(offsets)
-        size = np.bincount(gram, minlength=len(grams))
-        is_bucket = (size > 1) & (size <= most)
-        number = known + np.cumsum(is_bucket) - 1
-        buckets.append(number[gram[is_bucket[gram]]])
-        members.append(member[is_bucket[gram]])
-        known += int(is_bucket.sum())
-        is_common = size[gram_of] > most
-        places, hashes = places[is_common], hashes[is_common]
-    return np.concatenate(buckets), np.concatenate(members)
-
-
-def _semitones(notes: Encoded) -> Bytes:
-    intervals = notes.intervals.astype(np.int64)
-    return np.where(intervals == NO_INTERVAL, -1, intervals + _LETTERS // 2)
-
-
-def _sizes(notes: Encoded) -> Bytes:
-    intervals = notes.intervals.astype(np.int64)
-    size = np.sign(intervals) * (1 + (np.abs(intervals) > _LARGE) + (np.abs(intervals) > _LARGER))
-    change = np.diff(notes.values.astype(np.int64), prepend=0)
-    rhythm = (change >= _CHANGE).astype(np.int64) - (change <= -_CHANGE)
-    return np.where(intervals == NO_INTERVAL, -1, 3 * (size + 3) + rhythm + 1)
-
-
-def _starts(sorted_values: Numbers, count: int) -> Numbers:
-    return np.searchsorted(sorted_values, np.arange(count + 1)).astype(np.int64)
+    return lambda place: room[: gather(index, place, next(rounds), seen, room)].astype(np.int64)

@@ -12,14 +12,16 @@ The work is cut into pieces of `PIECE` melodies, each with a result of its own: 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.concordances.blocking import Candidates
 from roslin.matchers.roslin._alignment import Encoded, Tables
-from roslin.matchers.roslin._blocks import MELODIES
-from roslin.matchers.roslin.rounding import highest_pair, plan_of, scale_for
+from roslin.matchers.roslin._blocks import MELODIES, Plan
+from roslin.matchers.roslin.notes import one
+from roslin.matchers.roslin.rounding import Planner, highest_pair, scale_for
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 
@@ -63,20 +65,22 @@ def join_places(
 ) -> ScoredPairs:
     """The pairs of the melodies at these places with all behind them; `needed` is by place (`levels.Chances`).
 
-    With `new`, by place: pairs with all others, before and behind, each pair of two new ones once. With `candidates`,
-    by number: only pairs with these.
+    With `new`, by place: pairs with all others, before and behind, each pair of two new ones once. With `candidates`:
+    only pairs with these.
     """
+    side = _Side(table, needed, Planner(tables))
     first, second, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    queries = table.take(table.order[places].astype(np.int64))
     compared = 0
-    for place in places.tolist():
+    for row, place in enumerate(places.tolist()):
         start = place + 1 if new is None else 0
-        query = table.take(table.order[place : place + 1].astype(np.int64))
+        query = one(queries, row)
         if candidates is None:
-            possible = _possible(query, table, tables, needed, place, start)
+            possible = side.possible(query, place, start)
         else:
-            possible = np.sort(table.places[candidates(int(table.order[place]))].astype(np.int64))
-            possible = possible[possible >= start]
-        others, reached = _reaching(query, table, tables, needed, place, possible)
+            among = candidates(place)
+            possible = side.possible_among(query, place, np.sort(among[among >= start]))
+        others, reached = side.reaching(query, place, possible)
         if new is not None:
             once = (others > place) | ~new[others]
             others, reached = others[once & (others != place)], reached[once & (others != place)]
@@ -87,36 +91,56 @@ def join_places(
     return ScoredPairs(np.concatenate(first), np.concatenate(second), np.concatenate(scores), compared)
 
 
-def _possible(query: Encoded, table: MelodyTable, tables: Tables, needed: Scores, place: int, start: int) -> Numbers:
-    """The places from `start` on whose melodies may reach what is needed."""
-    wanted = np.minimum(needed[start:], needed[place])
-    most = len(query.pitches) * highest_pair(tables)
-    if not len(wanted) or int(wanted.min()) > most:
-        return np.empty(0, np.int64)
-    bounds = _bounds(query, table, tables, start, min(int(wanted.max()), most))
-    return start + np.flatnonzero(bounds >= wanted)
+class _Side(NamedTuple):
+    """Those that a melody is compared with."""
 
+    table: MelodyTable
+    needed: Scores
+    planner: Planner
 
-def _reaching(
-    query: Encoded, table: MelodyTable, tables: Tables, needed: Scores, place: int, possible: Numbers
-) -> tuple[Numbers, Scores]:
-    """Those places whose melodies do reach what is needed, and their scores."""
-    if not len(possible):
-        return possible, np.empty(0, np.int32)
-    scores = scorer(query, table, tables)(table.order[possible].astype(np.int64))
-    reached = scores >= np.minimum(needed[possible], needed[place])
-    return possible[reached], scores[reached]
+    def possible(self, query: Encoded, place: int, start: int) -> Numbers:
+        """The places from `start` on whose melodies may reach what is needed."""
+        from roslin.matchers.roslin._bound import bound_in_bytes
+        from roslin.matchers.roslin._side_by_side import align_in_shorts
 
+        wanted = np.minimum(self.needed[start:], self.needed[place])
+        most = len(query.pitches) * highest_pair(self.planner.tables)
+        if not len(wanted) or int(wanted.min()) > most:
+            return np.empty(0, np.int64)
+        first, last = start // MELODIES, len(self.table.starts) - 1
+        found = np.empty((last - first) * MELODIES, np.int32)
+        plan = self._plan(query, min(int(wanted.max()), most))
+        bound = align_in_shorts if plan.unit == 1 else bound_in_bytes
+        bound(plan, self.table.blocks, first, last, np.empty(0, np.int64), found)
+        bounds = found[start - first * MELODIES : len(self.table) - first * MELODIES]
+        return start + np.flatnonzero(bounds >= wanted)
 
-def _bounds(query: Encoded, table: MelodyTable, tables: Tables, start: int, needed: int) -> Scores:
-    """No melody from `start` on scores more than this, in bytes that tell what reaches `needed` from what does not."""
-    from roslin.matchers.roslin._bound import bound_in_bytes
-    from roslin.matchers.roslin._side_by_side import align_in_shorts
+    def possible_among(self, query: Encoded, place: int, places: Numbers) -> Numbers:
+        """Those of some places, which rise, whose melodies may reach what is needed."""
+        from roslin.matchers.roslin._bound import bound_places
 
-    first, last = start // MELODIES, len(table.starts) - 1
-    found = np.empty((last - first) * MELODIES, np.int32)
-    scale = scale_for(len(query.pitches), _ROOM * needed, tables)
-    plan = plan_of(query, tables, scale, combined=True)
-    bound = align_in_shorts if scale is None else bound_in_bytes
-    bound(plan, table.blocks, first, last, np.empty(0, np.int64), found)
-    return found[start - first * MELODIES : len(table) - first * MELODIES]
+        wanted = np.minimum(self.needed[places], self.needed[place])
+        most = len(query.pitches) * highest_pair(self.planner.tables)
+        if not len(wanted) or int(wanted.min()) > most:
+            return np.empty(0, np.int64)
+        plan = self._plan(query, min(int(wanted.max()), most))
+        if plan.unit == 1:
+            return places  # a byte is too coarse for a query as long as this
+        bounds = np.empty(len(places), np.int32)
+        bound_places(plan, self.table.blocks, places, bounds)
+        found: Numbers = places[bounds >= wanted]
+        return found
+
+    def reaching(self, query: Encoded, place: int, possible: Numbers) -> tuple[Numbers, Scores]:
+        """Those places whose melodies do reach what is needed, and their scores."""
+        if not len(possible):
+            return possible, np.empty(0, np.int32)
+        score = scorer(query, self.table, self.planner.tables, self.planner)
+        scores = score(self.table.order[possible].astype(np.int64))
+        reached = scores >= np.minimum(self.needed[possible], self.needed[place])
+        return possible[reached], scores[reached]
+
+    def _plan(self, query: Encoded, needed: int) -> Plan:
+        """In bytes that tell what reaches `needed` from what does not; with all tempos at once."""
+        scale = scale_for(len(query.pitches), _ROOM * needed, self.planner.tables)
+        return self.planner.plan(query, scale, combined=True)

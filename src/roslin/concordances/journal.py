@@ -74,21 +74,27 @@ class Journal:
 
     def columns(self, kind: str, count: int, names: Sequence[str]) -> Arrays:
         """The results of all pieces end to end, in their order. All must be finished."""
-        sizes = [{name: len(part) for name, part in each.items()} for each in self._results(kind, count)]
+        sizes = [{name: len(part) for name, part in each.items()} for each in self.results(kind, count)]
         ends = {name: np.cumsum([0, *(each[name] for each in sizes)]) for name in names}
         found: Arrays = {}
-        for number, each in enumerate(self._results(kind, count)):
+        for number, each in enumerate(self.results(kind, count)):
             for name in names:
                 whole = found.setdefault(name, np.empty(ends[name][-1], each[name].dtype))
                 whole[ends[name][number] : ends[name][number + 1]] = each[name]
         return found
 
-    def _results(self, kind: str, count: int) -> Iterator[Arrays]:
+    def results(self, kind: str, count: int) -> Iterator[Arrays]:
+        """The results of so many pieces, one after the other. All must be finished."""
         for number in range(count):
             result = self.result(kind, number)
             if result is None:
                 raise ArgumentError(f"{self._path(kind, number)} must be there; the same command makes it again")
             yield result
+
+    def forget(self, kind: str, count: int) -> None:
+        """Remove the results of pieces that nobody needs any more."""
+        for number in range(count):
+            self._path(kind, number).unlink(missing_ok=True)
 
     def _path(self, kind: str, number: int) -> Path:
         return self.folder / f"{kind}-{number:06}.npz"

@@ -9,9 +9,11 @@ The folder keeps what is prepared (`prepared`) and what is finished (`journal`).
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +21,27 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
+from roslin.concordances.blocking import bucket_parts, write_buckets
 from roslin.concordances.copies import Digests, digests_of
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.join import ScoredPairs, piece_count
 from roslin.concordances.journal import Journal, Stage, do_pieces
 from roslin.concordances.levels import Chances
-from roslin.concordances.prepared import ChancePiece, Join, PairPiece, Prepared, keep_needed, opened, prepare
+from roslin.concordances.prepared import (
+    BucketPiece,
+    ChancePiece,
+    Join,
+    PairPiece,
+    Prepared,
+    keep_needed,
+    opened,
+    prepare,
+)
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.scoring import scorer
+from roslin.search.program import checksum
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
@@ -39,7 +52,11 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 JOIN_VERSION = 2  # of what a journal holds
-_CHANCE_SHARE = 0.3  # of all the work
+_RARE, _CHANCE, _COMPARING = (
+    Stage("what is rare", 0.0, 0.02),
+    Stage("what chance gives", 0.02, 0.3),
+    Stage("comparing", 0.3, 1.0),
+)
 _MATCHER = Roslin(compare="both")
 
 
@@ -99,12 +116,19 @@ def find_pairs(
     with ExitStack() as stack:
         place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
         stack.callback(opened.cache_clear)
-        journal = Journal(place, _about(store, level, exact, new))
+        about = _about(store, level, exact, new)
+        journal = Journal(place, about)
         join = Join(
-            str(store.path.resolve()), store.about["token"], str(place.resolve()), is_exact=exact, is_all=new is None
+            str(store.path.resolve()),
+            store.about["token"],
+            str(place.resolve()),
+            is_exact=exact,
+            is_all=new is None,
+            asked=checksum(json.dumps(about)),
         )
         work.report(0.0, "getting ready")
         ready = prepare(join, new)
+        _make_buckets(ready, work, journal)
         chances = _chances(ready, work, journal)
         keep_needed(join, chances.needed(level)[ready.table.order])
         scored = _joined(ready, work, journal)
@@ -127,10 +151,20 @@ def _about(store: Store, level: float, exact: bool, new: Numbers | None) -> dict
     }
 
 
+def _make_buckets(ready: Prepared, work: Work, journal: Journal) -> None:
+    """Find out who shares something rare, where only such pairs are compared."""
+    if ready.join.is_exact or ready.has_buckets():
+        return
+    count = bucket_parts(ready.table)
+    do_pieces(work, journal, "buckets", BucketPiece(ready.join, count), count, _RARE)
+    write_buckets(ready.folder, len(ready.distinct), partial(journal.results, "buckets", count))
+    journal.forget("buckets", count)
+
+
 def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
     """What chance gives for the melodies that are compared."""
     count = piece_count(len(ready.distinct))
-    do_pieces(work, journal, "chance", ChancePiece(ready.join), count, Stage("what chance gives", 0.0, _CHANCE_SHARE))
+    do_pieces(work, journal, "chance", ChancePiece(ready.join), count, _CHANCE)
     share = next(iter(ready.tails.values())).share
     own_scores = ready.everything.own_scores[ready.distinct]
     found = journal.columns("chance", count, ("begins", "scales"))
@@ -142,7 +176,7 @@ def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
     count = piece_count(len(ready.places))
     if not count:
         return ScoredPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), 0)
-    do_pieces(work, journal, "pairs", PairPiece(ready.join), count, Stage("comparing", _CHANCE_SHARE, 1.0))
+    do_pieces(work, journal, "pairs", PairPiece(ready.join), count, _COMPARING)
     found = journal.columns("pairs", count, ("first", "second", "scores", "compared"))
     return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
 

@@ -5,8 +5,10 @@
     table.bin      their table of notes (`matchers.roslin.table`)
     is_new.bin     by place in the table: whether it is new, where only new melodies are compared with all others
     needed.bin     by place: the score that a pair must reach; made when chance is known
+    semitones.bin, sizes.bin, offsets.bin
+                   by place: the letters of all melodies (`blocking`), unless every two are compared
     starts.bin, members.bin, of_starts.bin, buckets.bin
-                   who shares something rare (`blocking`), unless every two are compared
+                   by place: who shares something rare
 
 A piece of work is a value called with the piece's number. It holds paths, so threads and the processes of a cluster do
 it alike: each process maps the files once, and gives arrays back. The folder and the collection must lie where all of
@@ -24,7 +26,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances._gather import Buckets
-from roslin.concordances.blocking import buckets_of, candidates_by
+from roslin.concordances.blocking import are_safe, candidates_by, map_buckets, part_of_buckets, write_letters
 from roslin.concordances.copies import representatives
 from roslin.concordances.join import join_places, piece_of
 from roslin.concordances.journal import Arrays
@@ -37,14 +39,13 @@ from roslin.matchers.roslin.table import MelodyTable, Room, fill_table
 from roslin.search.chance import Tail, tails_of
 from roslin.search.roslin_table import fitted_stamp, open_table, read_table, write_table
 
-__all__ = ["ChancePiece", "Join", "PairPiece", "Prepared", "keep_needed", "opened", "prepare"]
+__all__ = ["BucketPiece", "ChancePiece", "Join", "PairPiece", "Prepared", "keep_needed", "opened", "prepare"]
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.int32]
 
 _AT_ONCE = 50_000  # melodies
-_BUCKETS = {"starts": np.int64, "members": np.int32, "of_starts": np.int64, "buckets": np.int32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Join:
     folder: str
     is_exact: bool
     is_all: bool  # not only new melodies with all others
+    asked: str  # what is looked for, as a checksum: the files of another question are others, in the same folder
 
 
 class Prepared:
@@ -123,9 +125,14 @@ class Prepared:
     @cached_property
     def buckets(self) -> Buckets | None:
         """Who shares something rare; None where every two are compared."""
-        if self.join.is_exact:
-            return None
-        return Buckets(**{name: map_array(self.folder / f"{name}.bin", dtype) for name, dtype in _BUCKETS.items()})
+        return None if self.join.is_exact else map_buckets(self.folder)
+
+    def has_buckets(self) -> bool:
+        """Whether the buckets are made."""
+        try:
+            return are_safe(map_buckets(self.folder), len(self.distinct))
+        except (OSError, ValueError):
+            return False
 
 
 @lru_cache(maxsize=2)
@@ -149,6 +156,18 @@ class ChancePiece:
 
 
 @dataclass(frozen=True, slots=True)
+class BucketPiece:
+    """One of so many parts of the buckets, by places in the table."""
+
+    join: Join
+    parts: int
+
+    def __call__(self, number: int) -> Arrays:
+        """The result of one piece."""
+        return part_of_buckets(Path(self.join.folder), number, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class PairPiece:
     """The pairs of the melodies of a piece, by places in the table."""
 
@@ -169,7 +188,7 @@ class PairPiece:
 
 
 def prepare(join: Join, new: Numbers | None) -> Prepared:
-    """Make the files of a comparison that are not there, but for `needed`."""
+    """Make the files of a comparison that are not there, but for `needed` and the buckets."""
     ready, folder = opened(join), Path(join.folder)
     everything = ready.everything
     count = len(everything)
@@ -187,9 +206,8 @@ def prepare(join: Join, new: Numbers | None) -> Prepared:
         write_table(path, stamp, partial(_distinct_table, everything, distinct, worth))
     if new is not None:
         write_array(folder / "is_new.bin", np.isin(distinct, copies[new])[ready.table.order])
-    if not join.is_exact:
-        for name, values in buckets_of(ready.table)._asdict().items():
-            write_array(folder / f"{name}.bin", values)
+    if not join.is_exact and not ready.has_buckets():
+        write_letters(ready.table, folder)
     return ready
 
 

@@ -45,6 +45,7 @@ __all__ = [
     "Blocks",
     "Plan",
     "Scratch",
+    "chosen_block",
     "fill_columns",
     "fill_ends",
     "fill_equal_ends",
@@ -341,6 +342,25 @@ def next_lanes(
         for j in range(columns):
             notes[j * MELODIES + lane] = NO_PITCH
     return filled, columns, at
+
+
+@kernel
+def chosen_block(plan: Plan, blocks: Blocks, places: Numbers, start: int, notes: Bytes, scratch: Scratch) -> Any:
+    """Make a block of the melodies at the next places ready, with all tempos: how long the longest is."""
+    medians, shifts, lengths = blocks.tempos, scratch.shifts, scratch.lengths
+    filled = min(len(places) - start, MELODIES)
+    columns: Any = np.int64(blocks.lengths[places[start + filled - 1]])
+    for lane in range(filled):
+        place = places[start + lane]
+        lengths[lane] = blocks.lengths[place]
+        for tempo in range(len(plan.tempo_prices)):
+            shifts[tempo * MELODIES + lane] = tempo_shift(tempo, np.int64(medians[place]) - plan.median)
+        copy_melody(blocks, place, notes, columns, lane)
+    for lane in range(filled, MELODIES):
+        lengths[lane] = columns
+        for j in range(columns):
+            notes[j * MELODIES + lane] = NO_PITCH
+    return columns
 
 
 @kernel

@@ -35,6 +35,7 @@ from roslin.matchers.roslin._blocks import (
     Blocks,
     Plan,
     Scratch,
+    chosen_block,
     fill_columns,
     fill_ends,
     fill_equal_ends,
@@ -48,7 +49,7 @@ from roslin.matchers.roslin._blocks import (
 )
 from roslin.matchers.roslin._vectors import bytes64, higher, load, lower, minus, plus, shorts64, spread, store
 
-__all__ = ["bound_in_bytes"]
+__all__ = ["bound_in_bytes", "bound_places"]
 
 Bytes = npt.NDArray[np.int8]
 Longs = npt.NDArray[np.int32]
@@ -208,3 +209,20 @@ def bound_in_bytes(plan: Plan, blocks: Blocks, first: int, last: int, places: Nu
         else:
             write_bounds(plan, scratch, bounds, (block - first) * MELODIES)
             block += 1
+
+
+@kernel
+def bound_places(plan: Plan, blocks: Blocks, places: Numbers, bounds: Longs) -> None:
+    """Write upper bounds of scores for the melodies at these places, which rise, with all tempos at once."""
+    kinds = (bytes64(), shorts64(), bytes64())
+    longest = longest_of(blocks, 0, places)
+    scratch = scratch_for(plan, longest, np.empty(MELODIES, np.int8))
+    copied = np.zeros((FIELDS * longest + 1) * MELODIES, np.int8)
+    filled = np.empty(MELODIES, np.int32)
+    for start in range(0, len(places), MELODIES):
+        columns = chosen_block(plan, blocks, places, start, copied, scratch)
+        if columns:
+            bound_block(plan, copied, 0, columns, len(plan.tempo_prices), scratch, 0, 64, kinds)
+        write_bounds(plan, scratch, filled, 0)
+        count = min(len(places) - start, MELODIES)
+        bounds[start : start + count] = filled[:count]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from roslin.kernels import kernel
 from roslin.matchers.roslin._alignment import Encoded
-from roslin.matchers.roslin._blocks import FIELDS, MELODIES, NO_NOTE, NO_PITCH, Blocks
+from roslin.matchers.roslin._blocks import MELODIES, NO_NOTE, NO_PITCH, Blocks
 
 __all__ = ["put_melodies", "take_melodies"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,10 @@ from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Enco
 from roslin.matchers.roslin._blocks import NO_PITCH, TURNS, Plan
 from roslin.matchers.roslin.scores import HIGHEST_PRICE
 
-__all__ = ["check", "highest_pair", "plan_of", "scale_for"]
+__all__ = ["Planner", "check", "highest_pair", "plan_of", "scale_for"]
 
 Numbers = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.int16]
 
 NONE = -128  # an interval that equals no other
 _UNIT = 256  # sums in 16 bits make one byte
@@ -77,70 +78,142 @@ def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: 
     is worth the most that any difference at least as large is worth, so that the smallest of several differences bounds
     them all.
     """
+    return _plan(query, _rounded(tables, scale, combined))
+
+
+class Planner:
+    """The plans of many queries with the same tables, each as `plan_of` makes it; tables are rounded once."""
+
+    def __init__(self, tables: Tables):
+        check(tables)
+        self.tables = tables
+        self._rounded = dict[tuple[int | None, bool], _Rounded]()
+
+    def plan(self, query: Encoded, scale: int | None = None, combined: bool = False) -> Plan:
+        """The plan of a query."""
+        rounded = self._rounded.get((scale, combined))
+        if rounded is None:
+            rounded = self._rounded[scale, combined] = _rounded(self.tables, scale, combined)
+        return _plan(query, rounded)
+
+
+class _Rounded(NamedTuple):
+    """All of a plan that does not depend on the query, in the units of the plan."""
+
+    scale: int
+    unit: int
+    most: int
+    turns: Numbers
+    equal: Shorts
+    near: Shorts
+    kinds: Shorts
+    labels: Shorts  # [16, 16]
+    equal_contexts: Shorts  # [kinds, 4]
+    near_context: Shorts  # [4]
+    pitch: npt.NDArray[Any]
+    kind_openings: npt.NDArray[Any]
+    openings: npt.NDArray[Any]  # [3]
+    extension: int
+    longest: int
+    starts: npt.NDArray[Any]
+    ends: npt.NDArray[Any]
+    highest_ends: Numbers
+    tempo_prices: Numbers
+    cheapest: int
+
+
+def _rounded(tables: Tables, scale: int | None, combined: bool) -> _Rounded:
     dtype: Any = np.dtype(np.int16 if scale is None else np.int8)
     scale = scale or 1
-    size = len(query.pitches)
-    rows = size + size % 2
     most = int(np.iinfo(dtype).max)
     unit = _UNIT if dtype.itemsize == 1 else 1
     upwards = unit - 1
 
-    def sums(values: npt.ArrayLike, entries: int = 0) -> npt.NDArray[np.int16]:
-        made = np.asarray(values, dtype=np.int64) * scale
-        made = np.append(made, np.full(max(entries - len(made), 0), made[-1] if len(made) else 0))
-        return np.clip(made, _LOWEST, -_LOWEST - 1).astype(np.int16)
+    def shorts(values: npt.ArrayLike) -> Shorts:
+        return np.clip(np.asarray(values, dtype=np.int64), _LOWEST, -_LOWEST - 1).astype(np.int16)
+
+    def sums(values: npt.NDArray[Any]) -> Shorts:
+        made = values.astype(np.int64) * scale
+        return shorts(np.append(made, np.full(_ENTRIES - len(made), made[-1])))
 
     def costs(values: npt.ArrayLike) -> npt.NDArray[Any]:
         return np.minimum(np.asarray(values, dtype=np.int64) * scale // unit, most).astype(dtype)
-
-    def padded(values: npt.ArrayLike, fill: int = 0) -> Numbers:
-        made = np.full(rows, fill, dtype=np.int64)
-        made[:size] = values
-        return made
-
-    def context(which: int, row_worth: Numbers) -> npt.NDArray[np.int16]:
-        made = np.full((rows, 4), _LOWEST, dtype=np.int64)
-        made[:size] = scale * (tables.contexts[which][None, :] + row_worth[:, None]) + upwards
-        return np.clip(made, _LOWEST, -_LOWEST - 1).astype(np.int16).ravel()
 
     equal, near = tables.equal.astype(np.int64), tables.near.astype(np.int64)
     if combined and len(tables.tempo_prices) > 1:
         equal, near = (np.maximum.accumulate(each[::-1])[::-1] for each in (equal, near))
     turns = np.flatnonzero(tables.lanes[:12] == 0)
-    turns = np.append(turns, np.full(-len(turns) % TURNS, turns[-1])).astype(np.int64)
+    contexts = scale * np.asarray(tables.contexts, dtype=np.int64) + upwards
+    return _Rounded(
+        scale,
+        unit,
+        most,
+        np.append(turns, np.full(-len(turns) % TURNS, turns[-1])).astype(np.int64),
+        sums(equal),
+        sums(near),
+        sums(np.append(tables.kinds, np.zeros(_ENTRIES - len(tables.kinds), np.int64))),
+        shorts(scale * np.asarray(tables.labels, dtype=np.int64)),
+        shorts(contexts[0][None, :] + scale * np.asarray(tables.kinds, dtype=np.int64)[:, None]),
+        shorts(contexts[1]),
+        _pitch(tables, scale, unit, dtype),
+        costs(np.append(tables.openings[np.arange(12) % 3], np.zeros(_ENTRIES - 12))),
+        costs(tables.openings),
+        int(costs(min(int(tables.extension), *tables.openings.tolist()) if unit > 1 else tables.extension)),
+        tables.starts.shape[1] - 1,
+        costs(tables.starts).ravel(),
+        costs(tables.ends).ravel(),
+        np.maximum.accumulate(costs(tables.ends).astype(np.int64), axis=1).ravel(),
+        tables.tempo_prices.astype(np.int64),
+        int(tables.tempo_prices.min()),
+    )
+
+
+def _plan(query: Encoded, rounded: _Rounded) -> Plan:
+    size = len(query.pitches)
+    rows = size + size % 2
+
+    def padded(values: npt.ArrayLike) -> Numbers:
+        made = np.zeros(rows, dtype=np.int64)
+        made[:size] = values
+        return made
+
+    def contexts(values: Shorts) -> Shorts:
+        made = np.full((rows, 4), _LOWEST, dtype=np.int16)
+        made[:size] = values
+        return made.ravel()
+
     values, value_of = np.unique(query.values, return_inverse=True)
     labels, label_of = np.unique(query.labels, return_inverse=True)
     intervals = np.full(rows + 1, NONE, dtype=np.int8)
     intervals[1:size] = query.intervals[1:]
-    highest = np.maximum.accumulate(costs(tables.ends).astype(np.int64), axis=1)
     return Plan(
         size,
-        scale,
-        unit,
-        most,
-        turns,
+        rounded.scale,
+        rounded.unit,
+        rounded.most,
+        rounded.turns,
         padded(query.pitches),
         values.astype(np.int8),
         padded(value_of),
         padded(label_of),
         intervals,
-        sums(equal, _ENTRIES),
-        sums(near, _ENTRIES),
-        sums(np.append(tables.kinds, np.zeros(_ENTRIES - len(tables.kinds), np.int64))),
-        sums(np.asarray(tables.labels)[labels].ravel()),
-        context(0, tables.kinds[query.kinds].astype(np.int64)),
-        context(1, np.zeros(size, np.int64)),
-        _pitch(tables, scale, unit, dtype),
-        costs(np.append(tables.openings[np.arange(12) % 3], np.zeros(_ENTRIES - 12))),
-        costs(tables.openings)[padded(query.gaps)],
-        int(costs(min(int(tables.extension), *tables.openings.tolist()) if unit > 1 else tables.extension)),
-        tables.starts.shape[1] - 1,
-        costs(tables.starts).ravel(),
-        costs(tables.ends).ravel(),
-        highest.ravel(),
+        rounded.equal,
+        rounded.near,
+        rounded.kinds,
+        rounded.labels[labels].ravel(),
+        contexts(rounded.equal_contexts[query.kinds]),
+        contexts(rounded.near_context),
+        rounded.pitch,
+        rounded.kind_openings,
+        rounded.openings[padded(query.gaps)],
+        rounded.extension,
+        rounded.longest,
+        rounded.starts,
+        rounded.ends,
+        rounded.highest_ends,
         int(query.tempos[0]),
-        tables.tempo_prices.astype(np.int64),
-        int(tables.tempo_prices.min()),
+        rounded.tempo_prices,
+        rounded.cheapest,
     )
 
 
