@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roslin.concordances.groups import bridges, connected, groups_of
+from roslin.concordances.groups import bridges, connected, groups_of, grown
 
 
-def test_a_triangle_and_one_that_hangs_on_a_weak_link() -> None:
-    first, second = np.array([0, 1, 0, 2, 5]), np.array([1, 2, 2, 3, 6])
-    expected = np.array([0.0001, 0.0001, 0.0001, 0.009, 0.0001])
-    large, pair = groups_of(first, second, expected, 0.01)
-    assert large.members.tolist() == [0, 1, 2, 3]
-    assert large.pairs.tolist() == [0, 1, 2, 3]
-    assert large.expected == 0.009
-    assert large.stability == pytest.approx(3 / 6)  # of six pairs of members, the three of the triangle stay
-    assert [(link.pair, sorted(link.sides)) for link in large.weak_links] == [(3, [1, 3])]
+def test_three_in_a_row_hang_on_weak_links() -> None:
+    first, second = np.array([0, 1, 5]), np.array([1, 2, 6])
+    row, pair = groups_of(first, second, np.array([0.0001, 0.009, 0.0001]), 0.01)
+    assert row.members.tolist() == [0, 1, 2]
+    assert row.pairs.tolist() == [0, 1]
+    assert row.expected == 0.009
+    assert row.stability == pytest.approx(1 / 3)  # of three pairs of members, one stays
+    assert [(link.pair, sorted(link.sides)) for link in row.weak_links] == [(1, [1, 2])]
     assert pair.members.tolist() == [5, 6]
     assert (pair.stability, pair.weak_links) == (1.0, ())
+
+
+def test_one_pair_does_not_make_two_tunes_one() -> None:
+    first, second = np.array([0, 1, 0, 2, 3, 4, 3]), np.array([1, 2, 2, 3, 4, 5, 5])
+    one, two = groups_of(first, second, np.full(7, 0.001), 0.01)
+    assert (one.members.tolist(), two.members.tolist()) == ([0, 1, 2], [3, 4, 5])
+    assert one.outside.tolist() == two.outside.tolist() == [3]
+    assert one.pairs.tolist() == [0, 1, 2]
+
+
+def test_who_is_like_one_of_three_stays_alone() -> None:
+    (group,) = groups_of(np.array([0, 1, 0, 2]), np.array([1, 2, 2, 3]), np.full(4, 0.001), 0.01)
+    assert group.members.tolist() == [0, 1, 2]
+    assert group.outside.tolist() == [3]
+
+
+def test_half_of_the_pairs_make_two_parts_one() -> None:
+    ends = np.array([(0, 1), (2, 3), (0, 2), (1, 3)])
+    (group,) = groups_of(ends[:, 0], ends[:, 1], np.array([1e-5, 1e-5, 1e-3, 1e-3]), 0.01)
+    assert group.members.tolist() == [0, 1, 2, 3]
+
+
+def test_copies_count_once() -> None:
+    first, second = np.array([0, 0, 0, 0, 4]), np.array([1, 2, 3, 4, 5])
+    is_copy = np.array([True, True, True, False, False])
+    (group,) = groups_of(first, second, np.full(5, 0.001), 0.01, is_copy=is_copy)
+    assert group.members.tolist() == [0, 1, 2, 3, 4, 5]
+    assert len(groups_of(first, second, np.full(5, 0.001), 0.01)) == 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]), min_size=1))
+def test_no_two_groups_could_be_one(links: set[tuple[int, int]]) -> None:
+    ends = np.array(sorted(links))
+    melodies = np.unique(ends)
+    expected = np.random.default_rng(len(links)).random(len(links))
+    part = grown(melodies, ends[:, 0], ends[:, 1], expected, np.zeros(len(links), dtype=bool))
+    head = dict(zip(melodies.tolist(), part.tolist(), strict=True))
+    for one, two in itertools.combinations(set(head.values()), 2):
+        pair = [{each for each in head if head[each] == which} for which in (one, two)]
+        between = sum((min(x, y), max(x, y)) in links for x in pair[0] for y in pair[1])
+        assert between == 0 or 2 * between < len(pair[0]) * len(pair[1])
 
 
 def test_a_sure_bridge_is_no_weak_link() -> None:

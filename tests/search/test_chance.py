@@ -39,10 +39,39 @@ def test_a_few_relatives_do_not_change_it() -> None:
 
 def test_a_known_tail_is_measured_in_the_query_s_own_spread() -> None:
     sample = np.linspace(0.6, 1.0, 101)  # median .8, 84 % quantile .936
-    null = Null.of(sample, Tail(begin=2.0, share=0.05, scale=0.5))
+    null = Null.of(sample, Tail(begin=2.0, share=0.05, scale=0.5, spread=0.1))
     assert null.threshold == pytest.approx(0.8 - 2 * 0.136)
     assert null.share_as_near(np.array([null.threshold - 0.068]))[0] == pytest.approx(0.05 / np.e)
     assert null.share_as_near(np.array([0.9]))[0] == pytest.approx(76 / 101)
+
+
+def test_a_tiny_spread_makes_nothing_rare() -> None:
+    sample = np.linspace(0.97, 0.99, 101)  # median .98, spread .0068
+    null = Null.of(sample, Tail(begin=2.0, share=0.05, scale=0.5, spread=0.1))
+    assert null.threshold == pytest.approx(0.98 - 2 * 0.8 * 0.1)
+    assert null.scale == pytest.approx(0.5 * 0.8 * 0.1)
+
+
+def test_what_the_query_backwards_reaches_is_not_rare() -> None:
+    sample, tail = np.linspace(0.6, 1.0, 101), Tail(begin=2.0, share=0.05, scale=0.1, spread=0.1)
+    null = Null.of(sample, tail, backwards=0.1)
+    assert null.share_as_near(np.array([0.1]))[0] == pytest.approx(0.05 * np.exp(-8))
+    assert Null.of(sample, tail, backwards=0.9).scale == Null.of(sample, tail).scale
+    assert Null.of(sample, tail).scale == pytest.approx(0.1 * 0.136)
+
+
+def test_repeated_notes_are_nobody_s_tune(tmp_path: Path) -> None:
+    figure = load("'4CCCC/CCCC/CCCC", format="pae")[0].with_metadata(id="figure")
+    copy, tune = figure.with_metadata(id="copy"), load("'4CDEC/8G'CEG4E{8FDB}4C/", format="pae")[0]
+    with Collection.build([*TUNES, figure, copy, tune.with_metadata(id="tune")], tmp_path / "x.roslin") as collection:
+        (first, *_) = [hit for hit in collection.search(figure, "roslin(compare=both)") if hit.id == "copy"]
+        assert first.distance == 0
+        assert first.expected is not None
+        assert first.expected > CLOSE
+        (first, *_) = collection.search(tune, "roslin(compare=both)")
+        assert first.id == "tune"
+        assert first.expected is not None
+        assert first.expected < CLOSE
 
 
 @pytest.mark.parametrize("sample", [[], [0.5], [0.5] * 400, [np.inf] * 400, [0.1, *[np.inf] * 399], [0.2] * 3])
@@ -85,9 +114,10 @@ def test_a_collection_has_its_own_tail() -> None:
 
 
 def test_between_two_lengths() -> None:
-    tails = {8: Tail(2.0, 0.02, 0.5), 32: Tail(4.0, 0.02, 0.7)}
+    tails = {8: Tail(2.0, 0.02, 0.5, 0.06), 32: Tail(4.0, 0.02, 0.7, 0.02)}
     assert between(tails, 16).begin == pytest.approx(3.0)
     assert between(tails, 16).scale == pytest.approx(0.6)
+    assert between(tails, 16).spread == pytest.approx(0.04)
     assert between(tails, 4) == tails[8]
     assert between(tails, 99) == tails[32]
     assert between({}, 8) == DEFAULT_TAILS[8]

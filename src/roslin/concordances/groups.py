@@ -1,24 +1,32 @@
-"""Groups of melodies that belong together: what chains of pairs link, how stable it is, where it hangs on one link.
+"""Groups of melodies that belong together, how stable they are, and where they hang on one link.
 
-A group is what pairs connect. Its stability is the share of its members' pairs that would still be in one group at a
-level ten times as strict: 1 for a group that no doubt can split. A weak link is a pair that alone holds two parts of a
-group together (a bridge of its graph), and that a level ten times as strict would not find.
+One pair by chance would make one group of two tunes, and in a large catalogue a chain of such pairs leads from anything
+to anything. So pairs are taken in the order of their doubts, and two parts become one group if at least half of the
+pairs between them were found. Pairs that lead from one group to another remain (`TuneGroup.outside`). Copies of a
+melody count once: all of them are found with their representative only.
+
+The stability of a group is the share of its members' pairs that would still be in one group at a level ten times as
+strict: 1 for a group that no doubt can split. A weak link is a pair that alone holds two parts of a group together (a
+bridge of its graph), and that a level ten times as strict would not find.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["STRICTER", "TuneGroup", "WeakLink", "bridges", "connected", "groups_of"]
+__all__ = ["STRICTER", "TuneGroup", "WeakLink", "bridges", "connected", "groups_of", "grown"]
 
+Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 STRICTER = 10.0
+_MET = 0.5  # the share of the pairs between two parts without which they stay apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,7 @@ class TuneGroup:
 
     members: Numbers
     pairs: Numbers  # their places among all pairs
+    outside: Numbers  # places of the pairs that lead to other groups
     expected: float
     stability: float
     weak_links: tuple[WeakLink, ...]
@@ -54,28 +63,79 @@ def connected(melodies: Numbers, first: Numbers, second: Numbers) -> Numbers:
 
 
 def groups_of(
-    first: Numbers, second: Numbers, expected: Floats, level: float, stricter: float = STRICTER
+    first: Numbers,
+    second: Numbers,
+    expected: Floats,
+    level: float,
+    stricter: float = STRICTER,
+    is_copy: Flags | None = None,
 ) -> list[TuneGroup]:
     """The groups that pairs make, by their smallest member.
 
-    `expected`: of each pair, at most the level; or distances, and a radius that is halved (`stricter`).
+    `expected`: of each pair, at most the level; or distances, and a radius that is halved (`stricter`). `is_copy`: of
+    each pair, whether it links a copy with its representative.
     """
     if not len(first):
         return []
     melodies = np.unique(np.concatenate([first, second]))
-    part = connected(melodies, first, second)
+    copies = np.zeros(len(first), dtype=bool) if is_copy is None else is_copy
+    part = grown(melodies, first, second, expected, copies)
     strict = expected <= level / stricter
     strictly = connected(melodies, first[strict], second[strict])
-    part_of_pair = part[np.searchsorted(melodies, first)]
-    by_part, by_pair = np.argsort(part, kind="stable"), np.argsort(part_of_pair, kind="stable")
-    starts = np.flatnonzero(np.diff(part[by_part], prepend=-1))
+    parts = part[np.searchsorted(melodies, first)], part[np.searchsorted(melodies, second)]
+    within, leaving = parts[0] == parts[1], np.flatnonzero(parts[0] != parts[1])
+    pairs_of = _by_part(np.flatnonzero(within), parts[0][within])
+    outside = _by_part(np.concatenate([leaving, leaving]), np.concatenate([each[leaving] for each in parts]))
     found = []
-    for members in np.split(by_part, starts[1:]):
-        at = np.searchsorted(part_of_pair[by_pair], part[members[0]], side="left")
-        until = np.searchsorted(part_of_pair[by_pair], part[members[0]], side="right")
-        pairs = np.sort(by_pair[at:until])
-        found.append(_group(melodies[members], pairs, (first, second), expected, strictly[members], strict))
+    for smallest, members in _by_part(np.arange(len(melodies)), part).items():
+        pairs, nobody = pairs_of.get(smallest), np.empty(0, np.int64)
+        if pairs is not None:  # what stayed alone is no group
+            leads = outside.get(smallest, nobody)
+            group = _group(melodies[members], pairs, (first, second), expected, strictly[members], strict)
+            found.append(replace(group, outside=leads))
     return found
+
+
+def grown(melodies: Numbers, first: Numbers, second: Numbers, expected: Floats, is_copy: Flags) -> Numbers:
+    """The group of each melody, as the smallest of its members; its own number where it stays alone."""
+    kind = connected(melodies, first[is_copy], second[is_copy])  # copies are one
+    ends = kind[np.searchsorted(melodies, first)], kind[np.searchsorted(melodies, second)]
+    order = np.lexsort((second, first, expected))
+    order = order[ends[0][order] != ends[1][order]]
+    links = list(zip(ends[0][order].tolist(), ends[1][order].tolist(), strict=True))
+    head = {int(each): int(each) for each in np.unique(kind)}
+    inside = {each: [each] for each in head}
+    met: dict[int, Counter[int]] = {each: Counter() for each in head}
+    for one, two in set(links):
+        met[one][two] += 1
+        met[two][one] += 1
+    is_growing = True
+    while is_growing:  # what was too little for two parts may be enough for what they have become
+        is_growing = False
+        for one, two in links:
+            kept, gone = head[one], head[two]
+            if kept == gone or met[kept][gone] < _MET * len(inside[kept]) * len(inside[gone]):
+                continue
+            if len(inside[kept]) < len(inside[gone]):
+                kept, gone = gone, kept
+            for each in inside[gone]:
+                head[each] = kept
+            inside[kept] += inside.pop(gone)
+            for other, count in met.pop(gone).items():
+                met[other][kept] += count
+                met[kept][other] += count
+                del met[other][gone]
+            del met[kept][kept]
+            is_growing = True
+    smallest = {each: min(members) for members in inside.values() for each in members}
+    return np.array([smallest[each] for each in kind.tolist()], dtype=np.int64)
+
+
+def _by_part(places: Numbers, parts: Numbers) -> dict[int, Numbers]:
+    """The places of each part in rising order, parts in rising order."""
+    order = np.lexsort((places, parts))
+    starts = np.flatnonzero(np.diff(parts[order], prepend=-1))
+    return {int(parts[each[0]]): places[each] for each in np.split(order, starts[1:]) if len(each)}
 
 
 def _group(
@@ -84,7 +144,7 @@ def _group(
     ends: tuple[Numbers, Numbers],
     expected: Floats,
     strictly: Numbers,
-    strict: npt.NDArray[np.bool_],
+    strict: Flags,
 ) -> TuneGroup:
     size = len(members)
     _, sizes = np.unique(strictly, return_counts=True)
@@ -94,7 +154,7 @@ def _group(
         for link, sides in bridges(members, ends[0][pairs], ends[1][pairs])
         if not strict[pairs[link]]
     )
-    return TuneGroup(members, pairs, float(expected[pairs].max()), together, weak)
+    return TuneGroup(members, pairs, np.empty(0, np.int64), float(expected[pairs].max()), together, weak)
 
 
 def bridges(members: Numbers, first: Numbers, second: Numbers) -> Iterator[tuple[int, tuple[int, int]]]:

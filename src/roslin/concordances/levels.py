@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.matchers.roslin._alignment import Tables
+from roslin.matchers.roslin.notes import backwards
+from roslin.matchers.roslin.rounding import Planner
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 from roslin.search.chance import Tail, between, middles_and_spreads, sample_of
@@ -62,13 +64,21 @@ _SLACK = 1e-6  # of a unit: what rounding may do to a product
 
 def chances_of(table: MelodyTable, tables: Tables, tails: dict[int, Tail], numbers: Numbers) -> tuple[Floats, Floats]:
     """(begins, scales) of the melodies with these numbers."""
-    sample = sample_of(len(table))
-    missing = np.empty((len(numbers), len(sample)))
+    from roslin.matchers.roslin._alignment import align_all
+
+    sample, planner = sample_of(len(table)), Planner(tables)
+    missing, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers))
     for row, number in enumerate(numbers.tolist()):
-        scores = scorer(table.take(np.array([number])), table, tables)(sample)
-        missing[row] = np.clip(1.0 - scores / max(int(table.own_scores[number]), 1), 0.0, 1.0)
+        query, worth = table.take(np.array([number])), max(int(table.own_scores[number]), 1)
+        missing[row] = np.clip(1.0 - scorer(query, table, tables, planner)(sample) / worth, 0.0, 1.0)
+        itself = np.empty(1, np.int32)
+        align_all(query, backwards(query), tables, np.zeros(1, np.int64), itself)
+        reversals[row] = np.clip(1.0 - itself[0] / worth, 0.0, 1.0)
     middles, spreads = middles_and_spreads(missing)
-    known = {size: between(tails, size) for size in np.unique(table.sizes[numbers]).tolist()}
-    of_each = [known[size] for size in table.sizes[numbers].tolist()]
-    begins = middles - np.array([tail.begin for tail in of_each]) * spreads
-    return begins, np.array([tail.scale for tail in of_each]) * spreads
+    begins, scales = np.empty(len(numbers)), np.empty(len(numbers))
+    for size in np.unique(table.sizes[numbers]).tolist():
+        of_size = table.sizes[numbers] == size
+        begins[of_size], scales[of_size] = between(tails, size).of(
+            middles[of_size], spreads[of_size], reversals[of_size]
+        )
+    return begins, scales

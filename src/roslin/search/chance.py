@@ -15,6 +15,11 @@ matcher the tail is fitted to the sample itself.
 
 Middle and spread are the median and the distance from there to the 84 % quantile on the far side: relatives of the
 query are on the near side, and in a small collection they are many.
+
+Two kinds of query of `roslin` are more often met by chance than their sample shows (docs/measurements/chance.md). Of an
+odd one every melody lacks nearly everything, so its spread is tiny, and what lacks a little less seems rare: no spread
+counts as much less than is usual for its length. And a figure rather than a tune, repeated notes or a broken chord up
+and down, is found wherever somebody uses it: the query backwards, which nobody has copied, must not seem too rare.
 """
 
 from __future__ import annotations
@@ -60,28 +65,49 @@ _FAR = 0.84  # quantile: one standard deviation, were they normal
 _TAIL = 0.10  # the share of a sample that a tail is fitted to ...
 _TAIL_RELATIVES = 0.01  # ... without the nearest: they may be relatives
 _LEAST_FITTED = 200  # melodies without which no tail is fitted
-_DECOYS = 24  # of each length
+_DECOYS = 48  # of each length
 _DECOY_LENGTHS = (8, 12, 20, 40)
 _DECOY_MELODIES = 3000
 _DECOY_TAIL = 0.02
 _SAME_BACKWARDS = 0.5  # a larger share of equal pitches, and a melody is its own decoy: repeated notes are
 _LEAST_DECOYED = 500  # comparisons without which a length gets no tail
+_LEAST_SPREAD = 0.8  # of the usual one
+# A query backwards is met at least exp(-8) times as often as where the tail begins: one melody in 150,000. Chosen on
+# 1,500 incipits of RISM.
+_BACKWARDS = 8.0
 _LEAST_CALIBRATED = 1000  # melodies; in a smaller collection variants of a few tunes would decide how rare chance is
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where the tail begins and how fast it falls, in spreads from the middle; `share` of all is beyond its begin."""
+    """Where the tail begins and how fast it falls, in spreads from the middle; `share` of all is beyond its begin.
+
+    `spread` is the usual one; 0 where none is known.
+    """
 
     begin: float
     share: float
     scale: float
+    spread: float
+
+    def of(self, middles: Distances, spreads: Distances, backwards: Distances) -> tuple[Distances, Distances]:
+        """(where it begins, how fast it falls) for queries with these middles and spreads.
+
+        `backwards` is what the queries backwards lack of them, infinite where that is not known.
+        """
+        spreads = np.where(spreads > 0, np.maximum(spreads, _LEAST_SPREAD * self.spread), 0.0)
+        begins = middles - self.begin * spreads
+        return begins, np.where(spreads > 0, np.maximum(self.scale * spreads, (begins - backwards) / _BACKWARDS), 0.0)
 
 
 # Of distances, for a matcher whose sample is too small to fit a tail to; seen with incipits and tune books alike.
-DEFAULT_TAIL = Tail(begin=2.4, share=0.02, scale=0.65)
+DEFAULT_TAIL = Tail(begin=2.4, share=0.02, scale=0.65, spread=0.0)
 # Of `roslin`, by the number of notes of a query: those of the incipits of RISM (docs/measurements/chance.md).
-DEFAULT_TAILS = {8: Tail(3.25, 0.02, 0.90), 12: Tail(3.34, 0.02, 0.92), 20: Tail(3.49, 0.02, 0.94)}
+DEFAULT_TAILS = {
+    8: Tail(3.26, 0.02, 0.89, 0.054),
+    12: Tail(3.36, 0.02, 0.92, 0.043),
+    20: Tail(3.46, 0.02, 0.92, 0.032),
+}
 CALIBRATED = ("both", "melody")  # ways to compare whose tails are kept
 
 
@@ -95,8 +121,8 @@ class Null:
     scale: float
 
     @classmethod
-    def of(cls, distances: Distances, tail: Tail | None) -> Null:
-        """From the distances of a sample, with a known tail or one of its own."""
+    def of(cls, distances: Distances, tail: Tail | None, backwards: float = np.inf) -> Null:
+        """From the distances of a sample, with a known tail or one of its own; and of the query backwards."""
         sample = np.sort(distances)
         size, finite = len(sample), int(np.isfinite(sample).sum())
         if tail is None and size >= _LEAST_FITTED:
@@ -108,9 +134,11 @@ class Null:
             if finite < size:
                 # Hardly anything can be compared at all: chance seldom gives a match, how near cannot be told.
                 return cls(sample, float(sample[0]) if finite else -np.inf, max(finite, 1) / (size + 1), np.inf)
-        middle, spread = _middle_and_spread(sample[:finite])
         known = tail or DEFAULT_TAIL
-        return cls(sample, middle - known.begin * spread, known.share, known.scale * spread)
+        if not finite:
+            return cls(sample, 1.0, known.share, 0.0)
+        (begin,), (scale,) = known.of(*middles_and_spreads(sample[None, :finite]), np.array([backwards]))
+        return cls(sample, float(begin), known.share, float(scale))
 
     def expected(self, distances: Distances, searched: int) -> Distances:
         """How many of so many melodies would be at these distances, or nearer, by chance."""
@@ -125,13 +153,6 @@ class Null:
         tail = self.share * np.exp(-below / self.scale)
         shares: Distances = np.where(distances < self.threshold, tail, np.maximum(counted, self.share))
         return shares
-
-
-def _middle_and_spread(sample: Distances) -> tuple[float, float]:
-    if not len(sample):
-        return 1.0, 0.0
-    (middle,), (spread,) = middles_and_spreads(sample[None])
-    return float(middle), float(spread)
 
 
 def middles_and_spreads(samples: Distances) -> tuple[Distances, Distances]:
@@ -196,11 +217,11 @@ def between(tails: dict[int, Tail], size: int) -> Tail:
     """The tail for a number of notes, from those that are known."""
     tails = tails or DEFAULT_TAILS
     at = np.log(sorted(tails))
-    begin, scale = (
+    begin, scale, spread = (
         float(np.interp(np.log(max(size, 1)), at, [getattr(tails[length], name) for length in sorted(tails)]))
-        for name in ("begin", "scale")
+        for name in ("begin", "scale", "spread")
     )
-    return Tail(begin, _DECOY_TAIL, scale)
+    return Tail(begin, _DECOY_TAIL, scale, spread)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -226,15 +247,19 @@ def calibrated(packed: Packed, matcher: Roslin) -> dict[int, Tail]:
     for length in _DECOY_LENGTHS:
         places = np.flatnonzero(lengths >= length)
         made = [decoy(packed.melody(number), length) for number in places[sample_of(len(places), _DECOYS)].tolist()]
-        beyond = [np.empty(0)]
-        for query in filter(None, made):
-            scores = scorer(matcher.encoded(query, [query]), table, tables)(np.arange(len(among)))
-            sample = matcher.missing_of(query, scores)
-            middle, spread = _middle_and_spread(sample)
-            if spread > 0:
-                beyond.append((middle - sample) / spread)
-        ranked = np.sort(np.concatenate(beyond))[::-1]
+        missing = [
+            matcher.missing_of(query, scorer(matcher.encoded(query, [query]), table, tables)(np.arange(len(among))))
+            for query in made
+            if query is not None
+        ]
+        if not missing:
+            continue
+        middles, spreads = middles_and_spreads(np.array(missing))
+        spread = float(np.median(spreads))
+        floors = np.maximum(spreads, _LEAST_SPREAD * spread)[:, None]
+        ranked = np.sort(((middles[:, None] - missing) / floors)[spreads > 0], axis=None)[::-1]
         count = int(_DECOY_TAIL * len(ranked))
         if len(ranked) >= _LEAST_DECOYED and ranked[0] > ranked[count]:
-            tails[length] = Tail(float(ranked[count]), _DECOY_TAIL, float((ranked[:count] - ranked[count]).mean()))
+            scale = float((ranked[:count] - ranked[count]).mean())
+            tails[length] = Tail(float(ranked[count]), _DECOY_TAIL, scale, spread)
     return tails

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_lines
@@ -24,7 +25,7 @@ from roslin.represent.packed import Candidates
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Encoded
 
-__all__ = ["contours", "encoded", "one"]
+__all__ = ["backwards", "contours", "encoded", "one"]
 
 _LONGEST = 24  # steps: 64 quarters, or a 64th of one
 _UNLIKE = 3  # steps from the median that make a note short or long
@@ -51,10 +52,9 @@ def encoded(candidates: Candidates) -> Encoded:
     middle = offsets[:-1] + (sizes - 1) // 2
     tempos[has_notes] = values[np.lexsort((values, which))][middle[has_notes]]
     intervals = np.append(0, np.diff(pitches))[: len(onsets)].clip(-_LARGEST, _LARGEST)
-    size = np.abs(intervals)
     steps = values - tempos[which]
     gaps = np.where(steps <= -_UNLIKE, 0, np.where(steps >= _UNLIKE, 2, 1))
-    kinds = np.select([is_first, size == 0, size <= _SMALL, size <= _MEDIUM], [1, 0, 1, 2], 3)
+    kinds = _sizes(intervals, is_first)
     intervals[is_first] = NO_INTERVAL
     labels = np.zeros(len(onsets), dtype=np.int8)
     label_notes(offsets, onsets, durations, times, labels)
@@ -67,6 +67,30 @@ def encoded(candidates: Candidates) -> Encoded:
         (3 * kinds + gaps).astype(np.int8),
         gaps.astype(np.int8),
         labels,
+    )
+
+
+def _sizes(intervals: npt.NDArray[np.int64], is_first: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Of each interval: none, small, medium or large."""
+    size = np.abs(intervals)
+    return np.select([is_first, size == 0, size <= _SMALL, size <= _MEDIUM], [1, 0, 1, 2], 3)
+
+
+def backwards(melodies: Encoded) -> Encoded:
+    """The same with the pitches of each melody in reverse order; rhythm, metre and phrases stay."""
+    from roslin.matchers.roslin._alignment import NO_INTERVAL
+
+    which = np.repeat(np.arange(len(melodies.offsets) - 1), np.diff(melodies.offsets))
+    places = np.arange(len(which))
+    mirrored = melodies.offsets[which] + melodies.offsets[which + 1] - 1 - places
+    is_first = melodies.intervals == NO_INTERVAL
+    # Between a note and the one before it lies, backwards, what led from it to the next.
+    led_on = np.append(melodies.intervals, NO_INTERVAL)[mirrored + 1].astype(np.int64)
+    intervals = np.where(is_first, 0, -led_on)
+    return melodies._replace(
+        pitches=melodies.pitches[mirrored],
+        intervals=np.where(is_first, NO_INTERVAL, intervals).astype(np.int8),
+        kinds=(3 * _sizes(intervals, is_first) + melodies.gaps).astype(np.int8),
     )
 
 

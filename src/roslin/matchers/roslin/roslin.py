@@ -113,6 +113,13 @@ class Roslin(Matcher):
         """
         return self.missing_of(query, self._scores(query, melodies)[0])
 
+    def missing_backwards(self, query: Melody) -> float:
+        """The share that the query backwards, in the same rhythm, lacks of it."""
+        from roslin.matchers.roslin.notes import backwards, contours, encoded
+
+        turned = backwards(encoded([query]))
+        return float(self.missing_in(query, contours(turned) if self.compared(query) == "contour" else turned)[0])
+
     def missing_of(self, query: Melody, scores: Longs) -> Distances:
         """The same from scores."""
         from roslin.matchers.roslin._alignment import self_scores
