@@ -130,6 +130,20 @@ def test_marc21_fields() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("subfields", "shelfmark"),
+    [
+        ([("a", "US-BETm"), ("p", "LCM 2 Beth ms")], "LCM 2 Beth ms"),
+        ([("a", "CZ-Bu"), ("c", "1001.853"), ("p", "4711")], "1001.853"),
+        ([("a", "D-Dl")], None),
+    ],
+)
+def test_a_shelfmark_in_another_subfield(subfields: list[tuple[str, str]], shelfmark: str | None) -> None:
+    read_melody = melody(collection(record(incipit(), field("852", *subfields))))
+    assert read_melody.extra.get("shelfmark") == shelfmark
+    assert read_melody.extra["siglum"] == subfields[0][1]
+
+
 def test_unimarc_fields() -> None:
     text = collection(
         record(

@@ -144,7 +144,7 @@ class _Dialect:
     key: str
     composer: tuple[str, str]
     titles: tuple[str, ...]
-    shelfmark: str
+    shelfmarks: tuple[str, ...]  # subfields of 852; the first that is there
     catalogue: Callable[[_CatalogueRecord], list[str]]
     scoring: Callable[[_CatalogueRecord], list[str]]
     works: tuple[str, ...]  # tags of links to works
@@ -206,7 +206,7 @@ _DIALECTS = {
         key="r",
         composer=("100", "a"),
         titles=("240", "245"),
-        shelfmark="c",
+        shelfmarks=("c", "j", "p"),
         catalogue=_marc21_catalogue,
         scoring=_marc21_scoring,
         works=("930", "931"),  # RISM's: 930 for authorities of others, 931 for its own
@@ -218,7 +218,7 @@ _DIALECTS = {
         key="g",
         composer=("700", "ab"),
         titles=("500", "200"),
-        shelfmark="j",
+        shelfmarks=("j",),
         catalogue=_unimarc_catalogue,
         scoring=_unimarc_scoring,
         works=(),
@@ -294,7 +294,7 @@ def _about_record(record: _CatalogueRecord, dialect: _Dialect) -> dict[str, str]
         scoring=_joined(dialect.scoring(record)),
         work=_joined(_works(record, dialect.works)),
         siglum=record.first("852", "a"),
-        shelfmark=_joined(record.all("852", dialect.shelfmark)),
+        shelfmark=next(filter(None, (_joined(record.all("852", code)) for code in dialect.shelfmarks)), ""),
     )
 
 
