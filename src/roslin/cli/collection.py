@@ -1,4 +1,4 @@
-"""roslin collection build, add, remove, info, check, export."""
+"""roslin collection build, add, remove, info, check, export, shard."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.options import DaskOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import VoicesChoice, VoicesOption
@@ -32,6 +33,7 @@ def build_command(
     ],
     strict: StrictOption = False,
     voices: VoicesOption = None,
+    dask: DaskOption = None,
     _plugins: PluginOption = None,
 ) -> None:
     """Make a collection from files and folders.
@@ -44,10 +46,11 @@ def build_command(
     from roslin.collection import write
 
     sources, target = _sources_and_target(paths)
-    with progress_bar("Reading") as progress:
+    with progress_bar("Reading") as progress, work_of(dask) as work:
         report = write.build(
-            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress
-        )
+            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress,
+            spread=work.map if dask else None,
+        )  # fmt: skip
     _tell(report)
 
 
@@ -56,6 +59,7 @@ def add_command(
     paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
     strict: StrictOption = False,
     voices: VoicesOption = None,
+    dask: DaskOption = None,
     _plugins: PluginOption = None,
 ) -> None:
     """Add melodies to a collection.
@@ -65,10 +69,11 @@ def add_command(
     from roslin.collection import write
 
     sources, target = _sources_and_target(paths)
-    with progress_bar("Reading") as progress:
+    with progress_bar("Reading") as progress, work_of(dask) as work:
         report = write.add(
-            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress
-        )
+            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress,
+            spread=work.map if dask else None,
+        )  # fmt: skip
     _tell(report)
 
 
@@ -140,6 +145,29 @@ def export_command(
     with Store(collection) as store:
         written, skipped = export(store, target, kind)
     typer.echo(f"{written} melodies written to {target}" + (f"; {skipped} cannot be written so" if skipped else ""))
+
+
+@app.command("shard")
+def shard_command(
+    collection: CollectionArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the shards.")],
+    parts: Annotated[int, typer.Option("--parts", min=1, help="How many shards.")] = 4,
+    dask: DaskOption = None,
+) -> None:
+    """Divide a collection into shards, for roslin search on a cluster. Each is a collection of its own.
+
+    Example: roslin collection shard mine.roslin --parts 4 -o shards
+    """
+    from roslin.collection.store import Store
+    from roslin.distributed.shards import write_shards
+
+    with (
+        Store(collection) as store,
+        progress_bar("Shards", total=1.0) as progress,
+        work_of(dask, progress=progress) as work,
+    ):
+        write_shards(store, output, parts, work)
+    typer.echo(f"{parts} shards written to {output}")
 
 
 def _sources_and_target(paths: list[Path]) -> tuple[list[Path], Path]:

@@ -10,7 +10,7 @@ import typer
 
 from roslin.cli.filtering import Narrowing, filter_options
 from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
-from roslin.cli.options import with_options
+from roslin.cli.options import DaskOption, with_options, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import (
@@ -24,9 +24,12 @@ from roslin.display.table import Table
 
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
+    from roslin.distributed.shards import Shards
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.run import Run
+
+    Searched = Collection | Shards
 
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
@@ -37,7 +40,7 @@ _DEPTH = 50
 
 @with_options(options=reading_options, narrowing=filter_options)
 def search_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin, or a folder of shards.")],
     pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
@@ -51,6 +54,7 @@ def search_command(
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
+    dask: DaskOption = None,
     strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[
@@ -67,21 +71,35 @@ def search_command(
     Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
+    from roslin.distributed.shards import Shards, is_sharded
+    from roslin.errors import ArgumentError
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
-    with Collection(collection) as opened:
+    shards = is_sharded(collection)
+    if dask and not shards:
+        raise ArgumentError(f"{collection}: a cluster searches shards; make some with: roslin collection shard")
+    if shards and (is_cut or narrowing.is_asked):
+        raise ArgumentError(
+            "shards are searched whole: without filters, and with matchers that have the --place asked for"
+        )
+    with Shards(collection) if shards else Collection(collection) as opened:
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
-        within = _selected(opened, narrowing, query)
+        within = None if isinstance(opened, Shards) else _selected(opened, narrowing, query)
+        most = k if everything else max(k, _DEPTH)
         with progress_bar("Searching", total=1.0) as progress:
-            find = opened.search_beginnings if is_cut else opened.search
-            run = find(
-                query, chosen, k if everything else max(k, _DEPTH), within=within, exclude=itself, radius=radius,
-                threads=threads, seconds=seconds, progress=progress,
-            )  # fmt: skip
+            if isinstance(opened, Shards):
+                with work_of(dask, threads, seconds, progress) as work:
+                    run = opened.search(query, chosen, most, exclude=itself, radius=radius, work=work)
+            else:
+                find = opened.search_beginnings if is_cut else opened.search
+                run = find(
+                    query, chosen, most, within=within, exclude=itself, radius=radius,
+                    threads=threads, seconds=seconds, progress=progress,
+                )  # fmt: skip
         if html is not None:
             write_page(opened, query, run, html, k, everything=everything)
             remark(f"page written to {html}")
@@ -105,7 +123,7 @@ def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Se
 
 
 def chosen_query(
-    collection: Collection,
+    collection: Searched,
     pae: str | None,
     file: Path | None,
     id: str | None,
@@ -126,7 +144,7 @@ def chosen_query(
 
 
 def print_run(
-    collection: Collection, run: Run, format: OutputFormat, k: int | None = None, *, everything: bool = False
+    collection: Searched, run: Run, format: OutputFormat, k: int | None = None, *, everything: bool = False
 ) -> None:
     """Print what chance does not explain of a ranked list, with what the collection says about each melody."""
     from roslin.run.meaning import expected_words
@@ -170,7 +188,7 @@ def _said(run: Run, shown: Run) -> Iterator[str]:
 
 
 def write_page(
-    collection: Collection, query: Melody, run: Run, target: Path, k: int | None = None, *, everything: bool = False
+    collection: Searched, query: Melody, run: Run, target: Path, k: int | None = None, *, everything: bool = False
 ) -> None:
     """Write what chance does not explain of a ranked list as one page that needs nothing else."""
     from importlib.metadata import version

@@ -11,6 +11,7 @@ another one. When the scheduler is lost, nothing more can be done, and `ClusterE
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +23,7 @@ from typing import Any, Self, TypeVar
 
 from roslin.distributed.cluster import Cluster
 from roslin.errors import ClusterError, MissingExtraError
-from roslin.search.program import EVERYTHING, program_versions
+from roslin.search.program import COUNTED, program_versions
 from roslin.search.work import Progress, Work
 
 __all__ = ["ClusterWork"]
@@ -37,6 +38,8 @@ _AHEAD = 3  # pieces for each worker that are on their way, or finished and not 
 _FAILURES = 10  # workers that may die with one piece before the piece is to blame
 _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 _SILENT = logging.CRITICAL + 1
+# Rooms of the program that tasks are in, or use.
+_ROOMS = (*COUNTED, "values", "notation", "collection", "concordances", "distributed", "campaign")
 
 
 class ClusterWork(Work):
@@ -88,6 +91,11 @@ class ClusterWork(Work):
         finally:
             for future in waiting:  # whoever asked has left
                 future.release()
+
+    def processes(self) -> list[int]:
+        """The ids of the worker processes, on their computers."""
+        with self._told_if_lost():
+            return sorted(self._client.run(os.getpid, on_error="ignore").values())
 
     def _look(self) -> None:
         """See how many workers there are, now and then: some may come, and some may go."""
@@ -164,14 +172,15 @@ class ClusterWork(Work):
             raise self._lost() from None
 
     def _lost(self) -> ClusterError:
-        return ClusterError(f"the scheduler at {self._address} is gone{self._rest}")
+        return ClusterError(f"the scheduler at {self.address} is gone{self._rest}")
 
     def _without_workers(self) -> ClusterError:
-        hint = f"start some with: dask worker {self._address}"
-        return ClusterError(f"the scheduler at {self._address} has no workers; {hint}{self._rest}")
+        hint = f"start some with: dask worker {self.address}"
+        return ClusterError(f"the scheduler at {self.address} has no workers; {hint}{self._rest}")
 
     @property
-    def _address(self) -> str:
+    def address(self) -> str:
+        """Where the scheduler is."""
         return self.cluster.address or str(self._client.scheduler.address if self._client.scheduler else self.cluster)
 
     @property
@@ -186,7 +195,7 @@ _SAME = "the same versions of Roslin and of what it computes with must be instal
 
 @cache
 def _versions() -> dict[str, str]:
-    return program_versions(EVERYTHING)
+    return program_versions(_ROOMS)
 
 
 def _call(versions: dict[str, str], function: Callable[[_Piece], _Result], piece: _Piece) -> _Result:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection as Container
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,9 @@ from roslin.errors import ArgumentError
 from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, Roslin, TWVCovered, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
-from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed, pieces
-from roslin.run import Run
-from roslin.search.chance import Null, sample_of, tail_of
+from roslin.run import Ranking, Run
+from roslin.search.background import Background, told_by
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
 from roslin.search.ranking import Expected, nearest_first
@@ -33,7 +33,7 @@ from roslin.transport.align import Query
 if TYPE_CHECKING:
     from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["DEFAULT_MATCHER", "depended_on", "search"]
+__all__ = ["DEFAULT_MATCHER", "PartialAnswer", "depended_on", "search", "search_part", "within_radius"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -58,22 +58,57 @@ def search(
     time and somebody to tell about progress. `chance`: every hit is told how many melodies would be as near by chance
     (`roslin.search.chance`).
     """
+    with work or Work() as working:
+        wanted = _checked(query, collection, matcher(matcher_name), k, within, radius, working, len(exclude))
+        found = _found(wanted)
+        expected = _expected(wanted, found) if chance and len(wanted.numbers) else None
+    return nearest_first(
+        query, wanted.matcher, collection, found, k, exclude=exclude, radius=wanted.radius, expected=expected
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PartialAnswer:
+    """What a part of a collection has for a query.
+
+    `ranking.expected` is by what chance is told for each hit (`background.told_by`), `known` all distances where the
+    matcher compares everything: whoever knows the whole makes numbers of chance matches of it.
+    """
+
+    ranking: Ranking
+    known: Distances | None
+
+
+def search_part(
+    query: Melody, part: Store, chosen: Matcher, k: int, *, exclude: Container[str] = (), radius: float | None = None
+) -> PartialAnswer:
+    """The k nearest melodies of a part of a collection, for a matcher whose distances do not depend on the rest."""
+    with Work() as work:
+        wanted = _checked(query, part, chosen, k, None, radius, work, len(exclude))
+        found = _found(wanted)
+        told = partial(_told_by, wanted)
+        run = nearest_first(query, chosen, part, found, k, exclude=exclude, radius=wanted.radius, expected=told)
+    return PartialAnswer(run.rankings[run.query], found[1] if _knows_all(wanted) else None)
+
+
+def _checked(
+    query: Melody,
+    collection: Store,
+    chosen: Matcher,
+    k: int,
+    within: Numbers | None,
+    radius: float | None,
+    work: Work,
+    excluded: int,
+) -> _Wanted:
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
     if radius is not None and not radius >= 0:
         raise ArgumentError(f"radius must be a number, at least 0; got {radius!r}")
     check_query(query)
-    chosen = matcher(matcher_name)
     check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
-    with work or Work() as working:
-        wanted = _Wanted(
-            query, chosen, collection, numbers, k + len(exclude), np.inf if radius is None else radius, working
-        )
-        working.report(0.0, "getting ready (the first search after installation compiles for a while)")
-        found = SHORTCUTS.get(type(chosen), _compare_all)(wanted)
-        expected = _expected(wanted, found) if chance and len(numbers) else None
-    return nearest_first(query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, expected=expected)
+    return _Wanted(query, chosen, collection, numbers, k + excluded, np.inf if radius is None else radius, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +131,25 @@ class _Wanted:
         return allowed
 
 
+def _found(wanted: _Wanted) -> Found:
+    wanted.work.report(0.0, "getting ready (the first search after installation compiles for a while)")
+    return SHORTCUTS.get(type(wanted.matcher), _compare_all)(wanted)
+
+
 def _expected(wanted: _Wanted, found: Found) -> Expected:
-    """What chance gives for the query: from all distances where they are known, otherwise from a sample."""
-    chosen, collection, query = wanted.matcher, wanted.collection, wanted.query
-    packed, sample, searched = collection.packed(), sample_of(len(collection)), len(wanted.numbers)
-    # One melody must not take longer than the whole search may.
-    sample = sample[np.diff(packed.offsets)[sample] <= chosen.longest(query)]
-    if isinstance(chosen, Roslin):
-        tail = tail_of(collection, chosen.compared(query), len(melodic_line(query)))
-        missing = Null.of(chosen.missing_in(query, chosen.encoded(query, packed.take(sample))), tail)
+    """What chance gives for the query."""
+    known = found[1] if _knows_all(wanted) or not wanted.matcher.is_independent else None
+    null = Background.of(wanted.collection).null(wanted.query, wanted.matcher, known)
+    return lambda numbers, distances: null.expected(_told_by(wanted, numbers, distances), len(wanted.numbers))
 
-        def by_what_is_missing(numbers: Numbers, _: Distances) -> Distances:
-            melodies = chosen.encoded(query, packed.take(numbers))
-            return missing.expected(chosen.missing_in(query, melodies), searched)
 
-        return by_what_is_missing
-    if (searched == len(collection) and len(found[0]) == searched) or not chosen.is_independent:
-        null = Null.of(found[1], None)
-    elif chosen.is_indexed:
-        null = Null.of(chosen.distances(query, packed)[sample], None)  # the index of all is there already
-    else:
-        null = Null.of(chosen.distances(query, packed.take(sample)), None)
-    return lambda _, distances: null.expected(distances, searched)
+def _told_by(wanted: _Wanted, numbers: Numbers, distances: Distances) -> Distances:
+    return told_by(wanted.query, wanted.matcher, wanted.collection.packed(), numbers, distances)
+
+
+def _knows_all(wanted: _Wanted) -> bool:
+    """Whether every melody of the collection gets its distance, however many are asked for."""
+    return len(wanted.numbers) == len(wanted.collection) and type(wanted.matcher) not in SHORTCUTS
 
 
 def _compare_all(wanted: _Wanted) -> Found:
@@ -207,6 +239,47 @@ def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
     )
 
 
+def within_radius(
+    query: Melody, collection: Store, chosen: Matcher, radius: float, work: Work, numbers: Numbers | None = None
+) -> Found:
+    """Every melody that is not beyond the radius, however many, with its distance; in the order of their numbers.
+
+    Only those with these numbers, in rising order (all by default).
+    """
+    asked = np.arange(len(collection)) if numbers is None else numbers
+    wanted = _Wanted(query, chosen, collection, asked, len(asked), radius, work)
+    found, distances = _BOUNDED.get(type(chosen), SHORTCUTS.get(type(chosen), _compare_all))(wanted)
+    is_near = distances <= radius
+    return found[is_near], distances[is_near]
+
+
+def _emd_within(wanted: _Wanted) -> Found:
+    """For `emd`: only melodies whose bound is within the radius get a distance."""
+    chosen = wanted.matcher
+    assert isinstance(chosen, EMD)
+    query = Query.of(chosen.query_points([wanted.query]), chosen)
+    if not _can_be_bounded(query, chosen):
+        return _compare_all(wanted)
+    from roslin.search.nearest import possible_within
+
+    index = open_index(wanted.collection, wanted.work.progress)
+    possible = np.flatnonzero(possible_within(query, chosen, index, wanted.allowed, wanted.radius, wanted.work))
+    return possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible))
+
+
+def _aligned_within(wanted: _Wanted) -> Found:
+    """For `roslin`: the same with its bounds."""
+    chosen = wanted.matcher
+    assert isinstance(chosen, Roslin)
+    if chosen.compared(wanted.query) == "contour":
+        return _compare_all(wanted)
+    from roslin.search.roslin_nearest import aligned_within
+
+    near = aligned_within(wanted.query, chosen, _table(wanted), wanted.radius, wanted.work)
+    is_asked = wanted.allowed[near.numbers]
+    return near.numbers[is_asked], near.distances[is_asked]
+
+
 def depended_on(
     query: Melody, collection: Store, chosen: Matcher, numbers: Numbers, within: Numbers | None = None
 ) -> tuple[Packed, Numbers]:
@@ -265,3 +338,4 @@ SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {
     TWVCovered: _by_segments,
     Roslin: _aligned,
 }
+_BOUNDED: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _emd_within, Roslin: _aligned_within}

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["COUNTED", "EVERYTHING", "checksum", "program_versions"]
+__all__ = ["COUNTED", "checksum", "program_versions"]
 
 # Rooms of the program that a distance depends on.
 COUNTED = ("melody", "represent", "transport", "matchers", "search")
-EVERYTHING = ("",)
 
 
 def program_versions(rooms: Sequence[str] = ()) -> dict[str, str]:

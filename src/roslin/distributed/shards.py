@@ -1,0 +1,257 @@
+"""A collection divided into shards, each an ordinary collection: every worker maps one, and all are searched at once.
+
+    shards.json       the collection that was divided, its shards, and how fast its chance matches become rare
+    shard-001.roslin  melodies in the order of the collection
+    sample.roslin     the melodies of the whole with which every query is compared to tell chance
+
+A search gives what it would give in the collection itself, the numbers of chance matches too: ties are broken by id,
+and the background (`roslin.search.background`) is that of the whole. A matcher whose distances depend on all candidates
+at once is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection as Container
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.files import write_text
+from roslin.collection.opened import opened
+from roslin.collection.store import Store
+from roslin.collection.write import build
+from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
+from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher
+from roslin.matchers.roslin.scores import fitted
+from roslin.melody import Melody
+from roslin.run import Ranking, Run
+from roslin.search.background import Background
+from roslin.search.chance import CALIBRATED, Tail, between, sample_of, tails_of
+from roslin.search.engine import PartialAnswer, search_part
+from roslin.search.work import Work
+
+__all__ = ["SHARDS", "Shards", "is_sharded", "write_shards"]
+
+Numbers = npt.NDArray[np.int64]
+
+SHARDS = "shards.json"
+_VERSION = 1
+_SAMPLE = "sample.roslin"
+
+
+def is_sharded(path: str | Path) -> bool:
+    """Whether a folder holds a collection that was divided."""
+    return (Path(path) / SHARDS).is_file()
+
+
+def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> None:
+    """Divide a collection. `work` writes the shards; `shards.json` comes last, so that there are all or none."""
+    if not 1 <= parts <= max(len(store), 1):
+        raise ArgumentError(f"a collection of {len(store)} melodies has between 1 and so many shards; got {parts}")
+    target = Path(folder).resolve()
+    if target.exists() and not is_sharded(target) and any(target.iterdir()):
+        raise CollectionError(f"{folder}: the folder holds other files; expected shards, or a name that is free")
+    target.mkdir(parents=True, exist_ok=True)
+    (target / SHARDS).unlink(missing_ok=True)
+    bounds = np.linspace(0, len(store), parts + 1).astype(int).tolist()
+    names = [f"shard-{number:03}.roslin" for number in range(1, parts + 1)]
+    pieces = [
+        _Shard(str(target / name), range(first, last))
+        for name, first, last in zip(names, bounds[:-1], bounds[1:], strict=True)
+    ]
+    pieces.append(_Shard(str(target / _SAMPLE), tuple(sample_of(len(store)).tolist())))
+    dividing, tokens = _Dividing(str(store.path.resolve()), store.about["token"]), []
+    for done, token in enumerate(work.map(dividing, pieces), start=1):
+        tokens.append(token)
+        work.report(done / len(pieces), "writing shards")
+    about = {
+        "version": _VERSION,
+        "collection": {name: store.about[name] for name in ("melodies", "notes", "arrays_sha256", "roslin")},
+        "name": store.path.name,
+        "shards": dict(zip(names, tokens, strict=False)),
+        "sample": tokens[-1],
+        "tails": {compared: _kept_tails(store, compared) for compared in CALIBRATED},
+    }
+    write_text(target / SHARDS, json.dumps(about, indent=1) + "\n")
+
+
+def _kept_tails(store: Store, compared: str) -> dict[str, Any]:
+    tails = {str(length): asdict(tail) for length, tail in tails_of(store, compared).items()}
+    return {"fitted": repr(fitted(compared)), "tails": tails}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    path: str
+    numbers: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Dividing:
+    """Writes a shard of a collection; the token of what was written."""
+
+    path: str
+    token: str
+
+    def __call__(self, shard: _Shard) -> str:
+        store = opened(self.path, self.token)
+        build(store.melodies(shard.numbers), shard.path)
+        with Store(shard.path) as written:
+            return written.about["token"]
+
+
+class Shards:
+    """A collection that was divided, opened for searching. Melodies have the numbers that they have in the whole."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.about = _read(self.path)
+        tokens: Mapping[str, str] = self.about["shards"]
+        self.stores = [self._open(name, token) for name, token in tokens.items()]
+        self.sample = self._open(_SAMPLE, self.about["sample"])
+        self.begins = np.concatenate([[0], np.cumsum([len(store) for store in self.stores])])
+
+    def _open(self, name: str, token: str) -> Store:
+        store = Store(self.path / name)
+        if store.about["token"] != token:
+            store.close()
+            raise CollectionError(f"{store.path}: has changed since the collection was divided; divide it again")
+        return store
+
+    def search(
+        self,
+        query: Melody,
+        matcher_name: str | Matcher = DEFAULT_MATCHER,
+        k: int = 10,
+        *,
+        exclude: Container[str] = (),
+        radius: float | None = None,
+        work: Work | None = None,
+    ) -> Run:
+        """The k melodies of all shards that are most similar to the query. `work` is entered already."""
+        chosen = matcher(matcher_name)
+        if not chosen.is_independent:
+            raise ArgumentError(
+                f"{chosen.name} compares a query with all melodies at once, so shards cannot be searched with it; "
+                "search the collection that they were made of, or choose another matcher"
+            )
+        if work is None:
+            with Work() as alone:
+                return self.search(query, chosen, k, exclude=exclude, radius=radius, work=alone)
+        asking = _Searching(query, chosen, k, tuple(exclude), radius)
+        pieces = [(str(store.path.resolve()), store.about["token"]) for store in self.stores]
+        answers = []
+        for done, answer in enumerate(work.map(asking, pieces), start=1):
+            answers.append(answer)
+            work.report(done / len(pieces), "searching")
+        return self._merged(query, chosen, k, answers)
+
+    def _merged(self, query: Melody, chosen: Matcher, k: int, answers: Sequence[PartialAnswer]) -> Run:
+        """One list of several, with what chance gives in all of them together."""
+        hits = [hit for answer in answers for hit in _hits(answer.ranking)]
+        best = sorted(hits)[:k]
+        known = [answer.known for answer in answers if answer.known is not None]
+        expected = None
+        if len(self):
+            null = self._background().null(query, chosen, np.concatenate(known) if known else None)
+            expected = tuple(null.expected(np.array([hit[2] for hit in best]), len(self)).tolist())
+        ranking = Ranking(
+            query.id or "query",
+            tuple(hit[1] for hit in best),
+            tuple(hit[0] for hit in best),
+            expected=expected,
+            remarks=chosen.remarks(query),
+        )
+
+        def titles(ids: Sequence[str]) -> list[str | None]:
+            return [melody.title for melody in self.melodies(self.numbers(ids))]
+
+        return Run([ranking], name=repr(chosen), kind="distance", titles=titles)
+
+    def _background(self) -> Background:
+        packed = self.sample.packed()
+        return Background(packed, np.arange(len(packed)), self._tail)
+
+    def _tail(self, compared: str, size: int) -> Tail | None:
+        if compared not in CALIBRATED:
+            return None
+        kept = self.about["tails"][compared]
+        if kept["fitted"] != repr(fitted(compared)):
+            raise CollectionError(f"{self.path}: made by a Roslin that measures otherwise; divide the collection again")
+        return between({int(length): Tail(**tail) for length, tail in kept["tails"].items()}, size)
+
+    # -- melodies ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return int(self.begins[-1])
+
+    def __getitem__(self, id: str) -> Melody:
+        return next(self.melodies(self.numbers([id])))
+
+    def numbers(self, ids: Sequence[str]) -> Numbers:
+        """The numbers of these ids; an unknown one is an error."""
+        found = []
+        for id in ids:
+            of = next((number for number, store in enumerate(self.stores) if id in store), None)
+            if of is None:
+                raise UnknownNameError("melody", id, [*self.sample.ids(range(min(3, len(self.sample)))), "..."])
+            found.append(int(self.begins[of]) + int(self.stores[of].numbers([id])[0]))
+        return np.array(found, dtype=np.int64)
+
+    def melodies(self, numbers: Sequence[int] | Numbers) -> Iterator[Melody]:
+        """The melodies with these numbers, in that order."""
+        for number in numbers:
+            of = int(np.searchsorted(self.begins, number, side="right")) - 1
+            yield self.stores[of][int(number - self.begins[of])]
+
+    def close(self) -> None:
+        """Give the files back."""
+        for store in (*self.stores, self.sample):
+            store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _hits(ranking: Ranking) -> Iterator[tuple[float, str, float]]:
+    """(distance, id, by what chance is told) of each."""
+    return zip(ranking.values or (), ranking.ids, ranking.expected or (), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Searching:
+    """Searches a shard, given by path and token."""
+
+    query: Melody
+    matcher: Matcher
+    k: int
+    exclude: tuple[str, ...]
+    radius: float | None
+
+    def __call__(self, shard: tuple[str, str]) -> PartialAnswer:
+        part = opened(*shard)
+        return search_part(self.query, part, self.matcher, self.k, exclude=self.exclude, radius=self.radius)
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        about = json.loads((folder / SHARDS).read_text("utf-8"))
+        version = about["version"]
+    except FileNotFoundError:
+        hint = f"make some with: roslin collection shard NAME.roslin -o {folder}"
+        raise CollectionError(f"{folder}: there are no shards; {hint}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"{folder}: damaged: {SHARDS} cannot be read ({error})") from None
+    if version != _VERSION:
+        raise CollectionError(
+            f"{folder}: shards of version {version}; expected {_VERSION}: divide the collection again"
+        )
+    return dict(about)

@@ -1,0 +1,136 @@
+"""A cluster of two and of four processes gives what one process gives, byte for byte, also when one of them dies."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection, Melody, run_campaign
+from roslin.collection import write
+from roslin.concordances.certainty import Certainty
+from roslin.concordances.find import find_concordances
+from roslin.distributed import ClusterWork
+from roslin.distributed.shards import Shards, write_shards
+from roslin.notation import parts
+from roslin.search.work import Work
+from roslin.starter import truth_path, tunes_path
+
+QUERIES = ("roslin-castle", "la-folia")
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection.build(tunes_path(), tmp_path_factory.mktemp("cluster") / "starter.roslin") as built:
+        yield built
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    """More than a sample has, and than a piece of a join has: random walks, each also with one note changed."""
+    random = np.random.default_rng(17)
+    melodies = []
+    for number in range(520):
+        pitches = 62 + np.cumsum(random.integers(-4, 5, 14)).clip(-20, 40)
+        durations = random.choice([0.5, 1.0, 2.0], 14)
+        onsets = np.concatenate([[0.0], np.cumsum(durations)[:-1]])
+        for variant in range(2):
+            pitches[7] += variant
+            melodies.append(Melody.from_notes(onsets, durations, pitches, id=f"{number}-{variant}"))
+    with Collection.build(melodies, tmp_path_factory.mktemp("cluster") / "many.roslin") as built:
+        yield built
+
+
+def everything(folder: Path) -> list[object]:
+    """All that a build writes, but for dates and names of files."""
+    with Collection(folder) as built:
+        tables = ("melodies", "folded", "features", "strings", "motives")
+        rows = [list(built.connection.execute(f"SELECT * FROM {table}")) for table in tables]
+        return [built.about["arrays_sha256"], *rows, built.report_text(), (folder / "rejects.tsv").read_bytes()]
+
+
+def test_a_collection_is_built(
+    cluster: ClusterWork, starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_LINES", 50)
+    lines = tunes_path().read_text("utf-8").splitlines()
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    broken = [*lines[:60], "{broken", *lines[60:120], '{"id": "empty"}']
+    (sources / "a.jsonl.gz").write_bytes(gzip.compress("\n".join(broken).encode()))
+    (sources / "b.abc").write_text("X:1\nK:C\nCDEF|\nX:2\nK:C\nzzz|\n")
+    (sources / "c.bin").write_bytes(b"\x00\x01")
+    (sources / "d.jsonl.gz").write_bytes(gzip.compress("\n".join(lines[100:]).encode())[:-400])
+    monkeypatch.chdir(tmp_path)
+    given: list[Path | Melody] = [Path("sources"), starter[3], starter[4].with_metadata(id="another")]
+    alone = write.build(given, "alone.roslin")
+    together = write.build(given, "together.roslin", spread=cluster.map)
+    assert (alone.taken, alone.refused) == (together.taken, together.refused)
+    assert alone.refused >= 4
+    assert everything(tmp_path / "alone.roslin") == everything(tmp_path / "together.roslin")
+
+
+@pytest.mark.parametrize("name", ["roslin", "roslin(compare='contour')", "dp", "emd", "us"])
+def test_shards_are_searched(cluster: ClusterWork, sharded: Path, many: Collection, name: str) -> None:
+    with Shards(sharded) as shards:
+        assert len(shards) == len(many)
+        for k, radius in ((1, None), (30, None), (30, 0.3)):
+            one = many.search(many["3-0"], name, k, exclude=("3-0",), radius=radius)
+            found = shards.search(shards["3-0"], name, k, exclude=("3-0",), radius=radius, work=cluster)
+            assert found.rankings == one.rankings
+            assert found.to_trec() == one.to_trec()
+
+
+def test_shards_are_searched_for_more_than_they_hold(cluster: ClusterWork, sharded: Path, many: Collection) -> None:
+    with Shards(sharded) as shards:
+        one, found = many.search(many[700], "emd", 400), shards.search(many[700], "emd", 400, work=cluster)
+    assert found.rankings == one.rankings
+
+
+@pytest.fixture(scope="module")
+def sharded(many: Collection, cluster: ClusterWork, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shards")
+    write_shards(many, folder, 3, cluster)
+    return folder
+
+
+def test_a_campaign_is_run(cluster: ClusterWork, starter: Collection, tmp_path: Path) -> None:
+    systems = ["dp", "emd", "roslin"]
+    run_campaign(starter, truth_path(), systems, tmp_path / "one", k=10)
+    run_campaign(starter, truth_path(), systems, tmp_path / "other", k=10, work=cluster)
+    for name in ("campaign.json", *(f"runs/{system}.run" for system in systems)):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+class Killing:
+    """Hears of progress, and kills a worker in the middle of it."""
+
+    def __init__(self, work: ClusterWork):
+        self.work, self.killed = work, 0
+
+    def __call__(self, done: float, _: str) -> None:
+        if done > 0.5 and not self.killed:
+            self.killed = next(iter(self.work.processes()))
+            os.kill(self.killed, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_concordances_are_found_although_a_worker_dies(
+    cluster: ClusterWork, many: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    wanted = Certainty(0.01)
+    with Work(2) as threads:
+        one = find_concordances(many, wanted, threads, tmp_path / "one", exact=exact)
+    killing = Killing(cluster)
+    monkeypatch.setattr(cluster, "progress", killing)
+    found = find_concordances(many, wanted, cluster, tmp_path / "other", exact=exact)
+    assert killing.killed not in (0, *cluster.processes())
+    assert len(found.pairs) == len(one.pairs) > 300
+    for name in ("first", "second", "distances", "expected", "is_copy"):
+        assert getattr(found.pairs, name).tobytes() == getattr(one.pairs, name).tobytes()
+    assert found.groups == one.groups
