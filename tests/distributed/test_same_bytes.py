@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from roslin import Collection, Melody, run_campaign
@@ -27,22 +26,6 @@ QUERIES = ("roslin-castle", "la-folia")
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     with Collection.build(tunes_path(), tmp_path_factory.mktemp("cluster") / "starter.roslin") as built:
-        yield built
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
-    """More than a sample has, and than a piece of a join has: random walks, each also with one note changed."""
-    random = np.random.default_rng(17)
-    melodies = []
-    for number in range(520):
-        pitches = 62 + np.cumsum(random.integers(-4, 5, 14)).clip(-20, 40)
-        durations = random.choice([0.5, 1.0, 2.0], 14)
-        onsets = np.concatenate([[0.0], np.cumsum(durations)[:-1]])
-        for variant in range(2):
-            pitches[7] += variant
-            melodies.append(Melody.from_notes(onsets, durations, pitches, id=f"{number}-{variant}"))
-    with Collection.build(melodies, tmp_path_factory.mktemp("cluster") / "many.roslin") as built:
         yield built
 
 
@@ -133,4 +116,4 @@ def test_concordances_are_found_although_a_worker_dies(
     assert len(found.pairs) == len(one.pairs) > 300
     for name in ("first", "second", "distances", "expected", "is_copy"):
         assert getattr(found.pairs, name).tobytes() == getattr(one.pairs, name).tobytes()
-    assert found.groups == one.groups
+    assert repr(found.groups) == repr(one.groups)

@@ -12,6 +12,8 @@ at once is refused.
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -42,6 +44,7 @@ Numbers = npt.NDArray[np.int64]
 SHARDS = "shards.json"
 _VERSION = 1
 _SAMPLE = "sample.roslin"
+_OURS = re.compile(rf"shard-\d+\.roslin|{re.escape(_SAMPLE)}|{re.escape(SHARDS)}")
 
 
 def is_sharded(path: str | Path) -> bool:
@@ -54,7 +57,7 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
     if not 1 <= parts <= max(len(store), 1):
         raise ArgumentError(f"a collection of {len(store)} melodies has between 1 and so many shards; got {parts}")
     target = Path(folder).resolve()
-    if target.exists() and not is_sharded(target) and any(target.iterdir()):
+    if target.exists() and not all(_OURS.fullmatch(path.name) for path in target.iterdir()):
         raise CollectionError(f"{folder}: the folder holds other files; expected shards, or a name that is free")
     target.mkdir(parents=True, exist_ok=True)
     (target / SHARDS).unlink(missing_ok=True)
@@ -78,6 +81,9 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
         "tails": {compared: _kept_tails(store, compared) for compared in CALIBRATED},
     }
     write_text(target / SHARDS, json.dumps(about, indent=1) + "\n")
+    for path in target.iterdir():  # what an earlier division has left
+        if path.name not in (SHARDS, _SAMPLE, *names):
+            shutil.rmtree(path)
 
 
 def _kept_tails(store: Store, compared: str) -> dict[str, Any]:

@@ -122,7 +122,8 @@ class ClusterWork(Work):
                             n_workers=self.cluster.processes,
                             threads_per_worker=1,
                             host="127.0.0.1",
-                            dashboard_address=None,
+                            dashboard_address="127.0.0.1:0",  # a port of its own, although nobody looks at it
+                            scheduler_kwargs={"dashboard": False},
                             memory_limit=0,  # pages of a mapped collection would count as memory
                             silence_logs=_SILENT,
                         )
