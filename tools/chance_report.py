@@ -92,7 +92,8 @@ def _strangers(name: str, of: dict[str, Material]) -> Iterator[tuple[str, int, l
 def _counts(query: Melody, melodies: Encoded, tail: Tail | None) -> list[int]:
     """How many melodies have at most the chance matches of each limit."""
     every = BOTH.missing_in(query, melodies)
-    expected = Null.of(every[sample_of(len(every))], tail).expected(every, len(every))
+    null = Null.of(every[sample_of(len(every))], tail, BOTH.missing_backwards(query))
+    expected = null.expected(every, len(every))
     return [int((expected <= limit).sum()) for limit in LIMITS]
 
 

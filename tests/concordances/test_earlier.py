@@ -136,15 +136,19 @@ def test_the_folder_itself_can_be_gone_on_with(tunes: list[Melody], tmp_path: Pa
 def test_a_looser_level_than_before(before: Path) -> None:
     earlier = earlier_pairs(before)
     earlier.check(Certainty(LEVEL))
-    with pytest.raises(ArgumentError, match=r"its level is 0\.01, and must be at least 0\.1 here"):
+    with pytest.raises(ArgumentError, match="at least 99 %, and must go as far as a probability of at least 90 %"):
         earlier.check(Certainty(0.1))
 
 
 @pytest.mark.parametrize(
     ("known", "wanted", "message"),
     [
-        (Certainty(1.0), Certainty(1.0, "dp"), "were found by chance, and must be found by that of dp here"),
-        (Certainty(1.0, "dp"), Certainty(1.0), "were found by the distance of dp, and must be found by chance here"),
+        (Certainty(1.0), Certainty(1.0, "dp"), "were found by their probability, and must be found by that of dp here"),
+        (
+            Certainty(1.0, "dp"),
+            Certainty(1.0),
+            "found by the distance of dp, and must be found by their probability here",
+        ),
         (Certainty(1.0, "dp"), Certainty(1.0, "emd"), "by the distance of dp, and must be found by that of emd"),
     ],
 )

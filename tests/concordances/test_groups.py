@@ -17,7 +17,7 @@ def test_three_in_a_row_hang_on_weak_links() -> None:
     row, pair = groups_of(first, second, np.array([0.0001, 0.009, 0.0001]), 0.01)
     assert row.members.tolist() == [0, 1, 2]
     assert row.pairs.tolist() == [0, 1]
-    assert row.expected == 0.009
+    assert row.doubt == 0.009
     assert row.stability == pytest.approx(1 / 3)  # of three pairs of members, one stays
     assert [(link.pair, sorted(link.sides)) for link in row.weak_links] == [(1, [1, 2])]
     assert pair.members.tolist() == [5, 6]

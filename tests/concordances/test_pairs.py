@@ -12,18 +12,21 @@ import pytest
 from roslin import Collection
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.copies import representatives
-from roslin.concordances.find import concordances_folder, find_concordances, level_of
+from roslin.concordances.find import concordances_folder, find_concordances
 from roslin.concordances.journal import Journal
 from roslin.concordances.levels import NEVER, Chances
 from roslin.concordances.pairs import FoundPairs, find_pairs
+from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers.roslin.roslin import Roslin
+from roslin.run.meaning import BY_CHANCE
 from roslin.search import search
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
-LEVEL = 0.01
+LEVEL = 0.1
+_TAIL = 0.02  # the largest share of a collection that chance is told for
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,11 @@ def same(one: FoundPairs, two: FoundPairs) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in names)
 
 
+def chance_of(seen: list[float], melodies: int) -> np.ndarray:
+    """From both sides; what is not rare at all a search counts otherwise."""
+    return np.sqrt(np.minimum(seen, _TAIL * melodies).prod(keepdims=True))
+
+
 def test_the_pairs_are_those_of_one_search_for_each_melody(starter: Collection, exact: FoundPairs) -> None:
     """The second route: every melody as a query, compared with everything, E as any hit has it."""
     found = set()
@@ -56,10 +64,15 @@ def test_the_pairs_are_those_of_one_search_for_each_melody(starter: Collection, 
         run = search(starter[number], starter, Roslin(compare="both"), k=len(starter))
         for hit in run:
             other = int(starter.numbers([hit.id])[0])
-            if other != number and other in distinct and (hit.expected or 0.0) <= LEVEL:
-                found.add((min(number, other), max(number, other)))
+            if other != number and other in distinct and (hit.expected or 0.0) <= BY_CHANCE:
+                back = search(starter[other], starter, Roslin(compare="both"), within=np.array([number]), k=1)
+                seen = [hit.expected or 0.0, len(starter) * (back[0].expected or 0.0)]
+                if 1 - probability(chance_of(seen, len(starter)), np.array([hit.distance]))[0] <= LEVEL:
+                    found.add((min(number, other), max(number, other)))
     assert len(found) > 20
     assert found <= as_set(exact)
+    asked = {pair for pair in as_set(exact) if set(pair) & set(distinct[::4].tolist()) and set(pair) <= set(distinct)}
+    assert found == asked
 
 
 def test_distance_and_chance_are_those_of_a_search(starter: Collection, exact: FoundPairs) -> None:
@@ -72,8 +85,7 @@ def test_distance_and_chance_are_those_of_a_search(starter: Collection, exact: F
             hit = next(hit for hit in run if hit.id == starter[other].id)
             assert hit.distance == pytest.approx(exact.distances[place], abs=1e-12)
             seen.append(hit.expected or 0.0)
-        # Below the tail's begin; what is not rare at all is counted otherwise there, and is no pair.
-        assert min(seen) == pytest.approx(exact.expected[place], rel=1e-6)
+        assert chance_of(seen, len(starter))[0] == pytest.approx(exact.expected[place], rel=1e-6)
 
 
 def test_known_families(starter: Collection, exact: FoundPairs) -> None:
@@ -139,9 +151,10 @@ def test_fast_loses_little_and_invents_nothing(starter: Collection, exact: Found
 
 def test_a_stricter_level_finds_fewer(starter: Collection, exact: FoundPairs) -> None:
     with Work() as work:
-        stricter = find_pairs(starter, LEVEL / 100, work)
+        stricter = find_pairs(starter, LEVEL / 10, work)
     assert as_set(stricter) < as_set(exact)
-    assert (stricter.expected <= LEVEL / 100).all()
+    assert (stricter.doubts <= LEVEL / 10).all()
+    assert (stricter.probabilities >= 0.99).all()
 
 
 def test_copies_are_linked_to_the_first(tmp_path: Path) -> None:
@@ -157,7 +170,7 @@ def test_copies_are_linked_to_the_first(tmp_path: Path) -> None:
     with Collection.build(named, tmp_path / "few.roslin") as few, Work() as work:
         table = open_table(few, Roslin(compare="both").tables(few[0], 50))
         assert representatives(table).tolist() == [0, 0, 0, 3]
-        found = find_pairs(few, 1.0, work)
+        found = find_pairs(few, 0.99, work)
     assert {(0, 1), (0, 2)} <= as_set(found)
     assert found.is_copy[[pair in ((0, 1), (0, 2)) for pair in sorted(as_set(found))]].all()
     assert (1, 2) not in as_set(found)
@@ -169,7 +182,7 @@ def test_too_few_to_compare(tmp_path: Path, melodies: int) -> None:
 
     tunes = [load("'4CDEF")[0]] * melodies
     with Collection.build(tunes, tmp_path / "few.roslin") as few, Work() as work:
-        assert len(find_pairs(few, 1.0, work)) == 0
+        assert len(find_pairs(few, 0.5, work)) == 0
 
 
 def test_levels() -> None:
@@ -183,15 +196,36 @@ def test_levels() -> None:
     assert (chances.needed(1e9) <= needed).all()
 
 
-@pytest.mark.parametrize("text", ["", "sure", "0", "-1", "nan", "inf"])
+@pytest.mark.parametrize("text", ["", "sure", "0", "-1", "1", "90", "nan", "inf"])
 def test_a_level_that_makes_no_sense(text: str) -> None:
-    with pytest.raises(ArgumentError, match="the level must be one of same, probably, perhaps, or a number"):
-        level_of(text)
+    with pytest.raises(ArgumentError, match="the level must be one of same, probably, perhaps, or a probability"):
+        Certainty.of(text)
+
+
+def test_words_of_a_level() -> None:
+    assert [Certainty.of(word).word(doubt) for word, doubt in (("same", 0.1), ("0.2", 0.11), ("perhaps", 0.8))] == [
+        "same tune",
+        "probably",
+        "perhaps",
+    ]
+    assert Certainty(0.1).word(0.9) == "no more alike than chance"
+    assert Certainty.of("0.95").stricter_words == "a probability of 99.5 %"
+    assert Certainty(0.1).number(0.0999) == "90 %"
+
+
+def test_a_probability_grows_with_certainty_and_with_nearness() -> None:
+    expected, distances = np.logspace(-12, 0, 30), np.linspace(0, 1, 30)
+    assert (np.diff(probability(expected, np.full(30, 0.3))) < 0).all()
+    assert (np.diff(probability(np.full(30, 0.01), distances)) < 0).all()
+    odds = 2.156 - 0.285 * np.log(0.01) - 7.292 * 0.25
+    assert probability(np.array([0.01]), np.array([0.25]))[0] == pytest.approx(1 / (1 + np.exp(-odds)))
+    assert probability(np.zeros(1), np.zeros(1))[0] == 1.0
 
 
 def test_a_level_below_nothing(starter: Collection) -> None:
-    with Work() as work, pytest.raises(ArgumentError, match="the level must be a number of chance matches above 0"):
-        find_pairs(starter, 0.0, work)
+    for level in (0.0, 1.0, float("nan")):
+        with Work() as work, pytest.raises(ArgumentError, match="the level must be a doubt between 0 and 1"):
+            find_pairs(starter, level, work)
 
 
 def test_kept_and_read_again(starter: Collection, tmp_path: Path) -> None:

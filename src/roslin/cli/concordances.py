@@ -50,7 +50,7 @@ def find_command(
     level: Annotated[
         str | None,
         typer.Option(
-            "--level", help=f"How sure: same, probably, perhaps, or a number of chance matches; {_LEVEL} if none."
+            "--level", help=f"How sure: same, probably, perhaps, or a probability such as 0.95; {_LEVEL} if none."
         ),
     ] = None,
     fast: Annotated[
@@ -110,15 +110,14 @@ def find_command(
 
 def _certainty(level: str | None, matcher: str | None, radius: float | None) -> Certainty:
     from roslin.concordances.certainty import Certainty
-    from roslin.concordances.find import level_of
     from roslin.errors import ArgumentError
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as named
 
     if radius is None and matcher is None:
-        return Certainty(level_of(level or _LEVEL))
+        return Certainty.of(level or _LEVEL)
     if level is not None:
-        raise ArgumentError("a level counts chance matches, a radius limits distances: give either of the two")
+        raise ArgumentError("a level is a probability, a radius limits distances: give either of the two")
     if radius is None:
         raise ArgumentError(f"{matcher} needs a --radius, the largest distance of a pair, such as --radius 0.1")
     return Certainty(radius, repr(named(matcher or DEFAULT_MATCHER)))
@@ -143,11 +142,13 @@ def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) ->
     count, pairs = len(found.groups), len(found.pairs)
     level = found.certainty.level_words
     remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each pair with {level}; kept in {folder}")
+    if not found.certainty.matcher:
+        remark(f"by these probabilities about {found.pairs.doubts.sum():,.0f} of the pairs are wrong")
     groups = groups_table(found, most)
     if format is not OutputFormat.table:
         print_table(groups, format)
         return
-    columns = [name for name in PEOPLE_READ if name != "chance" or not found.certainty.matcher]
+    columns = [name for name in PEOPLE_READ if name != "probable" or not found.certainty.matcher]
     print_tables([kinds_table(found), groups.only(*columns)], format)
     if count > most:
         remark(f"the first {most} of {count:,} groups; -k shows more")

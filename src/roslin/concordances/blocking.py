@@ -12,7 +12,7 @@ parts by their first letters, and each part is a piece of work that needs little
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -24,11 +24,26 @@ from roslin.concordances._gather import Buckets
 from roslin.concordances.journal import Arrays
 from roslin.concordances.mapped import map_array, new_array, write_array
 from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
+from roslin.matchers.roslin._blocks import FIELDS, Rows
 from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["ALPHABETS", "MOST", "Alphabet", "Candidates", "bucket_parts", "candidates_by", "map_buckets"]
-__all__ += ["rare_buckets", "write_buckets", "write_letters"]
+__all__ = [
+    "ALPHABETS",
+    "MOST",
+    "Alphabet",
+    "Candidates",
+    "are_safe",
+    "bucket_parts",
+    "candidates_by",
+    "map_buckets",
+    "map_rows",
+    "part_of_buckets",
+    "rare_buckets",
+    "write_buckets",
+    "write_letters",
+]
 
+Bytes = npt.NDArray[np.int8]
 Letters = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
@@ -69,17 +84,38 @@ ALPHABETS = (Alphabet("semitones", _semitones, (3, 12)), Alphabet("sizes", _size
 
 
 def write_letters(table: MelodyTable, folder: Path) -> None:
-    """Write the letters of all melodies, by place, in every alphabet."""
-    offsets = np.concatenate([[0], np.cumsum(table.lengths[: len(table)], dtype=np.int64)])
+    """Write the notes of all melodies one after the other, by place, and as letters of every alphabet."""
+    offsets = _offsets(table)
     write_array(folder / "offsets.bin", offsets)
+
+    def fill_rows(room: Bytes) -> None:
+        for start, some in _by_place(table):
+            fields = (some.pitches, some.values, some.kinds, some.labels, some.intervals)
+            sizes = np.diff(some.offsets)
+            # Before each note lie FIELDS bytes for each note of the melodies before it.
+            base = FIELDS * (offsets[start] + np.repeat(some.offsets[:-1], sizes))
+            inside, size = np.arange(len(some.pitches)) - np.repeat(some.offsets[:-1], sizes), np.repeat(sizes, sizes)
+            for number, field in enumerate(fields):
+                room[base + number * size + inside] = field
+
+    new_array(folder / "rows.bin", np.int8, FIELDS * int(offsets[-1]), fill_rows)
     for alphabet in ALPHABETS:
 
         def fill(room: Letters, alphabet: Alphabet = alphabet) -> None:
-            for start in range(0, len(table), _MELODIES_AT_ONCE):
-                some = table.take(table.order[start : start + _MELODIES_AT_ONCE].astype(np.int64))
+            for start, some in _by_place(table):
                 room[offsets[start] : offsets[start] + len(some.pitches)] = alphabet.letters(some)
 
         new_array(folder / f"{alphabet.name}.bin", np.uint8, int(offsets[-1]), fill)
+
+
+def _by_place(table: MelodyTable) -> Iterator[tuple[int, Encoded]]:
+    """(first place, melodies) of all melodies, some at a time."""
+    for start in range(0, len(table), _MELODIES_AT_ONCE):
+        yield start, table.take(table.order[start : start + _MELODIES_AT_ONCE].astype(np.int64))
+
+
+def _offsets(table: MelodyTable) -> Numbers:
+    return np.concatenate([[0], np.cumsum(table.lengths[: len(table)], dtype=np.int64)])
 
 
 def bucket_parts(table: MelodyTable) -> int:
@@ -145,16 +181,24 @@ def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arra
     )
 
 
+def map_rows(folder: Path) -> Rows:
+    """The notes of all melodies that `write_letters` wrote."""
+    return Rows(map_array(folder / "rows.bin", np.int8), map_array(folder / "offsets.bin", np.int64))
+
+
 def map_buckets(folder: Path) -> Buckets:
     """What `write_buckets` wrote."""
     return Buckets(**{name: map_array(folder / f"{name}.bin", dtype) for name, dtype in _BUCKETS.items()})
 
 
-def are_safe(buckets: Buckets, melodies: int) -> bool:
+def are_safe(buckets: Buckets, rows: Rows, table: MelodyTable) -> bool:
     """Whether a kernel that trusts these numbers stays inside its arrays."""
     starts, members, of_starts, of = buckets
+    melodies = len(table)
     return bool(
-        len(of_starts) == melodies + 1
+        np.array_equal(rows.offsets, _offsets(table))
+        and len(rows.notes) == FIELDS * rows.offsets[-1]
+        and len(of_starts) == melodies + 1
         and len(starts)
         and len(members) == len(of) == starts[-1] == of_starts[-1]
         and starts[0] == of_starts[0] == 0

@@ -1,6 +1,7 @@
-"""How sure a pair is, in words: by the number of chance matches, or by its distance where a radius was asked for.
+"""How sure a pair is, in words: by its probability, or by its distance where a radius was asked for.
 
-Whatever a level limits is called a pair's doubt: the smaller, the surer. A level that is stricter by the factor
+Whatever a level limits is called a pair's doubt: the smaller, the surer. Without a matcher that is what its probability
+of being the same tune (`probability`) lacks to 1, otherwise its distance. A level that is stricter by the factor
 `stricter` says which groups are stable (`groups`).
 """
 
@@ -8,63 +9,92 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roslin.run.meaning import by_chance, expected_words, meaning_of
+from roslin.errors import ArgumentError
 
-__all__ = ["Certainty"]
+__all__ = ["LEVELS", "Certainty"]
 
-_STRICTER_CHANCE, _STRICTER_RADIUS = 10.0, 2.0
+# The doubt that each word allows at most, and the word that stands beside a pair.
+LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
+_WORDS = {"same": "same tune"}
+_BEYOND = "no more alike than chance"
+_STRICTER_PROBABILITY, _STRICTER_RADIUS = 10.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """A level, and what it limits: the distance by a matcher, or, without one, chance matches.
+    """The largest doubt, and what it is: a distance by a matcher, or, without one, 1 less a probability.
 
-    >>> Certainty(0.001).level_words, Certainty(0.1, "twv").level_words
-    ('at most 0.001 such matches expected by chance', 'distance at most 0.1 by twv')
+    >>> Certainty(0.1).level_words, Certainty(0.1, "twv").level_words
+    ('a probability of at least 90 %', 'distance at most 0.1 by twv')
     """
 
     level: float
     matcher: str = ""
 
+    @classmethod
+    def of(cls, text: str) -> Certainty:
+        """From a word, or a probability.
+
+        >>> Certainty.of("probably").level, Certainty.of("0.95").level
+        (0.5, 0.05)
+        """
+        if text in LEVELS:
+            return cls(LEVELS[text])
+        try:
+            probability = float(text)
+        except ValueError:
+            probability = 0.0
+        if not 0 < probability < 1:
+            words = ", ".join(LEVELS)
+            raise ArgumentError(f"the level must be one of {words}, or a probability between 0 and 1; got {text!r}")
+        return cls(round(1 - probability, 12))
+
     @property
     def level_words(self) -> str:
         """What every pair keeps to."""
-        return f"distance at most {self.level:g} by {self.matcher}" if self.matcher else f"at most {self._by_chance}"
-
-    @property
-    def _by_chance(self) -> str:
-        return by_chance(self.level)
+        if self.matcher:
+            return f"distance at most {self.level:g} by {self.matcher}"
+        return f"a probability of at least {_percent(self.level)}"
 
     @property
     def stricter(self) -> float:
-        """So many times as strict a level must find a pair that is beyond doubt."""
-        return _STRICTER_RADIUS if self.matcher else _STRICTER_CHANCE
+        """So many times as small must the doubt be of a pair that is beyond doubt."""
+        return _STRICTER_RADIUS if self.matcher else _STRICTER_PROBABILITY
 
     @property
     def stricter_words(self) -> str:
         """The same in words: "at ..."."""
-        return "half the radius" if self.matcher else f"a level {_STRICTER_CHANCE:g} times as strict"
+        return "half the radius" if self.matcher else f"a probability of {_percent(self.level / self.stricter)}"
 
     def word(self, doubt: float) -> str:
         """How sure a pair is.
 
-        >>> Certainty(0.02).word(0.0001), Certainty(0.1, "twv").word(0.0625)
+        >>> Certainty(0.1).word(0.02), Certainty(0.1, "twv").word(0.0625)
         ('same tune', 'distance 0.0625')
         """
-        return f"distance {doubt:.3g}" if self.matcher else meaning_of(doubt)
+        if self.matcher:
+            return f"distance {doubt:.3g}"
+        return next((_WORDS.get(word, word) for word, most in LEVELS.items() if doubt <= most), _BEYOND)
 
     def number(self, doubt: float) -> str:
         """The number behind it, short.
 
-        >>> Certainty(0.02).number(0.0001), Certainty(0.1, "twv").number(0.0625)
-        ('E 0.0001', 'by twv')
+        >>> Certainty(0.1).number(0.026), Certainty(0.1).number(1e-6), Certainty(0.1, "twv").number(0.0625)
+        ('97 %', '> 99.9 %', 'by twv')
         """
-        return f"by {self.matcher}" if self.matcher else f"E {expected_words(doubt)}"
+        return f"by {self.matcher}" if self.matcher else _percent(doubt)
 
     def words(self, doubt: float) -> str:
         """The number in words.
 
-        >>> Certainty(0.02).words(0.003), Certainty(0.1, "twv").words(0.0625)
-        ('0.003 such matches expected by chance', 'distance 0.0625 by twv')
+        >>> Certainty(0.1).words(0.003), Certainty(0.1, "twv").words(0.0625)
+        ('a probability of 99.7 %', 'distance 0.0625 by twv')
         """
-        return f"distance {doubt:.3g} by {self.matcher}" if self.matcher else by_chance(doubt)
+        return f"distance {doubt:.3g} by {self.matcher}" if self.matcher else f"a probability of {_percent(doubt)}"
+
+
+def _percent(doubt: float) -> str:
+    """What a doubt leaves, with a decimal where 99 and 100 would say too little; never more than there is."""
+    if doubt < 0.001:
+        return "> 99.9 %"
+    return f"{100 * (1 - doubt):.{0 if doubt > 0.01 else 1}f} %".replace(".0 %", " %")

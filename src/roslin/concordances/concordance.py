@@ -123,7 +123,7 @@ class Concordances:
         )
 
         def order(group: TuneGroup) -> tuple[int, bool, float, int]:
-            return KINDS.index(self.kind(group)), bool(group.weak_links), group.expected, -len(group.members)
+            return KINDS.index(self.kind(group)), bool(group.weak_links), group.doubt, -len(group.members)
 
         return sorted(found, key=order)
 

@@ -2,11 +2,11 @@
 
 Two melodies with one digest are the same for the measure (`copies`), whatever their ids and numbers are. So a melody is
 new when no earlier one had its digest, and a pair is taken over when both of its digests are still there. Pairs that
-are taken over are scored again, and have today's number of chance matches.
+are taken over are scored again, and have today's probability.
 
 What comes out is what a full comparison finds, but for one thing. How many matches chance brings to a melody depends on
-the whole collection, so a pair of two old melodies may have been beyond the level and be within it now. Such a pair is
-not found: it was not looked for. By a radius nothing is missing: distances do not move.
+the whole collection, and the probability on that, so a pair of two old melodies may have been beyond the level and be
+within it now. Such a pair is not found: it was not looked for. By a radius nothing is missing: distances do not move.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class EarlierPairs:
         """Refuse what these pairs cannot be the beginning of."""
         known = self.certainty
         if known.matcher != wanted.matcher:
-            found = f"by the distance of {known.matcher}" if known.matcher else "by chance"
-            asked = f"by that of {wanted.matcher}" if wanted.matcher else "by chance"
+            found = f"by the distance of {known.matcher}" if known.matcher else "by their probability"
+            asked = f"by that of {wanted.matcher}" if wanted.matcher else "by their probability"
             raise ArgumentError(f"{self.folder}: its pairs were found {found}, and must be found {asked} here")
         if known.level < wanted.level:
             raise ArgumentError(
-                f"{self.folder}: its level is {known.level:g}, and must be at least {wanted.level:g} here; "
-                "pairs beyond it are not in it"
+                f"{self.folder}: its pairs have {known.level_words}, and must go as far as {wanted.level_words}; "
+                "what is beyond that is not in it"
             )
 
     def new_among(self, digests: Digests) -> Numbers:

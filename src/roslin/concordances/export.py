@@ -41,6 +41,7 @@ PAIR_COLUMNS: dict[str, type] = {
     "second": str,
     "distance": float,
     "expected": float,
+    "probability": float,
     "is_copy": bool,
     "is_weak": bool,
     "verdict": str,
@@ -53,7 +54,7 @@ MEMBER_COLUMNS: dict[str, type] = {
     "group": int,
     "kind": str,
     "melodies": int,
-    "group_expected": float,
+    "group_probability": float,
     "stability": float,
     "weak_links": int,
     "verdict": str,
@@ -61,11 +62,16 @@ MEMBER_COLUMNS: dict[str, type] = {
 
 
 def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
-    """A row for each pair, group by group. `is_weak`: the pair alone holds two parts of its group together."""
-    pairs = found.pairs
-    for number, group in enumerate(found.groups, start=1):
-        weak = {link.pair for link in group.weak_links}
-        for place in group.pairs.tolist():
+    """A row for each pair, group by group; those that lead from one group to another come last, without a number.
+
+    `is_weak`: the pair alone holds two parts of its group together.
+    """
+    pairs, within = found.pairs, {place for group in found.groups for place in group.pairs.tolist()}
+    outside = [place for place in range(len(pairs)) if place not in within]
+    numbered = [(number, group.pairs.tolist(), group.weak_links) for number, group in enumerate(found.groups, start=1)]
+    for number, places, links in [*numbered, ("", outside, ())]:
+        weak = {link.pair for link in links}
+        for place in places:
             first, second = _ids(found, place)
             state = review.state(first, second)
             latest = state.latest
@@ -75,6 +81,7 @@ def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
                 "second": second,
                 "distance": float(pairs.distances[place]),
                 "expected": "" if pairs.matcher else float(pairs.expected[place]),
+                "probability": "" if pairs.matcher else float(pairs.probabilities[place]),
                 "is_copy": bool(pairs.is_copy[place]),
                 "is_weak": place in weak,
                 "verdict": state.verdict,
@@ -92,7 +99,7 @@ def member_rows(found: Concordances, review: Review) -> Iterator[Row]:
             "group": number,
             "kind": found.kind(group),
             "melodies": len(group.members),
-            "group_expected": "" if found.pairs.matcher else group.expected,
+            "group_probability": "" if found.pairs.matcher else 1 - group.doubt,
             "stability": group.stability,
             "weak_links": len(group.weak_links),
             "verdict": review.group_state(_pairs(found, group)).verdict,
@@ -143,7 +150,16 @@ def _cell(value: Any) -> Any:
 
 
 def _members(found: Concordances) -> list[int]:
-    return [member for group in found.groups for member in group.members.tolist()]
+    """All melodies that have a pair, whether in a group or not."""
+    return sorted({*found.pairs.first.tolist(), *found.pairs.second.tolist()})
+
+
+def _rows_of_no_group(found: Concordances) -> Iterator[Row]:
+    """Melodies that pairs lead to from groups; they have no other."""
+    grouped = {member for group in found.groups for member in group.members.tolist()}
+    for member in _members(found):
+        if member not in grouped:
+            yield dict.fromkeys(MEMBER_COLUMNS, "") | asdict(found.source(member))
 
 
 def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
@@ -156,7 +172,7 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
             file.write(f"  <key {named}/>\n")
     file.write('  <graph id="concordances" edgedefault="undirected">\n')
     nodes: dict[str, str] = {}
-    for row in member_rows(found, review):
+    for row in (*member_rows(found, review), *_rows_of_no_group(found)):
         nodes[row["id"]] = f"m{len(nodes)}"  # ids of melodies may have spaces, those of nodes may not
         file.write(f'    <node id="{nodes[row["id"]]}">{_data("n", row, MEMBER_COLUMNS)}</node>\n')
     for row in pair_rows(found, review):

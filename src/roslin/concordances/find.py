@@ -18,33 +18,12 @@ from roslin.concordances.pairs import find_pairs
 from roslin.concordances.radius import digests_of_notes, find_within
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.scores import fitted, tables
-from roslin.run.meaning import MEANINGS
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-__all__ = ["LEVELS", "concordances_folder", "find_concordances", "kept_concordances", "level_of"]
+__all__ = ["concordances_folder", "find_concordances", "kept_concordances"]
 
 _WORK = "work"
-# The words beside hits, without spaces: the most chance matches that each allows.
-LEVELS = {word.partition(" ")[0]: most for most, word in MEANINGS}
-
-
-def level_of(text: str) -> float:
-    """A level of certainty: a word, or a number of chance matches.
-
-    >>> level_of("same"), level_of("0.05")
-    (0.001, 0.05)
-    """
-    if text in LEVELS:
-        return LEVELS[text]
-    try:
-        level = float(text)
-    except ValueError:
-        level = 0.0
-    if not 0 < level < float("inf"):
-        words = ", ".join(LEVELS)
-        raise ArgumentError(f"the level must be one of {words}, or a number of chance matches above 0; got {text!r}")
-    return level
 
 
 def concordances_folder(collection: str | Path) -> Path:
@@ -63,7 +42,7 @@ def find_concordances(
     new: npt.NDArray[np.int64] | None = None,
     earlier: EarlierPairs | None = None,
 ) -> Concordances:
-    """The concordances at a level, by chance or by a radius.
+    """The concordances at a level, by their probability or by a radius.
 
     What is finished lies in the folder, so a comparison that was stopped goes on. `new`: only pairs with one of these
     melodies. `earlier`: only what is new since is compared with all.

@@ -39,12 +39,12 @@ class WeakLink:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TuneGroup:
-    """Melodies that are one tune. `members` and `pairs` are in rising order; `expected` is the worst of its pairs."""
+    """Melodies that are one tune. `members` and `pairs` are in rising order; `doubt` is that of its weakest pair."""
 
     members: Numbers
     pairs: Numbers  # their places among all pairs
     outside: Numbers  # places of the pairs that lead to other groups
-    expected: float
+    doubt: float
     stability: float
     weak_links: tuple[WeakLink, ...]
 
@@ -65,22 +65,22 @@ def connected(melodies: Numbers, first: Numbers, second: Numbers) -> Numbers:
 def groups_of(
     first: Numbers,
     second: Numbers,
-    expected: Floats,
+    doubts: Floats,
     level: float,
     stricter: float = STRICTER,
     is_copy: Flags | None = None,
 ) -> list[TuneGroup]:
     """The groups that pairs make, by their smallest member.
 
-    `expected`: of each pair, at most the level; or distances, and a radius that is halved (`stricter`). `is_copy`: of
-    each pair, whether it links a copy with its representative.
+    `doubts`: of each pair, at most the level (`certainty`). `is_copy`: of each pair, whether it links a copy with its
+    representative.
     """
     if not len(first):
         return []
     melodies = np.unique(np.concatenate([first, second]))
     copies = np.zeros(len(first), dtype=bool) if is_copy is None else is_copy
-    part = grown(melodies, first, second, expected, copies)
-    strict = expected <= level / stricter
+    part = grown(melodies, first, second, doubts, copies)
+    strict = doubts <= level / stricter
     strictly = connected(melodies, first[strict], second[strict])
     parts = part[np.searchsorted(melodies, first)], part[np.searchsorted(melodies, second)]
     within, leaving = parts[0] == parts[1], np.flatnonzero(parts[0] != parts[1])
@@ -91,16 +91,16 @@ def groups_of(
         pairs, nobody = pairs_of.get(smallest), np.empty(0, np.int64)
         if pairs is not None:  # what stayed alone is no group
             leads = outside.get(smallest, nobody)
-            group = _group(melodies[members], pairs, (first, second), expected, strictly[members], strict)
+            group = _group(melodies[members], pairs, (first, second), doubts, strictly[members], strict)
             found.append(replace(group, outside=leads))
     return found
 
 
-def grown(melodies: Numbers, first: Numbers, second: Numbers, expected: Floats, is_copy: Flags) -> Numbers:
+def grown(melodies: Numbers, first: Numbers, second: Numbers, doubts: Floats, is_copy: Flags) -> Numbers:
     """The group of each melody, as the smallest of its members; its own number where it stays alone."""
     kind = connected(melodies, first[is_copy], second[is_copy])  # copies are one
     ends = kind[np.searchsorted(melodies, first)], kind[np.searchsorted(melodies, second)]
-    order = np.lexsort((second, first, expected))
+    order = np.lexsort((second, first, doubts))
     order = order[ends[0][order] != ends[1][order]]
     links = list(zip(ends[0][order].tolist(), ends[1][order].tolist(), strict=True))
     head = {int(each): int(each) for each in np.unique(kind)}
@@ -142,7 +142,7 @@ def _group(
     members: Numbers,
     pairs: Numbers,
     ends: tuple[Numbers, Numbers],
-    expected: Floats,
+    doubts: Floats,
     strictly: Numbers,
     strict: Flags,
 ) -> TuneGroup:
@@ -154,7 +154,7 @@ def _group(
         for link, sides in bridges(members, ends[0][pairs], ends[1][pairs])
         if not strict[pairs[link]]
     )
-    return TuneGroup(members, pairs, np.empty(0, np.int64), float(expected[pairs].max()), together, weak)
+    return TuneGroup(members, pairs, np.empty(0, np.int64), float(doubts[pairs].max()), together, weak)
 
 
 def bridges(members: Numbers, first: Numbers, second: Numbers) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -3,7 +3,7 @@
 Melodies stand in the order of their lengths, in blocks of 64 (`matchers.roslin.table`). Each is compared with those
 behind it, so every two melodies meet once; or, where only some are new, each of these with all others. What a pair must
 reach is known before (`levels`), so the bytes of its bound are as fine as that score allows. What the bound leaves is
-scored exactly. With `candidates` (`blocking`) only those are scored, which is faster and not exact.
+scored exactly. With a shortlist (`blocking`) only those are scored, which is faster and not exact.
 
 The work is cut into pieces of `PIECE` melodies, each with a result of its own: what is finished stays finished
 (`journal`), and the result does not depend on the number of threads or on interruptions.
@@ -17,15 +17,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.concordances.blocking import Candidates
+from roslin.concordances._gather import Buckets
+from roslin.concordances.blocking import candidates_by
 from roslin.matchers.roslin._alignment import Encoded, Tables
-from roslin.matchers.roslin._blocks import MELODIES, Plan
+from roslin.matchers.roslin._blocks import MELODIES, Plan, Rows
 from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.rounding import Planner, highest_pair, scale_for
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["PIECE", "ScoredPairs", "join_places", "piece_count", "piece_of"]
+__all__ = ["PIECE", "ScoredPairs", "Shortlist", "join_places", "piece_count", "piece_of"]
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -61,25 +62,26 @@ def join_places(
     needed: Scores,
     places: Numbers,
     new: Flags | None = None,
-    candidates: Candidates | None = None,
+    shortlist: Shortlist | None = None,
 ) -> ScoredPairs:
     """The pairs of the melodies at these places with all behind them; `needed` is by place (`levels.Chances`).
 
-    With `new`, by place: pairs with all others, before and behind, each pair of two new ones once. With `candidates`:
-    only pairs with these.
+    With `new`, by place: pairs with all others, before and behind, each pair of two new ones once. With a
+    shortlist: only pairs of those that share something rare.
     """
     side = _Side(table, needed, Planner(tables))
+    candidates = None if shortlist is None else candidates_by(shortlist.buckets)
     first, second, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     queries = table.take(table.order[places].astype(np.int64))
     compared = 0
     for row, place in enumerate(places.tolist()):
         start = place + 1 if new is None else 0
         query = one(queries, row)
-        if candidates is None:
+        if shortlist is None or candidates is None:
             possible = side.possible(query, place, start)
         else:
             among = candidates(place)
-            possible = side.possible_among(query, place, np.sort(among[among >= start]))
+            possible = side.possible_among(query, place, np.sort(among[among >= start]), shortlist.rows)
         others, reached = side.reaching(query, place, possible)
         if new is not None:
             once = (others > place) | ~new[others]
@@ -89,6 +91,13 @@ def join_places(
         scores.append(reached)
         compared += len(possible)
     return ScoredPairs(np.concatenate(first), np.concatenate(second), np.concatenate(scores), compared)
+
+
+class Shortlist(NamedTuple):
+    """Who is worth comparing with whom, and the notes of all melodies, both by place."""
+
+    buckets: Buckets
+    rows: Rows
 
 
 class _Side(NamedTuple):
@@ -115,7 +124,7 @@ class _Side(NamedTuple):
         bounds = found[start - first * MELODIES : len(self.table) - first * MELODIES]
         return start + np.flatnonzero(bounds >= wanted)
 
-    def possible_among(self, query: Encoded, place: int, places: Numbers) -> Numbers:
+    def possible_among(self, query: Encoded, place: int, places: Numbers, rows: Rows) -> Numbers:
         """Those of some places, which rise, whose melodies may reach what is needed."""
         from roslin.matchers.roslin._bound import bound_places
 
@@ -127,7 +136,7 @@ class _Side(NamedTuple):
         if plan.unit == 1:
             return places  # a byte is too coarse for a query as long as this
         bounds = np.empty(len(places), np.int32)
-        bound_places(plan, self.table.blocks, places, bounds)
+        bound_places(plan, rows, self.table.tempos, places, bounds)
         found: Numbers = places[bounds >= wanted]
         return found
 

@@ -1,9 +1,10 @@
 """All pairs of a collection, from the collection to the list: chance, the join, and what each pair is worth.
 
     with Work(threads=2, progress=...) as work:
-        found = find_pairs(collection, 0.01, work, folder="tunes.concordances")
+        found = find_pairs(collection, 0.1, work, folder="tunes.concordances")
 
-The folder keeps what is prepared (`prepared`) and what is finished (`journal`). Numbers are those of the collection.
+All pairs that chance does not explain are found, and those with a small doubt kept (`probability`). The folder keeps
+what is prepared (`prepared`) and what is finished (`journal`). Numbers are those of the collection.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ from roslin.concordances.prepared import (
     opened,
     prepare,
 )
+from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.scoring import scorer
+from roslin.run.meaning import BY_CHANCE
 from roslin.search.program import checksum
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
@@ -51,7 +54,7 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-JOIN_VERSION = 2  # of what a journal holds
+JOIN_VERSION = 3  # of what a journal holds
 _RARE, _CHANCE, _COMPARING = (
     Stage("what is rare", 0.0, 0.02),
     Stage("what chance gives", 0.02, 0.3),
@@ -64,6 +67,7 @@ _MATCHER = Roslin(compare="both")
 class FoundPairs:
     """Pairs of melodies by their numbers, the smaller first, in rising order; their distances and chance matches.
 
+    `expected` is how many melodies would by chance be as near to one of the two, and to the other: the geometric mean.
     Of melodies that the measure cannot tell apart only the first is compared with others; `is_copy` marks the pairs
     that link the rest of them to it.
     """
@@ -86,7 +90,12 @@ class FoundPairs:
     @property
     def doubts(self) -> Floats:
         """What the level limits (`certainty`)."""
-        return self.distances if self.matcher else self.expected
+        return self.distances if self.matcher else 1.0 - self.probabilities
+
+    @property
+    def probabilities(self) -> Floats:
+        """That each pair is the same tune; of a matcher's radius none is known."""
+        return probability(self.expected, self.distances)
 
 
 def find_pairs(
@@ -99,14 +108,16 @@ def find_pairs(
     exact: bool = True,
     earlier: EarlierPairs | None = None,
 ) -> FoundPairs:
-    """All pairs that chance would bring at most `level` times for one of the two.
+    """All pairs that are the same tune with a doubt of at most `level`: a probability of at least 1 - level.
+
+    Chance must not explain a pair, either: it would bring at most one for one of the two.
 
     `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
     melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
     all, and the rest is taken over.
     """
-    if not level > 0:
-        raise ArgumentError(f"the level must be a number of chance matches above 0; got {level!r}")
+    if not 0 < level < 1:
+        raise ArgumentError(f"the level must be a doubt between 0 and 1; got {level!r}")
     if len(store) < 2:
         nobody = np.empty(0, np.int64)
         return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(store))
@@ -130,7 +141,7 @@ def find_pairs(
         ready = prepare(join, new)
         _make_buckets(ready, work, journal)
         chances = _chances(ready, work, journal)
-        keep_needed(join, chances.needed(level)[ready.table.order])
+        keep_needed(join, chances.needed(BY_CHANCE)[ready.table.order])
         scored = _joined(ready, work, journal)
         if earlier is not None and digests is not None:
             scored, new = _with(scored, _taken_over(ready, earlier, digests)), None
@@ -206,7 +217,7 @@ def _found(ready: Prepared, chances: Chances, scored: ScoredPairs, new: Numbers 
     """From places and scores to numbers and meanings, the copies beside their representatives."""
     everything, distinct, copies, order = ready.everything, ready.distinct, ready.copies, ready.table.order
     ends = order[scored.first].astype(np.int64), order[scored.second].astype(np.int64)
-    expected = np.minimum(*(chances.expected(end, scored.scores) for end in ends))
+    expected = np.sqrt(np.multiply(*(chances.expected(end, scored.scores) for end in ends)))
     one, two = (distinct[end] for end in ends)
     distances = _MATCHER.distances_of(scored.scores, everything.own_scores[one], everything.own_scores[two])
     copied = np.flatnonzero(copies != np.arange(len(copies)))
@@ -214,16 +225,20 @@ def _found(ready: Prepared, chances: Chances, scored: ScoredPairs, new: Numbers 
         copied = copied[np.isin(copied, new) | np.isin(copies[copied], new)]
     of = np.searchsorted(distinct, copies[copied])
     by_copying = chances.expected(of, chances.own_scores[of])
-    copied, by_copying = copied[by_copying <= level], by_copying[by_copying <= level]
+    copied, by_copying = copied[by_copying <= BY_CHANCE], by_copying[by_copying <= BY_CHANCE]
     first = np.concatenate([np.minimum(one, two), copies[copied]])
     second = np.concatenate([np.maximum(one, two), copied])
+    distances = np.concatenate([distances, np.zeros(len(copied))])
+    expected = np.concatenate([expected, by_copying])
+    is_copy = np.concatenate([np.zeros(len(one), dtype=bool), np.ones(len(copied), dtype=bool)])
     sorting = np.lexsort((second, first))
+    sorting = sorting[1.0 - probability(expected, distances)[sorting] <= level]
     return FoundPairs(
         first[sorting],
         second[sorting],
-        np.concatenate([distances, np.zeros(len(copied))])[sorting],
-        np.concatenate([expected, by_copying])[sorting],
-        np.concatenate([np.zeros(len(one), dtype=bool), np.ones(len(copied), dtype=bool)])[sorting],
+        distances[sorting],
+        expected[sorting],
+        is_copy[sorting],
         level,
         scored.compared,
         len(everything),

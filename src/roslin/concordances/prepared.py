@@ -5,8 +5,9 @@
     table.bin      their table of notes (`matchers.roslin.table`)
     is_new.bin     by place in the table: whether it is new, where only new melodies are compared with all others
     needed.bin     by place: the score that a pair must reach; made when chance is known
-    semitones.bin, sizes.bin, offsets.bin
-                   by place: the letters of all melodies (`blocking`), unless every two are compared
+    rows.bin, semitones.bin, sizes.bin, offsets.bin
+                   by place: the notes of all melodies, and their letters (`blocking`); none of these and the following
+                   where every two are compared
     starts.bin, members.bin, of_starts.bin, buckets.bin
                    by place: who shares something rare
 
@@ -25,10 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
-from roslin.concordances._gather import Buckets
-from roslin.concordances.blocking import are_safe, candidates_by, map_buckets, part_of_buckets, write_letters
+from roslin.concordances.blocking import are_safe, map_buckets, map_rows, part_of_buckets, write_letters
 from roslin.concordances.copies import representatives
-from roslin.concordances.join import join_places, piece_of
+from roslin.concordances.join import Shortlist, join_places, piece_of
 from roslin.concordances.journal import Arrays
 from roslin.concordances.levels import chances_of
 from roslin.concordances.mapped import kept_array, map_array, write_array
@@ -123,14 +123,14 @@ class Prepared:
         return map_array(self.folder / "needed.bin", np.int32)
 
     @cached_property
-    def buckets(self) -> Buckets | None:
+    def shortlist(self) -> Shortlist | None:
         """Who shares something rare; None where every two are compared."""
-        return None if self.join.is_exact else map_buckets(self.folder)
+        return None if self.join.is_exact else Shortlist(map_buckets(self.folder), map_rows(self.folder))
 
     def has_buckets(self) -> bool:
         """Whether the buckets are made."""
         try:
-            return are_safe(map_buckets(self.folder), len(self.distinct))
+            return are_safe(map_buckets(self.folder), map_rows(self.folder), self.table)
         except (OSError, ValueError):
             return False
 
@@ -176,9 +176,8 @@ class PairPiece:
     def __call__(self, number: int) -> Arrays:
         """The result of one piece."""
         ready = opened(self.join)
-        candidates = None if ready.buckets is None else candidates_by(ready.buckets)
         piece = piece_of(ready.places, number)
-        found = join_places(ready.table, ready.tables, ready.needed, piece, ready.is_new, candidates)
+        found = join_places(ready.table, ready.tables, ready.needed, piece, ready.is_new, ready.shortlist)
         return {
             "first": found.first.astype(np.int32),
             "second": found.second.astype(np.int32),

@@ -7,12 +7,22 @@ from collections import Counter
 from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances
 from roslin.concordances.groups import TuneGroup
 from roslin.display.table import Table
-from roslin.run.meaning import expected_words
 
 __all__ = ["PEOPLE_READ", "groups_table", "kinds_table"]
 
 # Of the columns of groups, those for a person at a terminal, and in which form.
-PEOPLE_READ = ("group", "kind", "records", "libraries", "composers", "title", "certainty", "chance", "stable", "first")
+PEOPLE_READ = (
+    "group",
+    "kind",
+    "records",
+    "libraries",
+    "composers",
+    "title",
+    "certainty",
+    "probable",
+    "stable",
+    "first",
+)
 
 
 def groups_table(found: Concordances, most: int | None = None) -> Table:
@@ -25,7 +35,7 @@ def groups_table(found: Concordances, most: int | None = None) -> Table:
         "libraries",
         "composers",
         "title",
-        *(() if found.certainty.matcher else ("expected",)),
+        *(() if found.certainty.matcher else ("probability",)),
         "certainty",
         "stability",
         "weak_links",
@@ -46,9 +56,9 @@ def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object
         "libraries": len({each.library for each in sources} - {""}),
         "composers": "; ".join(f"{name} ({count})" for name, count in composers.most_common()),
         "title": next((each.title for each in sources if each.title), ""),
-        "expected": group.expected,
-        "certainty": found.certainty.word(group.expected),
-        "chance": "" if found.certainty.matcher else expected_words(group.expected),
+        "probability": 1 - group.doubt,
+        "certainty": found.certainty.word(group.doubt),
+        "probable": found.certainty.number(group.doubt),
         "stability": group.stability,
         "stable": f"{group.stability:.0%}" + (", hangs on a weak link" if group.weak_links else ""),
         "weak_links": len(group.weak_links),

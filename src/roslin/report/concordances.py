@@ -26,11 +26,11 @@ from roslin.report.tune_groups import (
     DrawnLine,
     GroupLine,
     GroupSummary,
+    RelatedGroup,
     drawn_lines,
     group_lines,
     summaries,
 )
-from roslin.run.meaning import expected_words
 
 __all__ = [
     "COLUMNS",
@@ -117,9 +117,8 @@ def compared_words(concordances: Concordances) -> list[str]:
     else:
         said = [f"{how}; by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo."]
         sure = (
-            f"A pair counts when chance would bring at most {expected_words(certainty.level)} melodies so near to one "
-            "of the two (E, the level). E is an estimate for one melody at a time; how far it holds when a whole "
-            f"catalogue is compared with itself has not been shown. {disagreeing}"
+            f"A pair counts with {certainty.level_words} of being the same tune. By these probabilities, which were "
+            f"fitted on RISM, about {pairs.doubts.sum():,.0f} of the {len(pairs):,} pairs are wrong. {disagreeing}"
         )
     if not pairs.is_all:
         said.append("Only pairs with a new melody were looked for.")
@@ -155,17 +154,23 @@ def write_report(
     said = compared_words(concordances)
     pages = [every[start : start + GROUPS_ON_PAGE] for start in range(0, len(every), GROUPS_ON_PAGE)]
     names = [f"groups-{number:04}.html" for number in range(1, len(pages) + 1)]
+
+    def page_of(group: GroupSummary | RelatedGroup) -> str:
+        return names[(group.number - 1) // GROUPS_ON_PAGE]
+
     for number, (name, shown) in enumerate(zip(names, pages, strict=True)):
         around = (names[number - 1] if number else "", names[number + 1] if number + 1 < len(names) else "")
 
         def tell_part(done: float, what: str, before: int = number) -> None:
             tell((before + done) / len(pages), what)
 
-        page = concordances_page(concordances, shown, link=link, progress=tell_part, around=around, said=said)
+        page = concordances_page(
+            concordances, shown, link=link, progress=tell_part, around=around, said=said, page_of=page_of
+        )
         write_text(target / name, page)
     for left in set(target.glob("groups-*.html")) - {target / name for name in names}:  # of an earlier report
         left.unlink()
-    rows = [(summary, f"{names[place // GROUPS_ON_PAGE]}#{anchor(summary)}") for place, summary in enumerate(every)]
+    rows = [(summary, f"{page_of(summary)}#{anchor(summary)}") for summary in every]
     index = document("concordances_index.html", **_common(concordances, every, said), rows=rows)
     write_text(target / "index.html", index)
     return target / "index.html"
@@ -179,10 +184,11 @@ def concordances_page(
     progress: Tell | None = None,
     around: tuple[str, str] | None = None,
     said: Sequence[str] = (),
+    page_of: Callable[[RelatedGroup], str] = lambda _group: "",
 ) -> str:
     """A page of these groups. `around`: the pages before and after it, "" for none, where it is one of several.
 
-    `said`: what was compared (`compared_words`), where that is known already.
+    `said`: what was compared (`compared_words`), where that is known already. `page_of`: the page of another group.
     """
     glyphs = Glyphs()
     groups = list(_told(concordances, shown, glyphs, progress or (lambda _done, _what: None)))
@@ -194,6 +200,7 @@ def concordances_page(
         around=around,
         which=_which(shown, len(concordances.groups)),
         link=link or (lambda _source: ""),
+        address=lambda related: f"{page_of(related)}#{anchor(related)}",
     )
 
 
@@ -212,7 +219,7 @@ def _which(shown: Sequence[GroupSummary], total: int) -> str:
     return f"Group{f's {first} to' if first != last else ''} {last} of {total:,}."
 
 
-def anchor(summary: GroupSummary) -> str:
+def anchor(summary: GroupSummary | RelatedGroup) -> str:
     """Where a group stands on its page."""
     return f"group-{summary.number}"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count, islice, product
 from string import ascii_uppercase
 
@@ -24,10 +24,24 @@ from roslin.report.player import playing
 from roslin.report.synopsis import Glyphs, synopsis
 from roslin.report.variants import Variant, compared
 
-__all__ = ["DrawnLine", "GroupLine", "GroupSummary", "drawn_lines", "group_lines", "summaries"]
+__all__ = ["DrawnLine", "GroupLine", "GroupSummary", "RelatedGroup", "drawn_lines", "group_lines", "summaries"]
 
 UNNAMED = "no composer named"
 _NAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedGroup:
+    """A group that pairs lead to, though too few to be one with it; or a melody that is in none (number 0).
+
+    `words`: the surest of these pairs, and how sure it is.
+    """
+
+    number: int
+    name: str
+    heading: str
+    pairs: int
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class GroupSummary:
     records: int
     weak_links: tuple[str, ...]
     rated: Certainty
+    related: tuple[RelatedGroup, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -71,14 +86,14 @@ class GroupSummary:
     @property
     def certainty(self) -> str:
         """How sure its weakest pair is: a word."""
-        return self.rated.word(self.group.expected)
+        return self.rated.word(self.group.doubt)
 
     @property
     def certainty_words(self) -> str:
         """The same as a sentence."""
         which = "The weakest of its pairs" if len(self.group.pairs) > 1 else "The pair"
         rated = f" is rated “{self.certainty}”" if not self.rated.matcher else ""
-        return f"{which}{rated}: {self.rated.words(self.group.expected)}."
+        return f"{which}{rated}: {self.rated.words(self.group.doubt)}."
 
     @property
     def stability_words(self) -> str:
@@ -96,7 +111,30 @@ class GroupSummary:
 
 def summaries(concordances: Concordances) -> list[GroupSummary]:
     """Every group, in the order of the concordances, numbered from 1."""
-    return [_summary(concordances, number, group) for number, group in enumerate(concordances.groups, start=1)]
+    alone = [_summary(concordances, number, group) for number, group in enumerate(concordances.groups, start=1)]
+    group_of = {member: each for each in alone for member in each.group.members.tolist()}
+    return [replace(each, related=tuple(_related(concordances, each.group, group_of))) for each in alone]
+
+
+def _related(concordances: Concordances, group: TuneGroup, group_of: dict[int, GroupSummary]) -> Iterator[RelatedGroup]:
+    """What pairs lead to, the surest first."""
+    pairs, members = concordances.pairs, set(group.members.tolist())
+    leading: dict[str, tuple[int, str, list[int]]] = {}
+    for place in group.outside[np.argsort(pairs.doubts[group.outside], kind="stable")].tolist():
+        ends = int(pairs.first[place]), int(pairs.second[place])
+        other = ends[0] if ends[1] in members else ends[1]
+        if other in group_of:
+            there = group_of[other]
+            led = leading.setdefault(there.name, (there.number, there.heading, []))
+        else:
+            source = concordances.source(other)
+            said = ("" if source.is_anonymous else source.composer, source.title)
+            led = leading.setdefault(source.id, (0, ": ".join(filter(None, said)), []))
+        led[2].append(place)
+    for name, (number, heading, places) in leading.items():
+        one, two = (concordances.source(int(ends[places[0]])).id for ends in (pairs.first, pairs.second))
+        words = f"{one} and {two}: {concordances.certainty.words(float(pairs.doubts[places[0]]))}"
+        yield RelatedGroup(number, name, heading, len(places), words)
 
 
 def _summary(concordances: Concordances, number: int, group: TuneGroup) -> GroupSummary:

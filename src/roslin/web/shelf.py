@@ -10,6 +10,9 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from roslin.collection.folding import fold
 from roslin.concordances.concordance import Concordances, GroupKind
 from roslin.concordances.find import concordances_folder
@@ -73,8 +76,15 @@ class OpenConcordances:
 
     def pairs(self, summary: GroupSummary) -> list[Pair]:
         """The pairs of a group, by ids."""
+        return self._ids(summary.group.pairs)
+
+    def outside(self, summary: GroupSummary) -> list[Pair]:
+        """The pairs that lead from a group to others, by ids."""
+        return self._ids(summary.group.outside)
+
+    def _ids(self, places: npt.NDArray[np.int64]) -> list[Pair]:
         pairs, source = self.concordances.pairs, self.concordances.source
-        ends = ((int(pairs.first[place]), int(pairs.second[place])) for place in summary.group.pairs)
+        ends = zip(pairs.first[places].tolist(), pairs.second[places].tolist(), strict=True)
         return [(source(first).id, source(second).id) for first, second in ends]
 
     def state(self, summary: GroupSummary) -> GroupState:
@@ -82,14 +92,17 @@ class OpenConcordances:
         return self.review.group_state(self.pairs(summary))
 
     def decided(self, summary: GroupSummary, group: PageGroup) -> list[GroupPair]:
-        """The pairs of a group as the page lists them, the least sure first."""
+        """The pairs of a group as the page lists them, the least sure first; before them those that lead elsewhere."""
         letters = {source.id: line.letter for line in group.lines for source in line.sources}
-        doubts = self.concordances.pairs.doubts[summary.group.pairs].tolist()
-        found = [
-            GroupPair(*_in_order(first, second, letters), doubt, self.review.state(first, second))
-            for (first, second), doubt in zip(self.pairs(summary), doubts, strict=True)
-        ]
-        return sorted(found, key=lambda pair: -pair.doubt)
+        found = []
+        for places in (summary.group.outside, summary.group.pairs):
+            doubts = self.concordances.pairs.doubts[places].tolist()
+            listed = [
+                GroupPair(*_in_order(first, second, letters), doubt, self.review.state(first, second))
+                for (first, second), doubt in zip(self._ids(places), doubts, strict=True)
+            ]
+            found += sorted(listed, key=lambda pair: -pair.doubt)
+        return found
 
     def chosen(self, wanted: Wanted) -> list[GroupSummary]:
         """The groups that somebody wants to see, in their order."""
@@ -110,9 +123,11 @@ class OpenConcordances:
 
 
 def _in_order(first: str, second: str, letters: dict[str, str]) -> tuple[str, str, tuple[str, str]]:
-    """The two as the page has them: the upper line first."""
-    one, two = sorted((first, second), key=lambda id: (len(letters[id]), letters[id]))
-    return one, two, (letters[one], letters[two])
+    """The two as the page has them: the upper line first, then one that is not on the page (without a letter)."""
+    one, two = sorted(
+        (first, second), key=lambda id: (id not in letters, len(letters.get(id, "")), letters.get(id, ""))
+    )
+    return one, two, (letters[one], letters.get(two, ""))
 
 
 class Shelf:

@@ -18,6 +18,6 @@ def test_backwards_is_the_melody_with_its_pitches_reversed() -> None:
         for name in ("pitch_midi", "pitch_base40"):
             line[name] = line[name][::-1].copy()
         for given, wanted in zip(backwards(encoded([tune])), encoded([Melody(line)]), strict=True):
-            assert np.array_equal(given, wanted)
+            assert np.array_equal(np.asarray(given), np.asarray(wanted))
     both = backwards(encoded(list(TUNES[:2])))
     assert np.array_equal(both.pitches, np.concatenate([backwards(encoded([each])).pitches for each in TUNES[:2]]))

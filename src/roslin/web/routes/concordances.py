@@ -147,6 +147,7 @@ def group(
         "said": opened.said,
         "done": _done(opened, asked.done),
         "link": _linker(library, drawn.lines),
+        "address_of": lambda related: f"{_address(related.name)}{asked.query()}",
     }
     return _page(request, library, door, "group.html", context)
 
@@ -197,7 +198,7 @@ def _decide(shelf: Shelf, who: Reviewer, form: FormData) -> Response:
     _, after, _, _ = _around(opened, asked.wanted, summary)
     first, second = str(form.get("first", "")), str(form.get("second", ""))
     if first or second:
-        if not {(first, second), (second, first)} & set(opened.pairs(summary)):
+        if not {(first, second), (second, first)} & {*opened.pairs(summary), *opened.outside(summary)}:
             raise HTTPException(404, "these two are no pair of this group")
         opened.review.decide(first, second, verdict, note, who.name)
         return RedirectResponse(f"{_address(summary.name)}{asked.query()}#pairs", 303)
