@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.report.concording import related
 
 from roslin.collection import write
 from roslin.collection.store import Store
@@ -211,3 +212,29 @@ def test_the_truth_evaluates_a_run(tmp_path: Path, found: Concordances, review: 
     assert result.of("mine", "RR")["10-1.1.1"] == 0.5
     assert result.of("mine", "RR")["11-1.1.1"] == 1.0
     assert result.means.tolist() == [[0.75]]
+
+
+def test_pairs_between_groups_and_melodies_in_none(tmp_path: Path) -> None:
+    opened, found = related(tmp_path)
+    review = Review.of(opened)
+    export("pairs", found, review, tmp_path / "pairs.csv")
+    rows = table(tmp_path / "pairs.csv")
+    assert [(row["group"], row["first"], row["second"]) for row in rows] == [
+        ("1", "400-1.1.1", "401-1.1.1"),
+        ("1", "400-1.1.1", "402-1.1.1"),
+        ("1", "401-1.1.1", "402-1.1.1"),
+        ("2", "410-1.1.1", "411-1.1.1"),
+        ("", "402-1.1.1", "410-1.1.1"),
+        ("", "402-1.1.1", "420-1.1.1"),
+    ]
+    assert {row["expected"] for row in rows} == {""}
+    assert rows[-1]["second_composer"] == "Haydn, Joseph"
+    export("groups", found, review, tmp_path / "groups.csv")
+    assert [row["id"] for row in table(tmp_path / "groups.csv")] == [
+        "400-1.1.1", "401-1.1.1", "402-1.1.1", "410-1.1.1", "411-1.1.1",
+    ]  # fmt: skip
+    export("graphml", found, review, tmp_path / "graph.graphml")
+    graph = (tmp_path / "graph.graphml").read_text("utf-8")
+    assert (graph.count("<node "), graph.count("<edge ")) == (6, 6)
+    assert "nan" not in graph
+    opened.close()

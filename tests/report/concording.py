@@ -11,7 +11,7 @@ from roslin.concordances.concordance import Concordances
 from roslin.concordances.pairs import FoundPairs
 from roslin.notation import pae
 
-__all__ = ["NASTY", "catalogue", "concorded"]
+__all__ = ["NASTY", "catalogue", "concorded", "related"]
 
 NASTY = "<script>alert(\"1\")</script> & 'quotes'"
 TUNE = "%G-2@c '4CDEF/GAGE/2D'C//"
@@ -59,9 +59,30 @@ def concorded(folder: Path, name: str = "tunes") -> tuple[Collection, Concordanc
         np.array([0.0, 0.2, 0.4, 0.0, 0.0, 0.0]),
         np.array([1e-6, 0.0004, 0.0009, 1e-6, 1e-6, 1e-6]),
         np.array([True, False, False, True, True, True]),
-        0.001,
+        0.5,
         45,
         10,
+    )
+    found = Concordances(opened, pairs)
+    found.write(folder / f"{name}.concordances")
+    return opened, found
+
+
+def related(folder: Path, name: str = "related") -> tuple[Collection, Concordances]:
+    """By a radius: one group of three (0, 1, 2) and one of two (4, 5); a pair leads from one to the other, and one to a
+    melody that is in no group (6)."""
+    opened = Collection.build(catalogue(), folder / f"{name}.roslin")
+    ends = {(0, 1): 0.1, (0, 2): 0.1, (1, 2): 0.2, (2, 4): 0.7, (2, 6): 0.8, (4, 5): 0.3}
+    pairs = FoundPairs(
+        np.array([first for first, _ in ends]),
+        np.array([second for _, second in ends]),
+        np.array(list(ends.values())),
+        np.full(len(ends), np.nan),
+        np.zeros(len(ends), dtype=bool),
+        1.0,
+        90,
+        10,
+        matcher="dp",
     )
     found = Concordances(opened, pairs)
     found.write(folder / f"{name}.concordances")

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.report.concording import NASTY, THIRD, TUNE, concorded
+from tests.report.concording import NASTY, THIRD, TUNE, concorded, related
 
 from roslin import Collection, Melody
 from roslin.concordances.concordance import Concordances
@@ -177,17 +177,15 @@ def test_disagreements_come_first_then_names_then_libraries(groups: list[GroupSu
 
 def test_how_sure_a_group_is_is_said_in_words(groups: list[GroupSummary]) -> None:
     chain, pair = groups[0], groups[1]
-    assert chain.certainty_words == (
-        "The weakest of its pairs is rated “same tune”: 0.0009 such matches expected by chance."
-    )
+    assert chain.certainty_words == "The weakest of its pairs is rated “probably”: a probability of 78 %."
     assert chain.stability_words == (
-        "Not stable: at a level 10 times as strict only 17% of its melodies, two by two, stay together."
+        "Not stable: at a probability of 95 % only 17% of its melodies, two by two, stay together."
     )
     assert chain.weak_links[0] == (
-        "400-1.1.1 and 402-1.1.1 alone hold 2 melodies and 2 others together: 0.0004 such matches expected by chance."
+        "400-1.1.1 and 402-1.1.1 alone hold 2 melodies and 2 others together: a probability of 95 %."
     )
     assert len(chain.weak_links) == 2
-    assert pair.stability_words == "At a level 10 times as strict it would still be found."
+    assert pair.stability_words == "At a probability of 95 % it would still be found."
     assert pair.weak_links == ()
 
 
@@ -240,7 +238,7 @@ def test_the_page_needs_nothing_and_escapes_everything(page: str) -> None:
 def test_the_page_says_what_was_compared_and_how_sure_it_is(page: str, found: Concordances) -> None:
     said = compared_words(found)
     assert said[0].startswith("10 melodies of tunes.roslin were compared with each other; by roslin(compare='both')")
-    assert "chance would bring at most 0.001 melodies so near to one of the two" in said[1]
+    assert "A pair counts with a probability of at least 50 % of being the same tune" in said[1]
     assert "2 pairs of the 6 found here have sources that name different composers" in said[1]
     part = replace(found.pairs, is_exact=False, is_all=False)
     said = compared_words(Concordances(found.store, part))
@@ -326,3 +324,40 @@ def test_what_was_compared_survives_the_folder(found: Concordances, tmp_path: Pa
         Concordances(found.store, replace(found.pairs, is_exact=is_exact, is_all=False)).write(tmp_path)
         kept = Concordances.read(tmp_path, found.store).pairs
         assert (kept.is_exact, kept.is_all) == (is_exact, False)
+
+
+# -- by a radius, and groups that are related -----------------------------------------------------------------------
+
+
+def test_what_leads_from_group_to_group_is_told(tmp_path: Path) -> None:
+    opened, found = related(tmp_path)
+    first, second = summaries(found)
+    assert [each.group.members.tolist() for each in (first, second)] == [[0, 1, 2], [4, 5]]
+    assert [(each.number, each.name, each.pairs) for each in first.related] == [
+        (2, "410-1.1.1", 1),
+        (0, "420-1.1.1", 1),
+    ]
+    assert first.related[0].heading == second.heading
+    assert first.related[0].words == "402-1.1.1 and 410-1.1.1: distance 0.7 by dp"
+    assert first.related[1].heading == "Haydn, Joseph: Salve Regina"
+    assert [(each.number, each.name) for each in second.related] == [(1, "400-1.1.1")]
+    one = concordances_page(found, summaries(found))
+    assert '<a href="#group-2">Group 2</a>' in one
+    assert "<code>420-1.1.1</code>, Haydn, Joseph: Salve Regina, in no group" in one
+    write_report(found, tmp_path / "report")
+    assert '<a href="groups-0001.html#group-1">Group 1</a>' in (tmp_path / "report" / "groups-0001.html").read_text()
+    opened.close()
+
+
+def test_a_radius_says_nothing_of_chance(tmp_path: Path) -> None:
+    opened, found = related(tmp_path)
+    summary = summaries(found)[0]
+    assert summary.certainty_words == "The weakest of its pairs: distance 0.2 by dp."
+    assert summary.stability_words == "Stable: it stays whole at half the radius."
+    said = " ".join(compared_words(found))
+    assert "distance at most 1 by dp, from either of the two to the other" in said
+    assert "nothing says how often chance brings it" in said
+    page = concordances_page(found, summaries(found))
+    assert "probab" not in page
+    assert "nan" not in re.sub(r"<[^>]+>", "", page).lower().split()
+    opened.close()

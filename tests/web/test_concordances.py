@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.report.concording import NASTY, concorded
+from tests.report.concording import NASTY, concorded, related
 
 from roslin.concordances.review import Review
 from roslin.passwords import hashed, is_password
@@ -270,3 +270,19 @@ def test_the_cookie_stays_with_these_pages(visitor: TestClient) -> None:
     for word in ("httponly", "samesite=strict", "path=/concordances"):
         assert word in said
     assert visitor.get(GROUP).headers["cache-control"] == "no-store"
+
+
+def test_pairs_that_lead_to_another_group_can_be_decided(tmp_path: Path) -> None:
+    related(tmp_path)[0].close()
+    settings = Settings(str(tmp_path / "related.roslin"), warm_up=False, log_requests=False)
+    with TestClient(create_app(settings), follow_redirects=False) as client:
+        page = client.get(GROUP).text
+        assert '<a href="/concordances/groups/410-1.1.1">Group 2</a>' in page
+        assert re.search(r"[ABC] and one outside the group <code>402-1\.1\.1<br>410-1\.1\.1</code>", page)
+        assert "distance 0.7<br>" in page
+        form = sign_in(client)
+        sent = {"csrf": form, "group": "400-1.1.1", "first": "410-1.1.1", "second": "402-1.1.1", "verdict": "reject"}
+        assert client.post("/concordances/decide", data=sent).status_code == 303
+        sent |= {"second": "400-1.1.1"}
+        assert client.post("/concordances/decide", data=sent).status_code == 404
+    assert decisions(settings) == [("402-1.1.1", "410-1.1.1", "reject", "", "M. Weiss")]

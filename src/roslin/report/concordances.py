@@ -125,8 +125,8 @@ def compared_words(concordances: Concordances) -> list[str]:
     return [
         *said,
         sure,
-        "A group is what pairs link, so its ends may have little in common. That two sources have the same tune does "
-        "not say who wrote it.",
+        "Melodies are one group where at least half of the pairs between them were found; what else pairs lead to is "
+        "named beside it. That two sources have the same tune does not say who wrote it.",
     ]
 
 
