@@ -44,6 +44,7 @@ __all__ = [
     "UNKNOWN",
     "Blocks",
     "Plan",
+    "Rows",
     "Scratch",
     "chosen_block",
     "fill_columns",
@@ -79,6 +80,16 @@ class Blocks(NamedTuple):
     starts: Numbers  # [blocks + 1]: where the bytes of each block begin
     lengths: Longs  # of each place; the places that fill up the last block have that of the last melody
     tempos: Bytes  # the median g of each place
+
+
+class Rows(NamedTuple):
+    """The same melodies one after the other, by place: of each its pitches, then its values, kinds, labels, intervals.
+
+    To read one melody out of a block is to read a line of memory for every byte of it.
+    """
+
+    notes: Bytes
+    offsets: Numbers  # [places + 1]: notes before each
 
 
 class Plan(NamedTuple):
@@ -345,17 +356,34 @@ def next_lanes(
 
 
 @kernel
-def chosen_block(plan: Plan, blocks: Blocks, places: Numbers, start: int, notes: Bytes, scratch: Scratch) -> Any:
+def copy_row(rows: Rows, place: int, notes: Bytes, columns: int, lane: int) -> None:
+    """Copy one melody into one lane of a block of so many columns."""
+    source, first = rows.notes, rows.offsets[place]
+    length, at = rows.offsets[place + 1] - first, FIELDS * first
+    for field in range(FIELDS):
+        place_in = field * columns * MELODIES + lane
+        for j in range(length):
+            notes[place_in + j * MELODIES] = source[at + field * length + j]
+        empty = NO_PITCH if field == 0 else (NO_NOTE if field == 4 else 0)
+        for j in range(length, columns + (1 if field == 4 else 0)):
+            notes[place_in + j * MELODIES] = empty
+
+
+@kernel
+def chosen_block(
+    plan: Plan, rows: Rows, medians: Bytes, places: Numbers, start: int, notes: Bytes, scratch: Scratch
+) -> Any:
     """Make a block of the melodies at the next places ready, with all tempos: how long the longest is."""
-    medians, shifts, lengths = blocks.tempos, scratch.shifts, scratch.lengths
+    shifts, lengths, offsets = scratch.shifts, scratch.lengths, rows.offsets
     filled = min(len(places) - start, MELODIES)
-    columns: Any = np.int64(blocks.lengths[places[start + filled - 1]])
+    last = places[start + filled - 1]
+    columns: Any = offsets[last + 1] - offsets[last]
     for lane in range(filled):
         place = places[start + lane]
-        lengths[lane] = blocks.lengths[place]
+        lengths[lane] = offsets[place + 1] - offsets[place]
         for tempo in range(len(plan.tempo_prices)):
             shifts[tempo * MELODIES + lane] = tempo_shift(tempo, np.int64(medians[place]) - plan.median)
-        copy_melody(blocks, place, notes, columns, lane)
+        copy_row(rows, place, notes, columns, lane)
     for lane in range(filled, MELODIES):
         lengths[lane] = columns
         for j in range(columns):

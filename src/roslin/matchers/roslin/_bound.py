@@ -34,6 +34,7 @@ from roslin.matchers.roslin._blocks import (
     TURNS,
     Blocks,
     Plan,
+    Rows,
     Scratch,
     chosen_block,
     fill_columns,
@@ -212,17 +213,17 @@ def bound_in_bytes(plan: Plan, blocks: Blocks, first: int, last: int, places: Nu
 
 
 @kernel
-def bound_places(plan: Plan, blocks: Blocks, places: Numbers, bounds: Longs) -> None:
+def bound_places(plan: Plan, rows: Rows, medians: Bytes, places: Numbers, bounds: Longs) -> None:
     """Write upper bounds of scores for the melodies at these places, which rise, with all tempos at once."""
     kinds = (bytes64(), shorts64(), bytes64())
-    longest = longest_of(blocks, 0, places)
+    longest = rows.offsets[places[-1] + 1] - rows.offsets[places[-1]]
     scratch = scratch_for(plan, longest, np.empty(MELODIES, np.int8))
     copied = np.zeros((FIELDS * longest + 1) * MELODIES, np.int8)
-    filled = np.empty(MELODIES, np.int32)
+    found = np.empty(MELODIES, np.int32)
     for start in range(0, len(places), MELODIES):
-        columns = chosen_block(plan, blocks, places, start, copied, scratch)
+        columns = chosen_block(plan, rows, medians, places, start, copied, scratch)
         if columns:
             bound_block(plan, copied, 0, columns, len(plan.tempo_prices), scratch, 0, 64, kinds)
-        write_bounds(plan, scratch, filled, 0)
+        write_bounds(plan, scratch, found, 0)
         count = min(len(places) - start, MELODIES)
-        bounds[start : start + count] = filled[:count]
+        bounds[start : start + count] = found[:count]

@@ -1,0 +1,82 @@
+"""`roslin concordances` is killed ten times, at random, and finishes with the same bytes as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import Collection, load
+from roslin.melody import Melody
+from roslin.starter import tunes_path
+
+KILLS = 10
+TURNS = 10  # variants of every tune, so that there are several pieces of each kind
+MOST_SECONDS = 300
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kills") / "many.roslin"
+    Collection.build(list(variants()), path).close()
+    return path
+
+
+def variants() -> list[Melody]:
+    changes = np.random.default_rng(3)
+    made = []
+    for tune in load(tunes_path()):
+        for turn in range(TURNS):
+            notes = tune.notes.copy()
+            is_changed = changes.random(len(notes)) < 0.05 * turn
+            notes["pitch_midi"] += (is_changed * changes.integers(-3, 4, len(notes))).astype(notes["pitch_midi"].dtype)
+            made.append(Melody(notes, id=f"{tune.id}-{turn}"))
+    return made
+
+
+def command(collection: Path, output: Path) -> list[str]:
+    line = ["concordances", "find", str(collection), "--fast", "--threads", "2", "-o", str(output), "--format", "tsv"]
+    return [sys.executable, "-m", "roslin", *line]
+
+
+def finished(work: Path) -> int:
+    """Pieces of work and prepared files that are there."""
+    return sum(path.suffix in (".npz", ".bin") for path in work.iterdir()) if work.is_dir() else 0
+
+
+def killed(collection: Path, output: Path, chosen: random.Random) -> bool:
+    """Start, let it finish none to two more things, and a moment later kill it. Whether it was in the middle of it."""
+    work = output / "work"
+    wanted = finished(work) + chosen.randrange(3)
+    with subprocess.Popen(command(collection, output), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + MOST_SECONDS
+        while process.poll() is None and not (work.is_dir() and finished(work) >= wanted):
+            assert time.monotonic() < until, "nothing happens"
+            time.sleep(0.002)
+        time.sleep(chosen.uniform(0, 0.05))
+        process.kill()
+        process.wait()
+        return process.returncode == -signal.SIGKILL and not (output / "pairs.npz").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process that is killed there keeps its files open for a while")
+def test_killed_ten_times_it_finishes_with_the_same_bytes(collection: Path, tmp_path: Path) -> None:
+    subprocess.run(command(collection, tmp_path / "undisturbed"), check=True, capture_output=True)
+    chosen, output = random.Random(17), tmp_path / "killed"
+    hits, states = 0, set[int]()
+    for _ in range(KILLS):
+        hits += killed(collection, output, chosen)
+        states.add(finished(output / "work"))
+    assert hits == KILLS, "every kill must come while something is unfinished"
+    assert len(states) > 3, "kills must come at different moments"
+    done = subprocess.run(command(collection, output), check=True, capture_output=True)
+    assert not (output / "work").exists()
+    for name in ("pairs.npz", "about.json"):
+        assert (output / name).read_bytes() == (tmp_path / "undisturbed" / name).read_bytes()
+    assert done.stdout.count(b"\n") > 5
