@@ -16,6 +16,7 @@ from roslin.display.table import Table, tables_to_json
 __all__ = ["FormatOption", "OutputFormat", "print_rows", "print_table", "print_tables", "progress_bar", "remark"]
 
 _WAIT_SECONDS = 1.0
+_SPEED_SECONDS = 300.0  # of which the speed is judged that says what is left
 
 
 class OutputFormat(StrEnum):
@@ -66,17 +67,20 @@ def remark(text: str) -> None:
 def progress_bar(what: str, total: float | None = None) -> Iterator[Callable[[float, str], None]]:
     """A function to call with (how far, what is being done). Shows a bar on a terminal, after a second.
 
+    With a total, the bar also says how long it will still take at the speed of the last minutes.
+
     Without a total, how far is a count.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     so_far = TextColumn("{task.completed}" if total is None else "{task.percentage:>3.0f} %")
-    columns = (TextColumn("{task.description}"), BarColumn(), so_far, TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    left = () if total is None else (TextColumn("left:"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), so_far, TimeElapsedColumn(), *left)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=_SPEED_SECONDS)
     task = bar.add_task(what, total=total)
     # By a clock of its own: a step that takes long calls nobody.
     waiting = threading.Timer(_WAIT_SECONDS, bar.start)

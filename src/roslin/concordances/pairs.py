@@ -55,11 +55,9 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 JOIN_VERSION = 3  # of what a journal holds
-_RARE, _CHANCE, _COMPARING = (
-    Stage("what is rare", 0.0, 0.02),
-    Stage("what chance gives", 0.02, 0.3),
-    Stage("comparing", 0.3, 1.0),
-)
+_RARE = 0.01  # of all the work, if so much
+_AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
+_SHORTLIST = 10_000  # and with all candidates as long as with about so many
 _MATCHER = Roslin(compare="both")
 
 
@@ -167,7 +165,7 @@ def _make_buckets(ready: Prepared, work: Work, journal: Journal) -> None:
     if ready.join.is_exact or ready.has_buckets():
         return
     count = bucket_parts(ready.table)
-    do_pieces(work, journal, "buckets", BucketPiece(ready.join, count), count, _RARE)
+    do_pieces(work, journal, "buckets", BucketPiece(ready.join, count), count, Stage("what is rare", 0.0, _RARE))
     write_buckets(ready.folder, len(ready.distinct), partial(journal.results, "buckets", count))
     journal.forget("buckets", count)
 
@@ -175,11 +173,18 @@ def _make_buckets(ready: Prepared, work: Work, journal: Journal) -> None:
 def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
     """What chance gives for the melodies that are compared."""
     count = piece_count(len(ready.distinct))
-    do_pieces(work, journal, "chance", ChancePiece(ready.join), count, _CHANCE)
+    do_pieces(
+        work, journal, "chance", ChancePiece(ready.join), count, Stage("what chance gives", _RARE, _chance_share(ready))
+    )
     share = next(iter(ready.tails.values())).share
     own_scores = ready.everything.own_scores[ready.distinct]
     found = journal.columns("chance", count, ("begins", "scales"))
     return Chances(found["begins"], found["scales"], own_scores, share, len(ready.everything))
+
+
+def _chance_share(ready: Prepared) -> float:
+    """The share of the work that is done when chance is known."""
+    return 1 / (1 + (len(ready.places) if ready.join.is_exact else _SHORTLIST) / _AS_MUCH)
 
 
 def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
@@ -187,7 +192,7 @@ def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
     count = piece_count(len(ready.places))
     if not count:
         return ScoredPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), 0)
-    do_pieces(work, journal, "pairs", PairPiece(ready.join), count, _COMPARING)
+    do_pieces(work, journal, "pairs", PairPiece(ready.join), count, Stage("comparing", _chance_share(ready), 1.0))
     found = journal.columns("pairs", count, ("first", "second", "scores", "compared"))
     return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
 
