@@ -48,7 +48,7 @@ from roslin.search.program import checksum
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-__all__ = ["JOIN_VERSION", "FoundPairs", "find_pairs"]
+__all__ = ["JOIN_VERSION", "FoundPairs", "find_pairs", "make_buckets"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -137,7 +137,7 @@ def find_pairs(
         )
         work.report(0.0, "getting ready")
         ready = prepare(join, new)
-        _make_buckets(ready, work, journal)
+        make_buckets(ready, work, journal)
         chances = _chances(ready, work, journal)
         keep_needed(join, chances.needed(BY_CHANCE)[ready.table.order])
         scored = _joined(ready, work, journal)
@@ -160,7 +160,7 @@ def _about(store: Store, level: float, exact: bool, new: Numbers | None) -> dict
     }
 
 
-def _make_buckets(ready: Prepared, work: Work, journal: Journal) -> None:
+def make_buckets(ready: Prepared, work: Work, journal: Journal) -> None:
     """Find out who shares something rare, where only such pairs are compared."""
     if ready.join.is_exact or ready.has_buckets():
         return
