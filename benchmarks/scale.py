@@ -47,7 +47,7 @@ from roslin import Collection, Melody
 from roslin.collection.write import build
 from roslin.concordances.join import piece_count
 from roslin.concordances.journal import Journal
-from roslin.concordances.pairs import make_buckets, find_pairs
+from roslin.concordances.pairs import find_pairs, make_buckets
 from roslin.concordances.prepared import ChancePiece, Join, PairPiece, keep_needed, opened, prepare
 from roslin.display.table import Table
 from roslin.search import search
@@ -339,16 +339,16 @@ def report(known: dict[str, dict[str, Any]]) -> None:
     if not sizes:
         print("nothing is measured yet")
         return
-    print(_table(measured_rows), end="\n\n")
+    print(_shown(measured_rows), end="\n\n")
     memory = [row for size in sizes for row in _memory_rows(size, known[str(size)])]
-    print(_table(memory), end="\n\n")
+    print(_shown(memory), end="\n\n")
     fits = {name: _fit(name, measured_rows) for name in measured_rows[0] if name.endswith("cpu s")}
-    print(_table([{"what": name, "exponent": fit[0] if fit else None} for name, fit in fits.items()]), end="\n\n")
-    print(_table([_needs(size, known.get(str(size), {}), fits) for size in SIZES]))
+    print(_shown([{"what": name, "exponent": fit[0] if fit else None} for name, fit in fits.items()]), end="\n\n")
+    print(_shown([_needs(size, known.get(str(size), {}), fits) for size in SIZES]))
     print("~ scaled up from some pieces of work; * from the growth between the sizes that were measured")
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _shown(rows: list[dict[str, Any]]) -> Table:
     return Table(tuple(rows[0]) if rows else (), tuple(rows))
 
 
@@ -399,7 +399,8 @@ def _fit(name: str, rows: list[dict[str, Any]]) -> tuple[float, float] | None:
     known = [(row["melodies"], row[name]) for row in rows if row["melodies"] != RISM and row[name]]
     if len(known) < 2:
         return None
-    exponent, factor = np.polyfit(*np.log(np.array(known)).T, 1)
+    sizes, values = (np.log(each) for each in zip(*known, strict=True))
+    exponent, factor = np.polyfit(sizes, values, 1)
     return float(exponent), float(factor)
 
 
