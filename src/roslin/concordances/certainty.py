@@ -35,13 +35,14 @@ class Certainty:
     def of(cls, text: str) -> Certainty:
         """From a word, or a probability.
 
-        >>> Certainty.of("probably").level, Certainty.of("0.95").level
-        (0.5, 0.05)
+        >>> Certainty.of("probably").level, Certainty.of("0.95").level, Certainty.of("95 %").level
+        (0.5, 0.05, 0.05)
         """
-        if text in LEVELS:
-            return cls(LEVELS[text])
+        said = text.strip().lower()
+        if said in LEVELS:
+            return cls(LEVELS[said])
         try:
-            probability = float(text)
+            probability = float(said.removesuffix("%")) / (100 if said.endswith("%") else 1)
         except ValueError:
             probability = 0.0
         if not 0 < probability < 1:
@@ -87,10 +88,12 @@ class Certainty:
     def words(self, doubt: float) -> str:
         """The number in words.
 
-        >>> Certainty(0.1).words(0.003), Certainty(0.1, "twv").words(0.0625)
-        ('a probability of 99.7 %', 'distance 0.0625 by twv')
+        >>> Certainty(0.1).words(0.003), Certainty(0.1).words(1e-6), Certainty(0.1, "twv").words(0.0625)
+        ('a probability of 99.7 %', 'a probability of more than 99.9 %', 'distance 0.0625 by twv')
         """
-        return f"distance {doubt:.3g} by {self.matcher}" if self.matcher else f"a probability of {_percent(doubt)}"
+        if self.matcher:
+            return f"distance {doubt:.3g} by {self.matcher}"
+        return f"a probability of {_percent(doubt).replace('>', 'more than')}"
 
 
 def _percent(doubt: float) -> str:

@@ -47,7 +47,7 @@ KIND_WORDS: dict[GroupKind, str] = {
     "attribution": "Attributions disagree",
     "anonymous": "A name for an anonymous source",
     "libraries": "Different libraries",
-    "same": "One library",
+    "same": "Others",
 }
 _ABOUT = "about.json"
 _COLUMNS = ("first", "second", "distances", "expected", "is_copy")

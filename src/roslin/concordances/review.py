@@ -290,7 +290,9 @@ def existing_review(path: str | Path) -> Path:
     """The review file of a collection folder, or the file itself, if it is there."""
     found = review_path(path)
     if not found.exists():
-        raise CollectionError(f"{found}: no such review")
+        raise CollectionError(
+            f"{found}: no such review; nobody has decided anything yet (roslin serve has pages for it)"
+        )
     return found
 
 

@@ -60,10 +60,17 @@ def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object
         "certainty": found.certainty.word(group.doubt),
         "probable": found.certainty.number(group.doubt),
         "stability": group.stability,
-        "stable": f"{group.stability:.0%}" + (", hangs on a weak link" if group.weak_links else ""),
+        "stable": _stable(group),
         "weak_links": len(group.weak_links),
         "first": sources[0].id,
     }
+
+
+def _stable(group: TuneGroup) -> str:
+    """What a stricter level leaves; of a pair, the pair says it."""
+    if len(group.members) == 2:
+        return ""
+    return f"{group.stability:.0%}" + (", hangs on a weak link" if group.weak_links else "")
 
 
 def kinds_table(found: Concordances) -> Table:

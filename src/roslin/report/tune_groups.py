@@ -73,6 +73,8 @@ class GroupSummary:
         """What a cataloguer may learn from it."""
         if self.kind == "same" and self.records == 1:
             return "One record"
+        if self.kind == "same":
+            return "One library" if self.libraries else "Different records"
         return KIND_WORDS[self.kind]
 
     @property
