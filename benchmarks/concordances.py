@@ -1,13 +1,16 @@
 """All pairs of the RISM sample: the exact join, the fast one, and one search for each melody, in the same run.
 
-    .venv/bin/python benchmarks/concordances.py              the 37,773 incipits
+    .venv/bin/python benchmarks/concordances.py              the 37,795 incipits
     .venv/bin/python benchmarks/concordances.py --first 4000 a part of them
 
 Of both joins: seconds and CPU seconds with two threads, pairs compared, pairs found at three levels, and what the fast
-one finds of the exact one. The baseline is one search for each melody, timed on a sample of them and scaled up. Then
-the groups at the strictest level by kind, and how far pairs agree with what the catalogue says: pairs from different
-records that metadata call the same music (`same_work_*_dev.qrel`), of which the share that is found is printed, and of
-the pairs found in different records with named composers, the share whose composers agree.
+one finds of the exact one. The baseline is one search for each melody, timed on a sample of them and scaled up.
+
+Then the groups at the strictest level by kind, and what the catalogue says. Pairs of different records that are the
+same music by their metadata: those of `same_work_*_dev.qrel`, and in the dumps of MARCXML, where libraries and
+catalogue numbers are known, those with the same composer and either the same catalogue number and place in the work, or
+the same title and movement. How many of them are in one group; and of the pairs found that have such metadata on both
+sides, how many agree.
 
 Targets: the exact join in 300 s, the fast one in 120 s.
 """
@@ -18,22 +21,27 @@ import argparse
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-from real_data import INCIPITS
+from real_data import DUMPS, INCIPITS
 from roslin import Collection
-from roslin.concordances.concordance import Concordances
+from roslin.collection.folding import fold
+from roslin.concordances.certainty import LEVELS
+from roslin.concordances.concordance import Concordances, SourceRecord
+from roslin.concordances.names import surname
 from roslin.concordances.pairs import FoundPairs, find_pairs
 from roslin.concordances.tables import kinds_table
 from roslin.display.table import Table
 from roslin.search.work import Work
 from roslin.truth import read_truth
 
-LEVELS = (0.001, 0.02, 1.0)
 SEARCHED = 200
 TARGETS = {"exact": 300.0, "fast": 120.0}
 
@@ -50,32 +58,44 @@ def main() -> int:
             melodies = list(everything)[: arguments.first] if arguments.first else None
         collection = Collection.build(melodies, Path(folder) / "part.roslin") if melodies else Collection(path)
         with collection:
-            return report(collection, arguments.threads)
+            is_missed = timed(collection, arguments.threads)
+        with Collection.build(DUMPS, Path(folder) / "dumps.roslin") as dumps:
+            in_dumps(dumps, arguments.threads)
+    return int(is_missed)
 
 
-def report(collection: Collection, threads: int) -> int:
-    """All the tables."""
+def timed(collection: Collection, threads: int) -> bool:
+    """The two joins and the baseline, and what they find; whether a target is missed."""
     warm(collection)
-    widest = LEVELS[-1]
     rows: list[dict[str, object]] = []
     found, taken = {}, {}
     for name in TARGETS:
         began, cpu = time.perf_counter(), time.process_time()
         with Work(threads) as work:
-            found[name] = find_pairs(collection, widest, work, exact=name == "exact")
+            found[name] = find_pairs(collection, LEVELS["perhaps"], work, exact=name == "exact")
         taken[name], cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
         rows.append({"way": name, "seconds": taken[name], "cpu": cpu_seconds, "compared": found[name].compared})
         print(rows[-1], file=sys.stderr, flush=True)
     rows.append({"way": "a search each", "cpu": baseline(collection), "seconds": None, "compared": None})
-    print(Table(("way", "seconds", "cpu", "compared"), tuple(rows)))
-    print()
-    print(recall(found["exact"], found["fast"]))
-    strict = only(found["exact"], LEVELS[0])
-    print()
-    print(kinds_table(Concordances(collection, strict)))
-    print()
-    print(against_metadata(collection, found["exact"]))
-    return int(any(taken[name] > target for name, target in TARGETS.items()))
+    print(Table(("way", "seconds", "cpu", "compared"), tuple(rows)), recall(found["exact"], found["fast"]), sep="\n\n")
+    print(f"\n{len(collection):,} incipits, level same:\n")
+    print(kinds_table(Concordances(collection, only(found["exact"], LEVELS["same"]))))
+    truths = {f"list {name}": listed(collection, name) for name in ("strict", "hard")}
+    print("", against(collection, found["exact"], truths), sep="\n")
+    return any(taken[name] > target for name, target in TARGETS.items())
+
+
+def in_dumps(collection: Collection, threads: int) -> None:
+    """What is found where libraries and catalogue numbers are known."""
+    with Work(threads) as work:
+        found = find_pairs(collection, LEVELS["perhaps"], work)
+    same = Concordances(collection, only(found, LEVELS["same"]))
+    libraries = [len({same.source(each).library for each in group.members.tolist()} - {""}) for group in same.groups]
+    print(f"\n{len(collection):,} incipits of the dumps, level same:\n", kinds_table(same), sep="\n")
+    print(f"\ngroups that join libraries: {sum(count > 1 for count in libraries)} of {len(libraries)}\n")
+    sources = [SourceRecord.of(melody) for melody in collection]
+    print(against(collection, found, {"same metadata": by_metadata(sources)}))
+    print("", precision(sources, found), sep="\n")
 
 
 def warm(collection: Collection) -> None:
@@ -84,7 +104,7 @@ def warm(collection: Collection) -> None:
     new = np.arange(2)
     for exact in (True, False):
         with Work() as work:
-            find_pairs(collection, LEVELS[0], work, exact=exact, new=new)
+            find_pairs(collection, LEVELS["same"], work, exact=exact, new=new)
 
 
 def baseline(collection: Collection) -> float:
@@ -99,7 +119,7 @@ def baseline(collection: Collection) -> float:
 
 def only(found: FoundPairs, level: float) -> FoundPairs:
     """The pairs at a stricter level."""
-    kept = found.expected <= level
+    kept = found.doubts <= level
     columns = {name: getattr(found, name)[kept] for name in ("first", "second", "distances", "expected", "is_copy")}
     return FoundPairs(**columns, level=level, compared=found.compared, melodies=found.melodies)
 
@@ -112,42 +132,80 @@ def as_keys(found: FoundPairs) -> np.ndarray:
 def recall(exact: FoundPairs, fast: FoundPairs) -> Table:
     """What the fast join finds of the exact one, at each level."""
     rows = []
-    for level in LEVELS:
+    for word, level in LEVELS.items():
         all_of, some = as_keys(only(exact, level)), as_keys(only(fast, level))
         share = float(np.isin(all_of, some).mean()) if len(all_of) else None
-        rows.append({"level": level, "exact": len(all_of), "fast": len(some), "recall": share})
+        rows.append({"level": word, "exact": len(all_of), "fast": len(some), "recall": share})
     return Table(("level", "exact", "fast", "recall"), tuple(rows))
 
 
-def against_metadata(collection: Collection, found: FoundPairs) -> Table:
-    """Pairs beside what the catalogue says, at each level."""
-    known = [known_pairs(collection, name) for name in ("strict", "hard")]
-    rows = []
-    for level in LEVELS:
-        pairs = only(found, level)
-        groups = Concordances(collection, pairs)
-        together = {int(each): number for number, group in enumerate(groups.groups) for each in group.members}
-        row: dict[str, object] = {"level": level}
-        for name, truth in zip(("strict", "hard"), known, strict=True):
-            hits = sum(one in together and together.get(one) == together.get(two) for one, two in truth)
-            row[f"{name}: of {len(truth)} in one group"] = hits / len(truth) if truth else None
-        named = agree = 0
-        for one, two in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
-            first, second = groups.source(one), groups.source(two)
-            if first.record != second.record and not (first.is_anonymous or second.is_anonymous):
-                named += 1
-                agree += first.composer.partition(",")[0] == second.composer.partition(",")[0]
-        row |= {"pairs with two composers": named, "same composer": agree / named if named else None}
-        rows.append(row)
-    return Table(tuple(rows[0]), tuple(rows))
-
-
-def known_pairs(collection: Collection, name: str) -> list[tuple[int, int]]:
+def listed(collection: Collection, name: str) -> list[tuple[int, int]]:
     """The pairs of a list of metadata that are both in the collection."""
     truth = read_truth(INCIPITS.parent / f"same_work_{name}_dev.qrel")
     pairs = [(query, id) for query, groups in truth.items() for group in groups for id in group]
     inside = sorted({tuple(sorted(pair)) for pair in pairs if pair[0] in collection and pair[1] in collection})
     return [(int(one), int(two)) for one, two in (collection.numbers(list(pair)) for pair in inside)]
+
+
+def by_metadata(sources: list[SourceRecord]) -> list[tuple[int, int]]:
+    """The pairs of different records that are the same music by what the catalogue says."""
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, source in enumerate(sources):
+        for key in works_of(source):
+            places[key].append(number)
+    pairs = {pair for numbers in places.values() for pair in combinations(numbers, 2)}
+    return sorted((one, two) for one, two in pairs if sources[one].record != sources[two].record)
+
+
+def works_of(source: SourceRecord) -> list[tuple[str, ...]]:
+    """What names a movement of a work: catalogue number and place, title and movement; each with the composer."""
+    if source.is_anonymous:
+        return []
+    who, place, found = surname(source.composer), source.id.removeprefix(source.record).partition("~")[0], []
+    if source.catalogue:
+        found.append((who, "number", fold(source.catalogue), place))
+    if source.title and source.movement:
+        found.append((who, "title", fold(source.title), fold(source.movement)))
+    return found
+
+
+def against(collection: Collection, found: FoundPairs, truths: dict[str, list[tuple[int, int]]]) -> Table:
+    """Of the pairs of each truth, how many are in one group at each level."""
+    rows = []
+    for word, level in LEVELS.items():
+        groups = Concordances(collection, only(found, level)).groups
+        of = {int(each): number for number, group in enumerate(groups) for each in group.members}
+        row: dict[str, object] = {"level": word}
+        for name, truth in truths.items():
+            hits = sum(one in of and of[one] == of.get(two) for one, two in truth)
+            row[f"{name}: of {len(truth)} pairs in one group"] = hits / len(truth) if truth else None
+        rows.append(row)
+    return Table(tuple(rows[0]), tuple(rows))
+
+
+def precision(sources: list[SourceRecord], found: FoundPairs) -> Table:
+    """Of pairs of different records that name composers, and of those with titles and movements: how many agree."""
+    rows = []
+    for word, level in LEVELS.items():
+        pairs = only(found, level)
+        both = [(sources[one], sources[two]) for one, two in zip(pairs.first, pairs.second, strict=True)]
+        named = [each for each in both if each[0].record != each[1].record and not any(x.is_anonymous for x in each)]
+        full = [each for each in named if works_of(each[0]) and works_of(each[1])]
+        rows.append(
+            {
+                "level": word,
+                "pairs with two composers": len(named),
+                "same composer": _share(surname(one.composer) == surname(two.composer) for one, two in named),
+                "pairs with works": len(full),
+                "same work": _share(bool(set(works_of(one)) & set(works_of(two))) for one, two in full),
+            }
+        )
+    return Table(tuple(rows[0]), tuple(rows))
+
+
+def _share(flags: Iterable[bool]) -> float | None:
+    known = list(flags)
+    return sum(known) / len(known) if known else None
 
 
 if __name__ == "__main__":
