@@ -161,7 +161,8 @@ def works_of(source: SourceRecord) -> list[tuple[str, ...]]:
     """What names a movement of a work: catalogue number and place, title and movement; each with the composer."""
     if source.is_anonymous:
         return []
-    who, place, found = surname(source.composer), source.id.removeprefix(source.record).partition("~")[0], []
+    who, place = surname(source.composer), source.id.removeprefix(source.record).partition("~")[0]
+    found: list[tuple[str, ...]] = []
     if source.catalogue:
         found.append((who, "number", fold(source.catalogue), place))
     if source.title and source.movement:
