@@ -249,8 +249,8 @@ def _columns(header: Sequence[str], needed: Sequence[str], optional: Sequence[st
             if names.count(names[hits[0][1]]) > 1:
                 raise refuse("two columns have one name", expected="each once", found=header[hits[0][1]], file=file)
         elif wanted in needed:
-            names = wanted.replace("|", " or ")
-            raise refuse(f"no column {names}", expected=f"a header with {names}", found=", ".join(header), file=file)
+            either = wanted.replace("|", " or ")
+            raise refuse(f"no column {either}", expected=f"a header with {either}", found=", ".join(header), file=file)
     return found
 
 
