@@ -16,8 +16,7 @@ and are put together (E. A. Fox and J. A. Shaw, TREC-2, 1994; G. V. Cormack, C. 
     "rrf"      reciprocal ranks: the weighted sum of 1 / (60 + rank); it needs no scale
 
 Equal numbers share the first of their ranks. A list that lacks a document gives it 0, or the least score of the list
-where that is below 0: nothing is better for being missing. Tables have shape (lists, documents), NaN where a document is
-missing.
+where that is below 0: nothing is better for being missing. Tables have shape (lists, documents); NaN is a missing one.
 """
 
 from __future__ import annotations
