@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roslin.run import Run
     from roslin.truth import Truth
 
-__all__ = ["app", "read_runs"]
+__all__ = ["app", "name_and_path", "read_runs"]
 
 app = typer.Typer(
     help="Files of runs: put together, and pooled for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run",
@@ -48,13 +48,13 @@ def read_runs(texts: Sequence[str], *, tells: bool = True) -> list[Run]:
     """The runs of files, FILE or NAME=FILE; with `tells` what is odd about them is said."""
     from roslin.run import read_run
 
-    runs = [read_run(path, name=name) for name, path in map(_name_and_path, texts)]
+    runs = [read_run(path, name=name) for name, path in map(name_and_path, texts)]
     for said in (said for run in runs for said in run.remarks if tells):
         remark(said)
     return runs
 
 
-def _name_and_path(text: str) -> tuple[str | None, Path]:
+def name_and_path(text: str) -> tuple[str | None, Path]:
     """A file may have = in its name; where there is one of that name, it is meant."""
     name, sign, path = text.partition("=")
     if not sign or Path(text).exists():
