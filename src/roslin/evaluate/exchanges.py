@@ -17,6 +17,7 @@ Wilson's bound for nothing seen in n, which may have any value; on the same side
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -49,7 +50,9 @@ class PairTests:
     critical: float
 
 
-def pair_tests(differences: Floats, level: float = 0.95, limit: float = np.inf) -> PairTests:
+def pair_tests(
+    differences: Floats, level: float = 0.95, limit: float = np.inf, exchanges: int = EXCHANGES
+) -> PairTests:
     """The tests for rows of differences, (pairs, n), of a measure with values from 0 to `limit`."""
     pairs, n = differences.shape
     if n < 2:
@@ -62,7 +65,7 @@ def pair_tests(differences: Floats, level: float = 0.95, limit: float = np.inf) 
     intervals = _intervals(differences, quantile, p, level, limit)
     if pairs == 1:
         return PairTests(p, intervals, p, intervals, quantile if 2.0 ** (1 - n) < 1 - level else np.inf)
-    critical, p_max = _of_all(differences, 1 - level)
+    critical, p_max = _of_all(differences, 1 - level, exchanges)
     return PairTests(p, intervals, p_max, _intervals(differences, critical, p_max, level, limit), critical)
 
 
@@ -113,12 +116,12 @@ def _exact_p(difference: Floats) -> float | None:
     return float(np.count_nonzero(np.abs(sums) >= abs(difference.sum()) * _ROUNDING) / len(sums))
 
 
-def _of_all(rows: Floats, alpha: float) -> tuple[float, Floats]:
+def _of_all(rows: Floats, alpha: float, exchanges: int) -> tuple[float, Floats]:
     """The t that a pair must exceed among all pairs, and p_max of each."""
     n = rows.shape[1]
     size = np.sqrt((rows**2).sum(axis=1))
     unit = rows / np.where(size > 0, size, 1.0)[:, None]
-    largest = np.sort(np.concatenate([np.abs(signs @ unit.T).max(axis=1) for signs in _signs(n)]))
+    largest = np.sort(np.concatenate([np.abs(signs @ unit.T).max(axis=1) for signs in _signs(n, exchanges)]))
     z = np.abs(unit.sum(axis=1)) * _ROUNDING
     p_max = (len(largest) - np.searchsorted(largest, z, side="left")) / len(largest)
     may_be_larger = int(np.ceil(alpha * len(largest) - 1e-9)) - 1
@@ -129,14 +132,14 @@ def _of_all(rows: Floats, alpha: float) -> tuple[float, Floats]:
     return np.inf if is_too_large else needed * np.sqrt((n - 1) / (n - needed * needed)), p_max
 
 
-def _signs(n: int) -> Iterator[Floats]:
+def _signs(n: int, exchanges: int) -> Iterator[Floats]:
     """(up to 512, n) Blocks of +1 and -1: the ways to exchange, the given one among them.
 
     Turning everything round changes no |sum|: where all ways are tried, the last query stays as it is.
     """
     if n > _EXACT_UP_TO:
         yield np.ones((1, n), dtype=np.float64)
-        yield from _random_signs(n, EXCHANGES, SEED)
+        yield from _random_signs(n, exchanges, SEED)
         return
     for start in range(0, 2 ** (n - 1), _BLOCK):
         ways = np.arange(start, min(start + _BLOCK, 2 ** (n - 1)))[:, None]
@@ -154,16 +157,18 @@ def _intervals(rows: Floats, critical: float, p: Floats, level: float, limit: fl
     """mean +- critical standard errors, made to exclude 0 exactly where p is below 1 - level, within the limits."""
     n = rows.shape[1]
     share = _unseen_share(n, level)
+    means, spreads, is_equal = rows.mean(axis=1), rows.std(axis=1, ddof=1), np.ptp(rows, axis=1) == 0
     found = []
-    for row, chance in zip(rows, p.tolist(), strict=True):
-        mean, is_shown = float(row.mean()), chance < 1 - level
-        if np.ptp(row) == 0 and np.isfinite(critical):
-            ends = (0.0, limit) if mean > 0 and is_shown else (-limit, 0.0) if is_shown else (-limit, limit)
+    for mean, spread, equal, shown in zip(means.tolist(), spreads.tolist(), is_equal, p < 1 - level, strict=True):
+        if np.isinf(critical):
+            low, high = -limit, limit
+        elif equal:
+            ends = (0.0, limit) if mean > 0 and shown else (-limit, 0.0) if shown else (-limit, limit)
             low, high = (mean * (1 - share) + share * end for end in ends)
         else:
-            half = critical * float(row.std(ddof=1)) / np.sqrt(n) if np.isfinite(critical) else np.inf
+            half = critical * spread / math.sqrt(n)
             low, high = mean - half, mean + half
-        if not is_shown:
+        if not shown:
             low, high = min(low, 0.0), max(high, 0.0)
         elif mean > 0:
             low = max(low, _JUST_ABOVE_0)

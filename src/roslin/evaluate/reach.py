@@ -20,6 +20,8 @@ from roslin.evaluate.significance import Comparison
 
 __all__ = ["Reach", "needed_queries", "reach"]
 
+_PLANNED = "Fewer comparisons, planned before looking, show more: roslin evaluate --against NAME."
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -48,16 +50,12 @@ class Reach:
         if self.smallest_p >= alpha:
             return f"No difference can be shown at {at} with {queries}, whatever the systems do: {enough}."
         if math.isinf(self.detectable):
-            return (
-                f"No pair of these {pairs} can be shown to differ at {at} with {queries}. Fewer comparisons, planned "
-                "before looking (--against), or more queries can."
-            )
+            return f"No pair of these {pairs} can be shown to differ at {at} with {queries}. {_PLANNED}"
         said = f"{self.shown} of {pairs} differ at {at}, all pairs counted (p_max)."
         if self.smallest_holm >= alpha:
             said += (
                 f" After Holm no pair could: the smallest p of {queries} is {self.smallest_p:.2g}, and "
-                f"{self.smallest_holm:.2g} after the correction. Fewer comparisons, planned before looking "
-                "(--against), show more."
+                f"{self.smallest_holm:.2g} after the correction. {_PLANNED}"
             )
         return said
 
