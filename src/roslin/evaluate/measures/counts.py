@@ -2,6 +2,9 @@
 
 None of them sees the order of the groups or of the ranks; with a cutoff k they look at the first k ranks only. Those
 that count true negatives need the size of the collection, with the query itself in it, as in the paper (2054 songs).
+
+Ties: every value is a straight line in TP, the hits among the first k ranks, because all other sums of cells are fixed.
+So the expected value is the value at E[TP] = sum over hits of P(rank <= k).
 """
 
 from __future__ import annotations
@@ -50,8 +53,13 @@ class Counting(Measure):
     k: int | None = whole(None)
 
     def found(self, hits: Hits) -> Floats:
-        """(Q,) Relevant documents in scope: true positives."""
-        return hits.per_query(keep=None if self.k is None else hits.rank <= self.k)
+        """(Q,) Relevant documents in scope: true positives, or how many are to be expected."""
+        return hits.per_query(None if self.k is None else hits.within(self.k))
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in the hits in scope."""
+        return True
 
     def seen(self, hits: Hits) -> Floats:
         """(Q,) Ranks in scope that hold a document."""
