@@ -51,11 +51,12 @@ def group_command(
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Group ranked candidates, and say how many groups noise would give.
+    """Group ranked candidates, and say how many groups noise would give and how sure each line is.
 
     Example: roslin truth group rankings.csv --rule any --tails 1 -o truth.qrel
     """
     from roslin.truth import study_rankings
+    from roslin.truth.study import SHOWN
 
     check_output(rankings.path, output)
     said = rankings.read()
@@ -64,8 +65,10 @@ def group_command(
     write_and_say(found.truth, output)
     for name, each in found.queries.items():
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
+        for doubt in each.doubts:
+            remark(f"query {name}: {doubt}")
     _remark_experts(said)
-    print_table(found.lists().only("query", "group", "document", "median", "mean", "votes", "largest_p"), format)
+    print_table(found.lists().only(*SHOWN), format)
 
 
 def _remark_experts(said: Rankings) -> None:

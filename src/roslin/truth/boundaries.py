@@ -3,13 +3,13 @@
 `null` says whether a whole list could be noise. A list with three true groups is not, and yet an eager function draws
 lines inside them: at level 0.25 the tests find something among equals. So every line is asked for itself: each expert's
 ranks of the documents of both groups are dealt out anew among those that this expert ranked, and arranged and grouped
-again. `p` is how often a line at least as strong appears. The strength of a line is the difference between the mean
-ranks of the two groups, over sqrt(1/a + 1/b) for groups of a and b documents.
+again. `p` is how often a line at least as strong appears. The strength of a line is the difference between the means of
+all ranks in the two groups, over sqrt(1/a + 1/b) for groups with a and b ranks.
 
-The confidence is the chance that the line is real: that of the pairs of documents, one above the line and one below it
-in its group, most are truly in that order. It is 1 / (1 + 8 p). The form is that of a posterior chance; the 8 comes from
-simulated studies, and holds for all six functions of paper 004 (`tools/calibrate_boundaries.py` shows how well).
-The sum of what the confidences lack is the expected number of spurious lines.
+The confidence is the chance that the line is real: that of all pairs of documents, one from each of its groups, most
+are truly in that order. It is 1 / (1 + 8 p). The form is that of a posterior chance; the 8 comes from simulated
+studies, and holds for all six functions of paper 004 (`tools/calibrate_boundaries.py` shows how well). The sum of what
+the confidences lack is the expected number of spurious lines.
 """
 
 from __future__ import annotations
@@ -112,16 +112,13 @@ def _arranged(lists: Floats) -> Floats:
 def _strongest(lists: Floats, begins: Flags) -> Floats:
     """(lists,) The strength of the strongest line of each list; minus infinity where there is no line."""
     counts = np.count_nonzero(~np.isnan(lists), axis=-2)
-    means = np.nansum(lists, axis=-2) / np.maximum(counts, 1)
     number: npt.NDArray[np.int64] = np.cumsum(begins, axis=-1) - 1
     shape = len(lists), int(number.max()) + 1
     rows = np.broadcast_to(np.arange(len(lists))[:, None], number.shape)
     sizes, sums = np.zeros(shape), np.zeros(shape)
-    np.add.at(sizes, (rows, number), 1.0)
-    np.add.at(sums, (rows, number), means)
-    exists = sizes[:, 1:] > 0
+    np.add.at(sizes, (rows, number), counts)
+    np.add.at(sums, (rows, number), np.nansum(lists, axis=-2))
     larger = np.maximum(sizes, 1)
-    centres = sums / larger
-    strength = np.diff(centres, axis=1) / np.sqrt(1 / larger[:, 1:] + 1 / larger[:, :-1])
-    strongest: Floats = np.max(np.where(exists, strength, -np.inf), axis=1, initial=-np.inf)
+    strength = np.diff(sums / larger, axis=1) / np.sqrt(1 / larger[:, 1:] + 1 / larger[:, :-1])
+    strongest: Floats = np.max(np.where(sizes[:, 1:] > 0, strength, -np.inf), axis=1, initial=-np.inf)
     return strongest
