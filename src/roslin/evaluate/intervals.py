@@ -13,6 +13,7 @@ Where a measure has no upper limit it is Student's interval, and equal values ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
@@ -55,6 +56,8 @@ def mean_intervals(values: npt.ArrayLike, level: float = 0.95, upper: npt.ArrayL
 
 
 def _interval(row: Floats, level: float, limit: float) -> tuple[float, float]:
+    if np.isfinite(limit):
+        row = np.where(np.isclose(row, limit, rtol=1e-12, atol=0), limit, row)  # sums of shares may be just above 1
     n, mean = len(row), float(row.mean())
     squares = float(((row - mean) ** 2).sum())
     if not (np.isfinite(limit) and (row >= 0).all() and (row <= limit).all()):
@@ -69,9 +72,10 @@ def _interval(row: Floats, level: float, limit: float) -> tuple[float, float]:
 
 
 def _wilson(share: float, h: float) -> tuple[float, float]:
-    """Where (share - µ)² = h µ (1 - µ)."""
-    middle, root = 2 * share + h, np.sqrt(h * (h + 4 * share * (1 - share)))
-    return max(0.0, float(middle - root) / (2 + 2 * h)), min(1.0, float(middle + root) / (2 + 2 * h))
+    """Where (share - µ)² = h µ (1 - µ); both ends of it, with the share between them in spite of rounding."""
+    middle, root = 2 * share + h, math.sqrt(h * (h + 4 * share * (1 - share)))
+    low, high = (middle - root) / (2 + 2 * h), (middle + root) / (2 + 2 * h)
+    return max(0.0, min(share, low)), min(1.0, max(share, high))
 
 
 def _student(n: int, level: float) -> float:
