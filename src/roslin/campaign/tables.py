@@ -18,6 +18,12 @@ from roslin.values.named import members_of
 
 __all__ = ["all_remarks", "disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
 
+_TIES = {
+    "expected": "Values are means over all orders of documents at the same distance.",
+    "given": "Documents at the same distance stand in the order of their ids.",
+    "trec": "Documents at the same distance stand as trec_eval sorts them, the larger id first.",
+}
+
 
 def standings(campaign: Campaign) -> Table:
     """One row a system, the best in the first measure first: all means, the interval of the first, time and ties."""
@@ -77,9 +83,9 @@ def tie_table(campaign: Campaign) -> Table:
         tied, cut = sum(each.tied for each in rankings), sum(each.is_cut_in_a_tie for each in rankings)
         rows.append({**row, "tied": tied, "cut": cut})
     note = (
-        "Ties are broken by id. worst, best: the mean if tied documents stood in another order; tied: documents that "
-        "share their distance with another of their list; cut: lists whose end falls into a tie, so that another order "
-        "could also bring in documents from beyond it."
+        f"{_TIES[campaign.evaluation.ties]} worst, best: the mean if these stood in the worst or best order; tied: "
+        "documents that share their distance with another of their list; cut: lists that end before a tie too large to "
+        "list."
     )
     said = f"{note} {ranges.note[:1].upper()}{ranges.note[1:]}." if ranges.note else note
     return Table((*ranges.columns, "tied", "cut"), tuple(rows), "Ties", said, key="ties")

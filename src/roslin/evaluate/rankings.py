@@ -38,6 +38,7 @@ __all__ = [
     "in_trec_order",
     "judge",
     "places",
+    "without",
 ]
 
 TIES = ("expected", "given", "trec")
@@ -125,11 +126,18 @@ def in_trec_order(run: Run) -> Run:
             scores = np.asarray(ranking.values, dtype=np.float64).astype(np.float32)
         keys = list(zip((-scores if rising else scores).tolist(), ranking.ids, strict=True))
         order = sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
-        lists.append(_reordered(ranking, order))
+        lists.append(_chosen(ranking, order))
     return Run(lists, name=run.name, kind=run.kind)
 
 
-def _reordered(ranking: Ranking, order: Sequence[int]) -> Ranking:
+def without(ranking: Ranking, id: str) -> Ranking:
+    """The list without a document."""
+    if id not in ranking.ids:
+        return ranking
+    return _chosen(ranking, [place for place, each in enumerate(ranking.ids) if each != id])
+
+
+def _chosen(ranking: Ranking, order: Sequence[int]) -> Ranking:
     values, expected = ranking.values, ranking.expected
     return replace(
         ranking,
