@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
 from roslin.evaluate.rankings import SAME_ID, TIES, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
 from roslin.truth.qrel import Truth, read_truth
+
+if TYPE_CHECKING:
+    from roslin.evaluate.judges import Judges
 
 __all__ = ["DEFAULT_MEASURES", "Evaluation", "evaluate", "values_of"]
 
@@ -44,6 +47,7 @@ class Evaluation:
     values: Floats
     ties: str = "expected"
     same_id: str = "keep"
+    judges: Judges | None = None  # what other experts would have done to the values, where that is known
 
     @property
     def systems(self) -> tuple[str, ...]:

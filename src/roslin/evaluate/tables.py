@@ -42,9 +42,11 @@ _SAME_ID = {
 
 
 def means(evaluation: Evaluation, level: float = 0.95) -> Table:
-    """The mean of each system and measure, with its confidence interval over queries."""
-    counted = evaluation.counted
-    intervals = mean_intervals(counted, level, upper_limits(evaluation.measures))
+    """The mean of each system and measure, with its confidence interval over queries, and over judges where known."""
+    counted, upper, judges = evaluation.counted, upper_limits(evaluation.measures), evaluation.judges
+    intervals = mean_intervals(counted, level, upper)
+    if judges is not None:
+        intervals = judges.widened(evaluation.means, intervals, level, upper)
     rows = [
         {
             "system": system,
@@ -53,12 +55,16 @@ def means(evaluation: Evaluation, level: float = 0.95) -> Table:
             "low": float(intervals[s, m, 0]),
             "high": float(intervals[s, m, 1]),
             "queries": counted.shape[2],
+            **({} if judges is None else {"judges": float(judges.deviations[s, m])}),
         }
         for s, system in enumerate(evaluation.systems)
         for m, measure in enumerate(evaluation.measures)
     ]
+    columns = ("system", "measure", "mean", "low", "high", "queries", *(() if judges is None else ("judges",)))
     title = f"Means over queries, with {100 * level:g} % confidence intervals"
-    return Table(("system", "measure", "mean", "low", "high", "queries"), tuple(rows), title, key="means")
+    if judges is not None:
+        title += " that cover queries and judges"
+    return Table(columns, tuple(rows), title, key="means")
 
 
 def means_by_measure(evaluation: Evaluation, level: float = 0.95) -> Table:
@@ -269,6 +275,8 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     for system, queries in evaluation.same_ids.items():
         rule = _SAME_ID[evaluation.same_id]
         said.append(f"{system} has a document with the id of its query in {_list(queries, 'list', 'lists')}: {rule}")
+    if evaluation.judges is not None:
+        said.append(evaluation.judges.note)
     return said + tie_remarks(evaluation)
 
 
