@@ -29,6 +29,7 @@ __all__ = [
     "column_rows",
     "form_of",
     "frame_rows",
+    "is_frame",
     "is_missing",
     "named",
     "number",
@@ -150,7 +151,11 @@ def _read_bytes(path: Path) -> bytes:
             return gzip.decompress(raw)
         except (EOFError, OSError, zlib.error) as error:
             raise refuse(f"damaged gzip ({error})", expected="a whole file", file=str(path)) from None
-    return _from_zstd(raw, path) if raw.startswith(_ZSTD) else raw
+    if raw.startswith(_ZSTD):
+        return _from_zstd(raw, path)
+    if path.suffix.lower() in _COMPRESSED:
+        raise refuse("not compressed, whatever its name says", expected="gzip or zstd", file=str(path))
+    return raw
 
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:
@@ -219,6 +224,11 @@ def table_rows(
             yield {name: cells[position] for name, position in names.items()}, reader.line_num
     except csv.Error as error:
         raise refuse(f"broken line ({error})", expected="CSV", file=str(path), line=reader.line_num) from None
+
+
+def is_frame(value: Any) -> bool:
+    """Whether something is a data frame of pandas or polars, or an Arrow table."""
+    return hasattr(type(value), "columns") or hasattr(type(value), "column_names")
 
 
 def frame_rows(

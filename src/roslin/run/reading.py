@@ -18,6 +18,7 @@ from roslin.rows import (
     column_rows,
     form_of,
     frame_rows,
+    is_frame,
     is_missing,
     named,
     number,
@@ -54,7 +55,7 @@ def _read(source: Any, name: str | None) -> Run:
     known = name or "run"
     if isinstance(source, Mapping):
         return Run(source, name=known)
-    if hasattr(source, "columns") or hasattr(source, "column_names"):
+    if is_frame(source):
         return _from_table(frame_rows(source, _COLUMNS, ["rank"]), known, "")
     if isinstance(source, Iterable):
         items = list(source)

@@ -28,6 +28,7 @@ from roslin.rows import (
     column_rows,
     form_of,
     frame_rows,
+    is_frame,
     named,
     number,
     read_json,
@@ -38,7 +39,7 @@ from roslin.rows import (
 )
 from roslin.truth.model import Truth, check_groups
 
-__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
+__all__ = ["FORMATS", "WRITERS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
 
 _JSON_FORMAT = "roslin-truth"
 _NO_ITERATION = {"0", "Q0"}
@@ -55,7 +56,7 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
         return source
     if isinstance(source, Mapping):
         return _from_mapping(source)
-    if hasattr(source, "columns"):
+    if is_frame(source):
         return _from_table(frame_rows(source, ["query", "document", "group|relevance"]), "", "")
     if not isinstance(source, (str, Path)):
         raise ArgumentError(f"a truth must be a path, a mapping or a data frame; got {type(source).__name__}")
@@ -64,7 +65,10 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
         format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(form_of(path), "qrel")
     if format not in FORMATS:
         raise UnknownNameError("format of a truth", format, sorted(FORMATS))
-    return FORMATS[format](path)
+    truth = FORMATS[format](path)
+    if not truth:
+        raise refuse("the truth is empty", expected="a judgement or more", found="none", file=str(path))
+    return truth
 
 
 def _read_columns(path: Path) -> Truth:
@@ -248,18 +252,29 @@ def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_truth(truth: Truth, path: str | Path) -> None:
-    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains)."""
-    text = truth_writer(path)(truth)
+def write_truth(truth: Truth, path: str | Path, format: str | None = None) -> None:
+    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains).
+
+    `format`: one of `WRITERS` instead; `trec` has gains, and no name.
+    """
+    text = truth_writer(path, format)(truth)
     Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def truth_writer(path: str | Path) -> Callable[[Truth], str]:
-    """What makes the text of a file with this name; an ending that is not known is refused."""
+def truth_writer(path: str | Path, format: str | None = None) -> Callable[[Truth], str]:
+    """What makes the text of a file with this name, or in this format; one that is not known is refused."""
     ending = Path(path).suffix.lower()
-    if ending not in _WRITERS:
-        raise ArgumentError(f"a truth is written to a file that ends with {', '.join(_WRITERS)}; got {Path(path).name}")
-    return _WRITERS[ending]
+    if format is not None:
+        if format not in WRITERS:
+            raise UnknownNameError("format to write a truth in", format, WRITERS)
+        if (ending in (".json", ".csv") or format in ("json", "csv")) and ending != f".{format}":
+            raise ArgumentError(
+                f"a file called {Path(path).name} would not be read as {format}; give it another ending"
+            )
+        return WRITERS[format]
+    if ending not in _ENDINGS:
+        raise ArgumentError(f"a truth is written to a file that ends with {', '.join(_ENDINGS)}; got {Path(path).name}")
+    return WRITERS[_ENDINGS[ending]]
 
 
 def _to_json(truth: Truth) -> str:
@@ -278,15 +293,24 @@ def _to_grouped(truth: Truth) -> str:
     return "".join("\t".join(map(to_word, row)) + "\n" for row in words)
 
 
+def _to_trec(truth: Truth) -> str:
+    rows = []
+    for query, groups in truth.items():
+        for gain, ids in [*zip(truth.gains(query), groups, strict=True), (0.0, truth.nonrelevant(query) or ())]:
+            rows += [f"{to_word(query)} 0 {to_word(id)} {repr(float(gain)).removesuffix('.0')}\n" for id in ids]
+    return "".join(rows)
+
+
 def _to_csv(truth: Truth) -> str:
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([("query", "document", "group"), *truth.judgements()])
     return stream.getvalue()
 
 
-_WRITERS: dict[str, Callable[[Truth], str]] = {
-    ".qrel": _to_grouped,
-    ".txt": _to_grouped,
-    ".json": _to_json,
-    ".csv": _to_csv,
+WRITERS: dict[str, Callable[[Truth], str]] = {
+    "grouped": _to_grouped,
+    "trec": _to_trec,
+    "json": _to_json,
+    "csv": _to_csv,
 }
+_ENDINGS = {".qrel": "grouped", ".txt": "grouped", ".json": "json", ".csv": "csv"}

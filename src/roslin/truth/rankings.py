@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError, shortened
-from roslin.rows import called, form_of, frame_rows, is_missing, number, read_json, refuse, table_rows
+from roslin.rows import called, form_of, frame_rows, is_frame, is_missing, number, read_json, refuse, table_rows
 
 __all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
 
@@ -187,7 +187,7 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
     if isinstance(rows, Rankings):
         return rows
     places = _Places(ties=ties)
-    if hasattr(rows, "columns"):
+    if is_frame(rows):
         for cells, line in frame_rows(rows, _COLUMNS):
             places.take([cells[name] for name in _COLUMNS], line)
         return places.rankings("")
