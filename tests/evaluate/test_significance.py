@@ -23,7 +23,7 @@ from roslin.evaluate import (
 from roslin.evaluate.exchanges import exchange_p, pair_tests, smallest_p, student_p
 from roslin.evaluate.hits import Floats
 from roslin.evaluate.intervals import upper_limits
-from roslin.evaluate.reach import needed_queries
+from roslin.evaluate.limits import needed_queries
 from roslin.evaluate.significance import (
     Comparison,
     bootstrap_intervals,

@@ -20,6 +20,7 @@ from roslin.evaluate.curves import (
 )
 from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import (
     adr_tie_break,
     average_dynamic_recall,
@@ -43,7 +44,6 @@ from roslin.evaluate.measures.overlap import average_overlap, compatibility, ran
 from roslin.evaluate.measures.precision import f_measure, precision, precision_at_n, recall, sensitivity, success
 from roslin.evaluate.measures.preference import bpref, bpref_10, bpref_star
 from roslin.evaluate.measures.ranks import average_precision, break_even_point, reciprocal_rank
-from roslin.evaluate.reach import Reach, reach
 from roslin.evaluate.significance import (
     Comparison,
     bootstrap_intervals,

@@ -15,8 +15,8 @@ from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.correlation import kendall_tau
 from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.intervals import mean_intervals, upper_limits
+from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
-from roslin.evaluate.reach import Reach, reach
 from roslin.evaluate.significance import Comparison, compare
 from roslin.evaluate.ties import tie_remarks, tie_sensitivity
 from roslin.run import Run
