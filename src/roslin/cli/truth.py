@@ -1,4 +1,4 @@
-"""roslin truth group, consistency, report, experts, power; the commands of `truth_models` beside them."""
+"""roslin truth group, consistency, report, experts, power; those of `truth_models` and `truth_files` beside them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
+from roslin.cli.truth_files import compare_command, convert_command
 from roslin.cli.truth_models import simulate_command, strengths_command, votes_command
 from roslin.cli.truth_options import (
     AlphaOption,
@@ -235,3 +236,5 @@ def power_command(
 app.command("strengths")(strengths_command)
 app.command("votes")(votes_command)
 app.command("simulate")(simulate_command)
+app.command("compare")(compare_command)
+app.command("convert")(convert_command)
