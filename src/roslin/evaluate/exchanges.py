@@ -7,12 +7,13 @@ Many pairs: if systems are equally good, it is chance whose value is whose, so t
 may be turned round. This is done to all pairs at once, in all 2^n ways for up to 16 queries, otherwise in 20,000 random
 ones with a fixed seed, and the largest |z| of all pairs is noted, z = sum(d) / |d|. p_max is the share of ways in which
 it is at least the |z| of the pair (Westfall & Young 1993, single step). Pairs that resemble each other cost little, so
-it finds more than Holm's correction. z grows with t, t² = z² (n - 1) / (n - z²), so the |z| that a pair must exceed
-gives a t, and that the intervals that hold for all pairs together.
+it finds more than Holm's correction. z grows with t, t² = z² (n - 1) / (n - z²), so `critical` is a t. The intervals of
+all pairs together are as wide as the larger of it and Student's quantile for each of so many pairs makes them.
 
-An interval excludes 0 exactly where its p is below 1 - level; it is stretched to 0 where fewer queries differ than this
-needs (6 at 95 %). Equal differences are no certainty: n queries that are alike leave room for others, a share of up to
-Wilson's bound for nothing seen in n, which may have any value; on the same side of 0 if p is small.
+An interval excludes 0 exactly where its p is below 1 - level. It is stretched to 0 where fewer queries differ than this
+needs (6 at 95 %), and ends at 0 where the test excludes it but the interval would not. Equal differences are no
+certainty: n queries that are alike leave room for others, a share of up to Wilson's bound for nothing seen in n, which
+may have any value; on the same side of 0 if p is small.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ EXCHANGES = 20_000
 _EXACT_UP_TO = 16  # 2^16 ways are not many more than the random ones
 _BLOCK = 512
 _ROUNDING = 1 - 1e-12  # the same numbers added up in another order must not fall below the sum
-_JUST_ABOVE_0 = float(np.nextafter(0, 1))
+_JUST_BESIDE_0 = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,14 @@ def pair_tests(
 
     p = student_p(differences)
     quantile = float(stdtrit(n - 1, (1 + level) / 2))
-    intervals = _intervals(differences, quantile, p, level, limit)
+    intervals = _intervals(differences, quantile, p, level, limit, _unseen_share(n, level))
     if pairs == 1:
         return PairTests(p, intervals, p, intervals, quantile if 2.0 ** (1 - n) < 1 - level else np.inf)
     critical, p_max = _of_all(differences, 1 - level, exchanges)
-    return PairTests(p, intervals, p_max, _intervals(differences, critical, p_max, level, limit), critical)
+    of_each = 1 - (1 - level) / pairs
+    wide = max(critical, float(stdtrit(n - 1, (1 + of_each) / 2)))
+    together = _intervals(differences, wide, p_max, level, limit, _unseen_share(n, of_each))
+    return PairTests(p, intervals, p_max, together, critical)
 
 
 def student_p(differences: Floats) -> Floats:
@@ -153,10 +157,12 @@ def _random_signs(n: int, exchanges: int, seed: int) -> Iterator[Floats]:
         yield coins * np.float64(2) - 1
 
 
-def _intervals(rows: Floats, critical: float, p: Floats, level: float, limit: float) -> Floats:
-    """mean +- critical standard errors, made to exclude 0 exactly where p is below 1 - level, within the limits."""
+def _intervals(rows: Floats, critical: float, p: Floats, level: float, limit: float, share: float) -> Floats:
+    """mean +- critical standard errors, made to exclude 0 exactly where p is below 1 - level, within the limits.
+
+    `share`: that of queries of another kind, where all differences are equal.
+    """
     n = rows.shape[1]
-    share = _unseen_share(n, level)
     means, spreads, is_equal = rows.mean(axis=1), rows.std(axis=1, ddof=1), np.ptp(rows, axis=1) == 0
     found = []
     for mean, spread, equal, shown in zip(means.tolist(), spreads.tolist(), is_equal, p < 1 - level, strict=True):
@@ -171,9 +177,9 @@ def _intervals(rows: Floats, critical: float, p: Floats, level: float, limit: fl
         if not shown:
             low, high = min(low, 0.0), max(high, 0.0)
         elif mean > 0:
-            low = max(low, _JUST_ABOVE_0)
+            low = max(low, min(_JUST_BESIDE_0, mean / 2))
         else:
-            high = min(high, -_JUST_ABOVE_0)
+            high = min(high, max(-_JUST_BESIDE_0, mean / 2))
         found.append((max(low, -limit), min(high, limit)))
     return np.array(found)
 
