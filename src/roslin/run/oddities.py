@@ -60,10 +60,13 @@ def _first_copy(ids: Iterable[str]) -> str:
     return shortened(id)
 
 
-def contradiction(rows: Iterable[tuple[str, str, float, float]], name: str, *, rising: bool = False) -> Iterator[str]:
+def contradiction(
+    rows: Iterable[tuple[str, str, float, float]], name: str, queries: int, *, rising: bool = False
+) -> Iterator[str]:
     """Whether ranks contradict scores: a document with a better score stands below one with a worse.
 
-    Rows are (query, document, score, rank) in the order of their ranks; `rising` where the smallest is the best.
+    Rows are (query, document, score, rank) in the order of their ranks, of those of the `queries` whose order changes
+    when they are sorted by score; `rising` where the smallest is the best.
     """
     sign = -1.0 if rising else 1.0
     # For each query: the rank before, the worst score at that rank, and the worst above it.
@@ -86,16 +89,14 @@ def contradiction(rows: Iterable[tuple[str, str, float, float]], name: str, *, r
     if wrong:
         lines = counted(sum(wrong.values()), "rank contradicts its", "ranks contradict their")
         kind = "distance" if rising else "score"
-        where = f"in {len(wrong):,} of {counted(len(state), 'query', 'queries')} (first {first})"
-        hint = (
-            "" if rising or len(wrong) < len(state) else "; are they distances? Then name the column distance, in CSV"
-        )
+        where = f"in {len(wrong):,} of {counted(queries, 'query', 'queries')} (first {first})"
+        hint = "" if rising or len(wrong) < queries else "; are they distances? Then name the column distance, in CSV"
         yield f"{name}: {lines} {kind} {where}: the {kind}s decide{hint}"
 
 
 def several_tags(tags: Iterable[str], name: str) -> Iterator[str]:
-    """Whether the lines of a TREC file name several systems."""
-    found = list(dict.fromkeys(tags))
+    """Whether the lines of a TREC file name several systems; each tag is given once."""
+    found = list(tags)
     if len(found) > 1:
         named = ", ".join(map(shortened, found[:_TAGS_NAMED])) + (" ..." if len(found) > _TAGS_NAMED else "")
         yield f"{name}: its lines have {len(found)} tags ({named}): taken as one run"

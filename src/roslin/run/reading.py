@@ -137,12 +137,12 @@ def _check_order(query: str, values: Sequence[float] | None, kind: Kind) -> None
 
 def _from_trec(path: Path, name: str) -> Run:
     rows: list[tuple[str, str, float, float]] = []
-    tags = []
+    tags: dict[str, None] = {}
     for row in column_rows(path, _TREC):
         query, _, document, rank, score, tag = row.cells
         place = whole_number(rank, "rank", file=row.file, line=row.line)
         rows.append((query, document, number(score, "score", file=row.file, line=row.line), place))
-        tags.append(tag)
+        tags[tag] = None
     if not rows:
         raise refuse("the run is empty", expected=f"lines with {' '.join(_TREC)}", found="none", file=str(path))
     return _by_rank(rows, name, "score").with_remarks(several_tags(tags, name))
@@ -168,4 +168,11 @@ def _by_rank(rows: list[tuple[str, str, float, float]], name: str, kind: Kind) -
     """The run of rows (query, document, value, rank)."""
     rows.sort(key=lambda row: row[3])
     run = Run.from_rows(((query, document, value) for query, document, value, _ in rows), name=name, kind=kind)
-    return run if kind == "rank" else run.with_remarks(contradiction(rows, name, rising=kind == "distance"))
+    if kind == "rank":
+        return run
+    ranked: dict[str, list[str]] = {query: [] for query in run.queries}
+    for query, document, _, _ in rows:
+        ranked[query].append(document)
+    moved = {query for query, ids in ranked.items() if tuple(ids) != run.ranking(query)}
+    doubtful = (row for row in rows if row[0] in moved) if moved else ()
+    return run.with_remarks(contradiction(doubtful, name, len(ranked), rising=kind == "distance"))
