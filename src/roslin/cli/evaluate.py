@@ -10,6 +10,7 @@ import typer
 
 from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_bar, remark, write_tables
 from roslin.cli.plugins import PluginOption
+from roslin.cli.rules import SameId, TieRule, TiesOption
 from roslin.cli.runs import name_and_path, read_runs
 
 if TYPE_CHECKING:
@@ -56,11 +57,22 @@ def evaluate_command(
     against: Annotated[
         str | None, typer.Option("--against", help="Also this run with every other: fewer pairs show more.")
     ] = None,
-    ties: Annotated[
+    ties: TiesOption = TieRule.expected,
+    same_id: Annotated[
+        SameId,
+        typer.Option("--same-id", help="A document with the id of its query: any other (keep) or the query (drop)."),
+    ] = SameId.keep,
+    tie_sensitivity: Annotated[
         bool, typer.Option("--tie-sensitivity", help="Also what another order of tied scores could give.")
     ] = False,
     tie_break: Annotated[
         bool, typer.Option("--tie-break", help="Also what decides between lists with equal ADR, query by query.")
+    ] = False,
+    judged: Annotated[
+        int | None, typer.Option("--judged", min=1, metavar="K", help="Also how much of the first K was judged.")
+    ] = None,
+    letters: Annotated[
+        bool, typer.Option("--letters", help="LaTeX: only a small table; letters name systems that are really worse.")
     ] = False,
     steps: Annotated[str | None, typer.Option("--steps", help="Only the ADR of this query, rank by rank.")] = None,
     level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
@@ -88,12 +100,19 @@ def evaluate_command(
         raise typer.BadParameter("give at least one run after the truth")
     if steps is not None and format is EvaluationFormat.html:
         raise typer.BadParameter("--steps goes with the other formats; the page has every query rank by rank")
+    if letters and format is not EvaluationFormat.latex:
+        raise typer.BadParameter("--letters goes with --format latex")
+    rules = {"ties": ties.value, "same_id": same_id.value}
     if truth_from is None:
-        evaluations = _evaluate(chosen, runs, measures)
+        evaluations = _evaluate(chosen, runs, measures, rules)
     else:
-        evaluations = [_evaluate_with_judges(truth_from, grouping, runs, measures)]
-    extra = _extra(evaluations[0], ties=ties, tie_break=tie_break)
-    if format is EvaluationFormat.html:
+        evaluations = [_evaluate_with_judges(truth_from, grouping, runs, measures, rules)]
+    extra = _extra(evaluations[0], judged, ties=tie_sensitivity, tie_break=tie_break)
+    if letters:
+        from roslin.evaluate.letters import lettered_latex
+
+        text = lettered_latex(evaluations[0], level)
+    elif format is EvaluationFormat.html:
         text = _page(evaluations, extra, chosen, runs, level, against)
     else:
         tables = _tables(evaluations, extra, steps, level, against, per_query=per_query, compare=compare)
@@ -135,7 +154,9 @@ def _list(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _evaluate(truths: list[Path], runs: list[str], measures: list[str] | None) -> list[Evaluation]:
+def _evaluate(
+    truths: list[Path], runs: list[str], measures: list[str] | None, rules: dict[str, str]
+) -> list[Evaluation]:
     """All measures under the first truth, and the first of them under the others."""
     import warnings
 
@@ -148,14 +169,16 @@ def _evaluate(truths: list[Path], runs: list[str], measures: list[str] | None) -
     results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
-        evaluations = [evaluate(first, results, wanted)]
-        evaluations += [evaluate(truth, results, wanted[0]) for truth in others]
+        evaluations = [evaluate(first, results, wanted, **rules)]
+        evaluations += [evaluate(truth, results, wanted[0], **rules) for truth in others]
     for said in remarks(evaluations):
         remark(said)
     return evaluations
 
 
-def _evaluate_with_judges(rankings: Path, grouping: str, runs: list[str], measures: list[str] | None) -> Evaluation:
+def _evaluate_with_judges(
+    rankings: Path, grouping: str, runs: list[str], measures: list[str] | None, rules: dict[str, str]
+) -> Evaluation:
     """All measures under the truth that the experts give, with what other experts would do to them."""
     import warnings
 
@@ -169,7 +192,7 @@ def _evaluate_with_judges(rankings: Path, grouping: str, runs: list[str], measur
     results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
-        plain = evaluate(grouped_truth(said, method), results, measures or DEFAULT_MEASURES)
+        plain = evaluate(grouped_truth(said, method), results, measures or DEFAULT_MEASURES, **rules)
     with progress_bar("drawing panels", _PANELS) as progress:
         evaluation = with_judges(plain, said, method, _PANELS, progress=progress)
     for each in remarks([evaluation]):
@@ -177,11 +200,13 @@ def _evaluate_with_judges(rankings: Path, grouping: str, runs: list[str], measur
     return evaluation
 
 
-def _extra(evaluation: Evaluation, *, ties: bool, tie_break: bool) -> list[Table]:
+def _extra(evaluation: Evaluation, judged: int | None, *, ties: bool, tie_break: bool) -> list[Table]:
     """Tables that every format has only when they are asked for."""
     from roslin.evaluate import tables
+    from roslin.evaluate.judged import judged_table
 
-    extra = [tables.tie_ranges(evaluation)] if ties else []
+    extra = [judged_table(evaluation, judged)] if judged is not None else []
+    extra += [tables.tie_ranges(evaluation)] if ties else []
     return [*extra, tables.tie_breaks(evaluation)] if tie_break else extra
 
 

@@ -86,7 +86,9 @@ def _recall_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
     """Dynamic recall along the truth: x is the share i / n of the ranks that ADR looks at."""
 
     def curve(system: int, query: str) -> Curve:
-        recall = dynamic_recall(evaluation.truth[query], evaluation.runs[system].ranking(query), query=query)
+        recall = dynamic_recall(
+            evaluation.truth[query], evaluation.runs[system].ranking(query), query=evaluation.taken_out(query)
+        )
         return np.arange(1, len(recall) + 1) / len(recall), recall
 
     curves = _mean_curves(evaluation, queries, curve)
@@ -100,7 +102,7 @@ def _lift_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
         ranking = evaluation.runs[system].ranking(query)
         if not ranking:
             return np.array([0.0, 1.0]), np.zeros(2)
-        return normalised_lift_curve(evaluation.truth[query], ranking, query=query)
+        return normalised_lift_curve(evaluation.truth[query], ranking, query=evaluation.taken_out(query))
 
     curves = _mean_curves(evaluation, queries, curve)
     return curve_plot(curves, "share of the list", "recall", "Mean normalised lift curve of each system")
