@@ -5,8 +5,8 @@
 Populations of queries, each with the values of 24 systems:
 
 - ADR, AP, yes/no: the real values of Roslin's systems on the starter collection. Every tune of a family of three or
-  more is a query, and the rest of its family is relevant, the base tune first; yes/no is Success@1. Most values are
-  near 1, and a few are 0: as hard as real data get.
+  more is a query, and the rest of its family is relevant, the base tune first; yes/no is Success@1. Good systems fail
+  rarely, and then altogether: as hard as real data get.
 - made: values of a model, 26 % of them 1 and 6 % of them 0, with easy and hard queries and good and bad systems.
 
 Samples of n queries are drawn from a population; its means are what intervals should hold. Three tables:
