@@ -10,7 +10,6 @@ once.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from roslin.run import Ranking
 from roslin.search import search
 from roslin.search.work import Work
 
-__all__ = ["LONGEST", "Asking", "Request", "ask"]
+__all__ = ["LONGEST", "Asking", "Request", "ask", "length_of_list"]
 
 LONGEST = 10
 
@@ -55,13 +54,25 @@ def ask(request: Request, collection: Store, k: int, work: Work | None = None) -
     except MelodyError as error:
         return Ranking(request.id, (), (), time.perf_counter() - began, str(error))
     seconds = time.perf_counter() - began
-    longest = LONGEST * k
     if len(ids) > k and distances[k] == distances[k - 1]:
-        ids, distances = first(longest + 1)
-    is_cut = len(ids) > longest and distances[-1] == distances[k - 1]
-    last = distances[k - 1] if len(ids) > k else math.inf
-    length = sum(each < last if is_cut else each <= last for each in distances)
+        ids, distances = first(LONGEST * k + 1)
+    length, is_cut = length_of_list(distances, k)
     return Ranking(request.id, tuple(ids[:length]), tuple(distances[:length]), seconds, is_cut_in_a_tie=is_cut)
+
+
+def length_of_list(distances: Sequence[float], k: int) -> tuple[int, bool]:
+    """How many of the nearest documents are in a list of k, and whether a tie was too large for it.
+
+    `distances` must hold LONGEST * k + 1 of them, or all that there are.
+
+    >>> length_of_list([1.0, 2.0, 2.0, 3.0], 1), length_of_list([1.0, 2.0, 2.0, 3.0], 2), length_of_list([1.0] * 99, 2)
+    ((1, False), (3, False), (0, True))
+    """
+    if len(distances) <= k:
+        return len(distances), False
+    last = distances[k - 1]
+    length = sum(each <= last for each in distances)
+    return (length, False) if length <= LONGEST * k else (sum(each < last for each in distances), True)
 
 
 @dataclass(frozen=True, slots=True)
