@@ -3,8 +3,9 @@
 `null` says whether a whole list could be noise. A list with three true groups is not, and yet an eager function draws
 lines inside them: at level 0.25 the tests find something among equals. So every line is asked for itself: each expert's
 ranks of the documents of both groups are dealt out anew among those that this expert ranked, and arranged and grouped
-again. `p` is how often a line at least as strong appears. The strength of a line is the difference between the means of
-all ranks in the two groups, over sqrt(1/a + 1/b) for groups with a and b ranks.
+again. `p` is how often a line at least as strong appears. For its strength all ranks of both groups are put in one
+order, as for Mann-Whitney's U, so that a careless expert counts no more than others: it is the difference between the
+mean places of the two groups, over sqrt(1/a + 1/b) for groups with a and b ranks.
 
 The confidence is the chance that the line is real: that of all pairs of documents, one from each of its groups, most
 are truly in that order. It is 1 / (1 + 8 p). The form is that of a posterior chance; the 8 comes from simulated
@@ -14,6 +15,7 @@ the confidences lack is the expected number of spurious lines.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,13 +83,14 @@ def boundaries(grouped: Grouped, method: Method, shuffles: int = 1000, seed: int
     for (start, line), end in zip(pairwise(ends), ends[2:], strict=False):
         ranks = grouped.arranged.ranks[:, start:end]
         begins = np.isin(np.arange(end - start), (0, line - start))
-        as_strong = _strongest(ranks[None], begins[None])[0] - _ROUNDING
+        places = _places(ranks)
+        as_strong = _strongest(places(ranks[None]), begins[None])[0] - _ROUNDING
         size = max(1, _AT_ONCE // (end - start) ** 2)
         hits = 0
         for first in range(0, shuffles, size):
             lists = _arranged(_shuffled(ranks, min(size, shuffles - first), chance))
             starts = group_starts(method.pvalues(lists, quick=True) < method.alpha, method)
-            hits += int(np.count_nonzero(_strongest(lists, starts) >= as_strong))
+            hits += int(np.count_nonzero(_strongest(places(lists), starts) >= as_strong))
         found.append(Boundary(line, documents[line - 1], documents[line], (hits + 1) / (shuffles + 1)))
     return tuple(found)
 
@@ -107,6 +110,13 @@ def _arranged(lists: Floats) -> Floats:
     votes = np.count_nonzero(~np.isnan(lists), axis=-2)
     order = arranged_order(lists, votes, np.arange(lists.shape[-1]))
     return np.take_along_axis(lists, order[:, None, :], axis=-1)
+
+
+def _places(ranks: Floats) -> Callable[[Floats], Floats]:
+    """From ranks to places among all ranks given, ties at the mean of theirs; no rank has no place."""
+    values, counts = np.unique(ranks[~np.isnan(ranks)], return_counts=True)
+    middle = np.append(np.cumsum(counts) - (counts - 1) / 2, np.nan)
+    return lambda lists: middle[np.searchsorted(values, np.where(np.isnan(lists), np.inf, lists))]
 
 
 def _strongest(lists: Floats, begins: Flags) -> Floats:
