@@ -79,12 +79,32 @@ def test_comparisons(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "poor.run", "-m", "RR", "--compare")
     (pair,) = found["comparisons"]
     assert (pair["difference"], pair["p"], pair["wins"]) == (0.75, 0.5, 2)
-    sentence = "good is ahead of poor by 0.750 in RR; with 2 queries this could be chance, p = 0.5."
+    sentence = "good is ahead of poor by 0.750 in RR; 2 queries are too few to show any difference, p = 0.5."
     assert pair["sentence"] == sentence
     table = roslin("evaluate", "truth.qrel", "good.run", "poor.run", "-m", "RR", "--compare", folder=folder).stdout
     assert table.rstrip().endswith(sentence)
+    (said,) = found["reach"]
+    assert (said["queries"], said["pairs"], said["smallest_p"]) == (2, 1, 0.5)
+    assert said["sentence"].startswith("No difference can be shown at 5 % with 2 queries, whatever the systems do")
+    assert said["sentence"] in table
     message = roslin("evaluate", "truth.qrel", "good.run", "--compare", code=2, folder=folder).stderr
-    assert message == "roslin: a comparison needs at least two runs\n"
+    assert message.endswith("roslin: a comparison needs at least two runs\n")
+
+
+def test_planned_comparisons(folder: Path) -> None:
+    (folder / "third.run").write_text("q1 Q0 a 1 8 p\n")
+    files = ("truth.qrel", "good.run", "poor.run", "third.run", "-m", "RR")
+    assert len(rows(folder, *files, "--compare")["comparisons"]) == 3
+    found = rows(folder, *files, "--against", "poor")
+    assert [(pair["system"], pair["other"]) for pair in found["comparisons"]] == [("poor", "good"), ("poor", "third")]
+    assert found["reach"][0]["pairs"] == 2
+    page = roslin("evaluate", *files, "--against", "poor", "--format", "html", folder=folder).stdout
+    assert "What can be shown" in page
+    assert "No difference can be shown at 5 % with 2 queries" in page
+    assert "third is ahead of good" not in page
+    refused = roslin("evaluate", *files, "--against", "nobody", code=2, folder=folder).stderr
+    assert "'nobody'" in refused
+    assert "good" in refused
 
 
 def test_ties(folder: Path) -> None:
@@ -206,11 +226,12 @@ def test_names_that_are_columns(folder: Path, tmp_path: Path) -> None:
 
 def test_silence_is_not_praised(folder: Path) -> None:
     options = ("-m", "FP", "-m", "Inversions", "--compare")
-    (folder / "silent.run").write_text("q7 Q0 z 1 8 p\n")
-    done = roslin("evaluate", "truth.qrel", "good.run", "silent.run", *options, folder=folder)
+    (folder / "silent.json").write_text('{"q1": []}')
+    done = roslin("evaluate", "truth.qrel", "good.run", "silent.json", *options, folder=folder)
     best = "for which FP and Inversions have their best value"
-    assert f"silent lacks 2 queries (q1, q2) of the truth: counted as an empty list, {best}" in done.stderr
-    assert "good has 0.500 more FP than silent (an empty list would do best); with 2 queries" in done.stdout
+    assert "silent: 1 query has an empty list (first q1)" in done.stderr
+    assert f"silent lacks query (q2) of the truth: counted as an empty list, {best}" in done.stderr
+    assert "good has 0.500 more FP than silent (an empty list would do best); 2 queries" in done.stdout
     assert "ahead" not in done.stdout
 
 
@@ -224,14 +245,19 @@ def test_qrels_with_other_iterations(folder: Path, tmp_path: Path) -> None:
     truth = tmp_path / "trec.qrels"
     truth.write_text("q1 0 a 1\nq1 1 n 0\nq2 Q0 d 1\n")
     done = roslin("evaluate", truth, "good.run", "-m", "P@2", folder=folder)
-    assert done.stderr == f"{truth}: read as TREC qrels: the first column has queries, the second numbers\n"
+    said = "read as TREC qrels: the first column has queries, the second iterations (0, 1, Q0)"
+    assert done.stderr.splitlines()[0] == f"{truth}: {said}"
 
 
 def test_other_formats(folder: Path) -> None:
-    tsv = roslin("evaluate", "truth.qrel", "good.run", "-m", "ADR", "--per-query", "--format", "tsv", folder=folder)
-    first, second = tsv.stdout.split("\n\n")
-    assert first.splitlines()[1].split("\t")[:3] == ["good", "ADR", "0.9444444444444444"]
-    assert second.splitlines()[0] == "query\tmeasure\tgood"
+    command = ("evaluate", "truth.qrel", "good.run", "-m", "ADR", "--format", "tsv")
+    assert roslin(*command, folder=folder).stdout.splitlines()[1].startswith("good\tADR\t")
+    stacked = roslin(*command, "--per-query", code=2, folder=folder)
+    assert stacked.stdout == ""
+    assert "--format tsv prints one table, these are means, per_query: add --output FOLDER" in stacked.stderr
+    roslin(*command, "--per-query", "-o", "tables", folder=folder)
+    assert (folder / "tables" / "means.tsv").read_text().splitlines()[1].startswith("good\tADR\t")
+    assert (folder / "tables" / "per_query.tsv").read_text().splitlines()[0] == "query\tmeasure\tgood"
     latex = roslin("evaluate", "truth.qrel", "good.run", "-m", "bpref_10", "--format", "latex", folder=folder).stdout
     assert "system & bpref\\_10 \\\\" in latex
     assert re.search(r"good & \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\] \\\\", latex)
@@ -240,14 +266,14 @@ def test_other_formats(folder: Path) -> None:
 
 def test_latex_without_nan(folder: Path, tmp_path: Path) -> None:
     """One query has no interval, and none has no mean; an effect may be infinite."""
-    (tmp_path / "one.qrel").write_text("mine q2 d 1\nmine q3 x 0\n")
-    (tmp_path / "none.qrel").write_text("mine q3 x 0\n")
+    (tmp_path / "one.qrel").write_text("mine q2 d 1\nmine q1 x 0\n")
+    (tmp_path / "none.qrel").write_text("mine q1 x 0\n")
     (tmp_path / "two.qrel").write_text("mine q1 b 1\nmine q2 d 1\n")
     (tmp_path / "bad.run").write_text("q1 Q0 z 1 1 b\nq2 Q0 z 1 1 b\n")
     options = ("-m", "RR", "--per-query", "--format", "latex")
     one = roslin("evaluate", tmp_path / "one.qrel", "good.run", "poor.run", *options, folder=folder).stdout
     assert "good & 1.000 \\\\" in one
-    assert "q3 & RR & -- & -- \\\\" in one
+    assert "q1 & RR & -- & -- \\\\" in one
     none = roslin("evaluate", tmp_path / "none.qrel", "good.run", "poor.run", *options, folder=folder).stdout
     assert "good & -- \\\\" in none
     assert (
