@@ -87,7 +87,7 @@ def test_group_warns_of_a_candidate_that_one_expert_put_first(folder: Path) -> N
     (folder / "thin.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     done = roslin("group", "thin.csv", "--shuffles", 20, folder=folder)
     assert done.stdout.splitlines()[1].split()[:3] == ["q", "1", "odd"]
-    assert "query q: odd (1) stands high by few votes: later candidates have up to 29; --min-votes" in done.stderr
+    assert "query q: high by few votes: odd (1); later candidates have up to 29 (--min-votes" in done.stderr
     assert "few votes" not in roslin("group", "thin.csv", "--unranked", "last", "--shuffles", 0, folder=folder).stderr
 
 

@@ -214,7 +214,7 @@ def test_a_page_names_doubtful_lines_and_few_votes(doubted: Study) -> None:
     assert page.count("may be spurious</span>") == len(doubtful)
     assert f"About {each.spurious:.1f} of {len(each.boundaries)} lines may be spurious" in page
     assert '<span class="few">few votes: 1, later candidates up to 30</span>' in page
-    assert "Odd (1) stands high by few votes" in page
+    assert "High by few votes: odd (1); later candidates have up to 30 (" in page
 
 
 def test_drawings_name_doubtful_lines_and_few_votes(doubted: Study) -> None:

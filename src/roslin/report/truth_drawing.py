@@ -47,7 +47,6 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
                 drawn = lines.get(k)
                 doubtful = drawn is not None and drawn.is_doubtful
                 parts.append(line("plot-doubtful" if doubtful else "plot-rule", 10, y, _WIDTH - 10, y))
-                parts.append(text("plot-soft", _PLOT_AT - 20, y + 14, confidence_text(drawn), "end"))
             parts.append(group(_row(each, k, known.get(document), f"s{number}-{k}-", scale), 0, y + 4))
             y += max(_ROW, PLOT_HEIGHT + 8 + bar_height(k))
         parts.append(group(scale_axis(scale), _PLOT_AT, y))
@@ -63,6 +62,9 @@ def _row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Sc
     yield text("plot-text", 60, 20 if melody is None else 62, f"{title_of(melody)} {document}".strip())
     if melody is not None:
         yield placed(drawing(melody).in_page(prefix), 60, 0, *_NOTATION)
+    confidence = confidence_text(each.line_at.get(k))
+    if confidence:
+        yield text("plot-soft", _PLOT_AT - 20, 20 if melody is None else 62, confidence, "end")
     few_votes = few_votes_text(each, k)
     if few_votes:
         yield text("plot-warn", 60, 38 if melody is None else 76, few_votes)

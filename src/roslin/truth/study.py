@@ -82,9 +82,10 @@ class QueryStudy:
             said.append(f"about {spurious(self.boundaries):.1f} of {lines} may be spurious{which}")
         if arranged.thin:
             thin = [f"{arranged.documents[k]} ({arranged.votes[k]})" for k in arranged.thin]
+            most = arranged.votes[min(arranged.thin) :].max()
             said.append(
-                f"{_names(thin)} {'stands' if len(thin) == 1 else 'stand'} high by few votes: later candidates have up "
-                f"to {arranged.votes[min(arranged.thin) :].max()}; --min-votes or --unranked last would change that"
+                f"high by few votes: {_names(thin)}; later candidates have up to {most} "
+                "(--min-votes or --unranked last would change that)"
             )
         return said
 
