@@ -419,7 +419,7 @@ def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: P
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", "")
     text = campaign_text(campaign)
     best = standings(campaign).rows[0]
-    first = text.split("\n\n")[2].splitlines()[1]
+    first = text[text.index("\nsystem ") :].splitlines()[2]
     assert first.split()[:2] == [best["system"], f"{best['ADR']:.4f}"]
     assert write_report(campaign, starter, tmp_path).read_text("utf-8") == page
     assert (tmp_path / "report.txt").read_text("utf-8") == text

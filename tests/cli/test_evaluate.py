@@ -15,7 +15,7 @@ from roslin.evaluate import DEFAULT_MEASURES, MEASURES, measures
 
 TRUTH = "mine q1 a 1\nmine q1 b 1\nmine q1 c 2\nmine q1 n 0\nmine q2 d 1\nmine q2 e 2\n"
 OTHER = "fine q1 a 1\nfine q1 b 2\nfine q1 c 3\nfine q1 n 0\nfine q2 e 1\nfine q2 d 2\n"
-GOOD = "q1 Q0 b 1 -0.0 g\nq1 Q0 a 2 -0.5 g\nq1 Q0 n 3 -0.5 g\nq1 Q0 c 4 -2 g\nq2 Q0 d 1 -1 g\nq2 Q0 e 2 -3 g\n"
+GOOD = "q1 Q0 b 1 -0.0 g\nq1 Q0 a 2 -0.5 g\nq1 Q0 n 3 -0.6 g\nq1 Q0 c 4 -2 g\nq2 Q0 d 1 -1 g\nq2 Q0 e 2 -3 g\n"
 POOR = "q1 Q0 n 1 9 p\nq1 Q0 c 2 8 p\nq7 Q0 z 1 8 p\n"
 
 
@@ -108,24 +108,46 @@ def test_planned_comparisons(folder: Path) -> None:
 
 
 def test_ties(folder: Path) -> None:
-    found = rows(folder, "truth.qrel", "good.run", "-m", "ADR", "-m", "RBO", "--tie-sensitivity")
+    (folder / "tied.run").write_text(GOOD.replace("-0.6", "-0.5"))
+    found = rows(folder, "truth.qrel", "tied.run", "-m", "ADR", "-m", "RBO", "--tie-sensitivity")
     # a and n are tied at rank 2: with n first, q1 is (1 + 1/2 + 2/3) / 3.
     assert found["ties"] == [
         {
-            "system": "good",
+            "system": "tied",
             "measure": "ADR",
             "worst": pytest.approx((13 / 18 + 1) / 2),
-            "value": pytest.approx((8 / 9 + 1) / 2),
+            "value": pytest.approx(((13 / 18 + 8 / 9) / 2 + 1) / 2),
             "best": pytest.approx((8 / 9 + 1) / 2),
         }
     ]
     options = ("-m", "ADR", "-m", "RBO", "-m", "Compat", "--tie-sensitivity")
-    said = roslin("evaluate", "truth.qrel", "good.run", *options, folder=folder).stderr
-    assert said == "the best and worst order of ties is not known for RBO, Compat: left out\n"
+    said = roslin("evaluate", "truth.qrel", "tied.run", *options, folder=folder).stderr.splitlines()
+    assert said == [
+        "ties matter for the ADR of tied, values are means over all orders of tied scores: "
+        "tied 0.903, worst 0.861, best 0.944 (33 % tied)",
+        "the best and worst order of ties is not known for RBO, Compat: left out",
+    ]
     message = roslin(
         "evaluate", "truth.qrel", "good.run", "-m", "RBO", "--tie-sensitivity", code=2, folder=folder
     ).stderr
     assert message == "roslin: the best and worst order of ties is not known for RBO\n"
+
+
+@pytest.mark.parametrize(("rule", "value"), [("expected", 0.9028), ("given", 0.9444), ("trec", 0.8611)])
+def test_rules_for_ties(folder: Path, rule: str, value: float) -> None:
+    (folder / "tied.run").write_text(GOOD.replace("-0.6", "-0.5"))
+    found = rows(folder, "truth.qrel", "tied.run", "-m", "ADR", "--ties", rule)
+    assert found["means"][0]["mean"] == pytest.approx(value, abs=1e-4)
+
+
+def test_a_document_with_the_id_of_its_query(folder: Path) -> None:
+    (folder / "numbers.qrel").write_text("n 1 7 1\nn 2 8 1\n")
+    (folder / "numbers.run").write_text("1 Q0 1 1 3 n\n1 Q0 7 2 2 n\n2 Q0 8 1 3 n\n")
+    for rule, value, said in (("keep", 0.5, "kept, as any other"), ("drop", 1.0, "taken out, as the query itself")):
+        arguments = ("evaluate", "numbers.qrel", "numbers.run", "-m", "P@1", "--same-id", rule, "--format", "json")
+        done = roslin(*arguments, folder=folder)
+        assert json.loads(done.stdout)["means"][0]["mean"] == value
+        assert f"numbers has a document with the id of its query in list (1): {said}" in done.stderr
 
 
 def test_what_breaks_ties_of_adr(folder: Path) -> None:
@@ -146,7 +168,7 @@ def test_steps(folder: Path) -> None:
     assert list(found) == ["steps of good", "steps of poor"]
     first = found["steps of good"]
     assert [row["document"] for row in first] == ["b", "a", "n", "c"]
-    assert [row["score"] for row in first] == [0.0, -0.5, -0.5, -2.0]  # nothing says that these are distances
+    assert [row["score"] for row in first] == [0.0, -0.5, -0.6, -2.0]  # nothing says that these are distances
     assert [row["group"] for row in first] == [1, 1, None, 2]
     assert [row["found"] for row in first] == [1, 2, 2, 3]
     assert [row["ADR"] for row in first] == pytest.approx([1, 1, 8 / 9, (8 / 3 + 3 / 4) / 4])

@@ -33,7 +33,7 @@ __all__ = [
     "Hits",
     "Ints",
     "Judged",
-    "Places",
+    "JudgedPlaces",
     "collect",
     "drawn",
     "in_extreme_order",
@@ -71,7 +71,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class JudgedPlaces:
     """Where the judged documents of one query were found, in any order."""
 
     depth: int
@@ -234,7 +234,7 @@ def judged(
     return Judged(group_of, tuple(map(len, groups)), worth, nonrelevant is None, taken_out)
 
 
-def collect(truths: Sequence[Judged], places: Sequence[Places]) -> Hits:
+def collect(truths: Sequence[Judged], places: Sequence[JudgedPlaces]) -> Hits:
     """Hits from the places of each query: all judged documents that were found, in any order."""
     counts = [len(truth.sizes) for truth in truths]
     offset = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

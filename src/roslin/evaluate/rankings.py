@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.hits import Floats, Hits, Ints, Judged, Places, collect, judged
+from roslin.evaluate.hits import Floats, Hits, Ints, Judged, JudgedPlaces, collect, judged
 from roslin.run import Ranking, Run
 from roslin.truth.qrel import Truth
 
@@ -75,7 +75,7 @@ def hits_of_run(truths: Mapping[str, Judged], run: Run, *, expected: bool) -> Hi
     return collect(list(truths.values()), found)
 
 
-def places(truth: Judged, ranking: RankedIds, query: Hashable | None = None) -> Places:
+def places(truth: Judged, ranking: RankedIds, query: Hashable | None = None) -> JudgedPlaces:
     """Where each judged document stands in a ranking. The query is named in errors only."""
     given = _checked(ranking)
     itself = truth.taken_out
@@ -96,10 +96,10 @@ def places(truth: Judged, ranking: RankedIds, query: Hashable | None = None) -> 
         found = [id for id in truth.group_of if id in first]
         ranks = np.array([first[id] for id in found], dtype=np.int64)
     groups = np.array([truth.group_of[id] for id in found], dtype=np.int64)
-    return Places(depth, ranks, groups, ranks - 1, np.ones_like(ranks))
+    return JudgedPlaces(depth, ranks, groups, ranks - 1, np.ones_like(ranks))
 
 
-def _tied_places(truth: Judged, ranking: Ranking) -> Places:
+def _tied_places(truth: Judged, ranking: Ranking) -> JudgedPlaces:
     """The places of a list in which equal values are tied. A copy in the same tie fills a place as an unjudged one."""
     alone = places(truth, ranking.ids)
     if ranking.values is None or not len(alone.rank):
@@ -111,7 +111,7 @@ def _tied_places(truth: Judged, ranking: Ranking) -> Places:
     tie = np.searchsorted(begins, alone.rank - 1, side="right") - 1
     before = begins[tie]
     tied = np.append(begins, len(values))[tie + 1] - before
-    return Places(alone.depth, before + 1, alone.group, before, tied)
+    return JudgedPlaces(alone.depth, before + 1, alone.group, before, tied)
 
 
 def in_trec_order(run: Run) -> Run:
