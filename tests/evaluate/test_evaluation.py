@@ -47,7 +47,7 @@ def test_an_empty_truth_is_counted_and_left_out() -> None:
     assert math.isnan(result.of("good", "ADR")["q3"])
     assert result.means.tolist() == [[1.0]]
     with pytest.warns(EmptyTruthWarning):
-        assert math.isnan(evaluate(Truth({"q": []}), {"good": GOOD}, "ADR").means[0, 0])
+        assert math.isnan(evaluate(Truth({"q1": []}), {"good": GOOD}, "ADR").means[0, 0])
 
 
 @pytest.mark.parametrize(
