@@ -47,7 +47,7 @@ def test_a_table_of_means_with_intervals(folder: Path) -> None:
     assert lines[0].split() == ["system", "measure", "mean", "low", "high", "queries"]
     assert [line.split()[1] for line in lines[1:5]] == list(DEFAULT_MEASURES)
     # good, q1: 1, 1, 2/3: (1 + 1 + 2/3) / 3 = 0.8889; q2: 1.
-    assert lines[1].split() == ["good", "ADR", "0.9444", "0.8889", "1.0000", "2"]
+    assert lines[1].split() == ["good", "ADR", "0.9444", "0.0193", "0.9999", "2"]
     assert done.stderr.splitlines() == [
         "poor lacks query (q2) of the truth: counted as an empty list",
         "poor has query (q7) that the truth does not know: ignored",
@@ -318,7 +318,7 @@ def test_files_instead_of_the_screen(folder: Path, tmp_path: Path) -> None:
     assert done.stderr == f"written to {target}\n"
     assert json.loads(target.read_text())["means"][0]["system"] == "good"
     refused = roslin("evaluate", "truth.qrel", "good.run", "--output", target, code=2, folder=folder).stderr
-    assert "--output goes with --format json, latex or html" in refused
+    assert "--output goes with --format tsv, json, latex or html" in refused
 
 
 def test_measures_are_listed() -> None:
