@@ -7,7 +7,9 @@ Plackett-Luce) with a noise drawn at random, and no, 15 or 30 % of the candidate
 confidence (`roslin.truth.boundaries`) was chosen on the studies with the seeds 0 to 39; those from 1000 on, which this
 program draws, had no part in it.
 
-A line is real if, of all pairs of documents, one from each of its groups, most are truly in that order. `--example`
+A line is real if, of all pairs of documents, one from each of its groups, most are truly in that order. Two other
+meanings stand beside it, for which the confidence was not made: `next` is the share of lines whose two next documents
+are truly in that order, `any` of those whose groups are not all of one true group. `--example`
 shows one list with three true groups under Any-1.
 
 Exit code 1 when the mean confidence of a function is more than 0.06 from the share of real lines.
@@ -18,7 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,6 +50,8 @@ class Line:
     model: str
     dropout: float
     is_noise: bool
+    is_next: bool
+    is_any: bool
 
 
 def level(document: str) -> int:
@@ -83,7 +87,10 @@ def lines_of(seed: int, method: Method, shuffles: int) -> Iterator[Line]:
             above, below = levels[ends[number] : ends[number + 1]], levels[ends[number + 1] : ends[number + 2]]
             is_real = bool(np.mean(above[:, None] < below) > 0.5)
             is_noise = len(set(map(level, each.documents))) == 1
-            yield Line(method.name, found.confidence, is_real, len(each.experts), model, dropout, is_noise)
+            is_next, is_any = bool(above[-1] < below[0]), len({*above.tolist(), *below.tolist()}) > 1
+            yield Line(
+                method.name, found.confidence, is_real, len(each.experts), model, dropout, is_noise, is_next, is_any
+            )
 
 
 def bins(lines: list[Line]) -> list[tuple[float, float, float, float, int]]:
@@ -182,9 +189,16 @@ def main() -> int:
         for each in lines_of(seed, method, options.shuffles)
     ]
     write = sys.stdout.write
-    write("confidence  real    95 % interval   lines\n")
-    for confidence, share, low, high, count in bins(lines):
-        write(f"{confidence:10.2f}  {share:4.2f}    {low:.2f} to {high:.2f}  {count:6}\n")
+    write("confidence  real    95 % interval   lines  next   any\n")
+    other_meanings = [
+        bins([replace(e, is_real=e.is_next) for e in lines]),
+        bins([replace(e, is_real=e.is_any) for e in lines]),
+    ]
+    for (confidence, share, low, high, count), *others in zip(bins(lines), *other_meanings, strict=True):
+        nearest, at_all = (each[1] for each in others)
+        write(
+            f"{confidence:10.2f}  {share:4.2f}    {low:.2f} to {high:.2f}  {count:6}  {nearest:4.2f}  {at_all:4.2f}\n"
+        )
     slices = {method.name: [e for e in lines if e.function == method.name] for method in SIX_FUNCTIONS}
     slices["fewer than 15 experts"] = [e for e in lines if e.experts < 15]
     slices["more than 30 experts"] = [e for e in lines if e.experts > 30]
