@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from roslin import Collection
+from roslin.concordances import blocking, join
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.copies import representatives
 from roslin.concordances.find import concordances_folder, find_concordances
@@ -112,6 +113,31 @@ def test_threads_and_interruptions_change_nothing(starter: Collection, exact: Fo
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
     with Work() as work:  # everything is there already
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
+
+
+def test_pieces_parts_and_threads_change_nothing(
+    starter: Collection, exact: FoundPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Work() as work:
+        at_once = find_pairs(starter, LEVEL, work, exact=False)
+    monkeypatch.setattr(join, "PIECE", 40)
+    monkeypatch.setattr(blocking, "NOTES_AT_ONCE", 700)
+    for threads in (1, 2):
+        with Work(threads) as work:
+            assert same(find_pairs(starter, LEVEL, work, exact=False), at_once)
+            assert same(find_pairs(starter, LEVEL, work), exact)
+
+
+@pytest.mark.parametrize("name", ["copies", "table", "rows", "members", "buckets", "of_starts"])
+def test_a_damaged_file_of_what_is_prepared_is_made_again(starter: Collection, tmp_path: Path, name: str) -> None:
+    with Work() as work:
+        expected = find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False)
+    path = tmp_path / f"{name}.bin"
+    path.write_bytes(b"\xff" * 8 + path.read_bytes()[8:] if name != "rows" else path.read_bytes()[:-1])
+    for piece in tmp_path.glob("pairs-*.npz"):
+        piece.unlink()
+    with Work() as work:
+        assert same(find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False), expected)
 
 
 def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
