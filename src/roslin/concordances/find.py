@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.concordance import Concordances, kept_state
+from roslin.concordances.concordance import Concordances, choose_level, kept_state
 from roslin.concordances.copies import digests_of
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.pairs import find_pairs
@@ -21,9 +21,11 @@ from roslin.matchers.roslin.scores import fitted, tables
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-__all__ = ["concordances_folder", "find_concordances", "kept_concordances"]
+__all__ = ["REACH", "concordances_folder", "find_concordances", "kept_concordances"]
 
 _WORK = "work"
+# Pairs are kept up to this doubt: another level, and what is new later, need no comparison of the rest.
+REACH = 0.9
 
 
 def concordances_folder(collection: str | Path) -> Path:
@@ -58,24 +60,23 @@ def find_concordances(
         pairs = find_within(store, wanted.matcher, wanted.level, work, folder=unfinished, new=new, earlier=earlier)
         digests = digests_of_notes(store.packed())
     else:
-        pairs = find_pairs(store, wanted.level, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
+        reach = max(wanted.level, REACH)
+        pairs = find_pairs(store, reach, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
         digests = digests_of(open_table(store, tables(fitted("both"), 1)))
-    found = Concordances(store, pairs)
-    found.write(folder, digests)
+    found = Concordances(store, pairs.narrowed(wanted.level))
+    found.write(folder, digests, pairs)
     shutil.rmtree(unfinished, ignore_errors=True)
     return found
 
 
 def kept_concordances(store: Store, wanted: Certainty, folder: str | Path, *, exact: bool) -> Concordances | None:
-    """What is asked for, if the folder has it: found in this state of the collection, by this version of Roslin."""
-    about = kept_state(folder)
-    asked = {
-        "roslin": version("roslin"),
-        "token": store.about["token"],
-        "level": wanted.level,
-        "matcher": wanted.matcher,
-        "exact": exact,
-        "all": True,
-    }
-    is_same = about is not None and asked.items() <= about.items()
-    return Concordances.read(folder, store) if is_same else None
+    """What is asked for, if the folder has it: found in this state of the collection, by this version of Roslin.
+
+    From now on the folder is at this level.
+    """
+    about = kept_state(folder) or {}
+    asked = {"roslin": version("roslin"), "token": store.about["token"], "matcher": wanted.matcher, "all": True}
+    if not (asked.items() <= about.items() and (about["exact"] or not exact) and wanted.level <= about["reach"]):
+        return None
+    choose_level(folder, wanted.level)
+    return Concordances.read(folder, store)
