@@ -17,6 +17,7 @@ from roslin.concordances.find import concordances_folder, find_concordances
 from roslin.concordances.journal import Journal
 from roslin.concordances.levels import NEVER, Chances
 from roslin.concordances.pairs import FoundPairs, find_pairs
+from roslin.concordances.prepared import ChancePiece, Join, PairPiece
 from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers.roslin.roslin import Roslin
@@ -147,6 +148,21 @@ def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, t
         piece.write_bytes(piece.read_bytes()[:-40])
     with Work() as work:
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
+
+
+def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Path) -> None:
+    with Work() as work:
+        find_pairs(starter, LEVEL, work, folder=tmp_path)
+    changed = Join(str(starter.path), "another", str(tmp_path), is_exact=True, is_all=True, asked="")
+    with pytest.raises(CollectionError, match="the collection has changed since its comparison began"):
+        ChancePiece(changed)(0)
+    (tmp_path / "table.bin").write_bytes(b"something else")
+    join = Join(str(starter.path), starter.about["token"], str(tmp_path), is_exact=True, is_all=True, asked="")
+    with pytest.raises(CollectionError, match=r"damaged: table.bin is not what was written"):
+        PairPiece(join)(0)
+    journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
+    with pytest.raises(ArgumentError, match=r"pairs-000001.npz must be there"):
+        journal.columns("pairs", 2, ["first"])
 
 
 def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path) -> None:
