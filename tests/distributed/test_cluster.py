@@ -194,7 +194,7 @@ def test_a_worker_that_dies_costs_time(single: ClusterWork, tmp_path: Path, capf
 
 
 def test_a_task_that_no_worker_survives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "_FAILURES", 0)
+    monkeypatch.setitem(work_module._SETTINGS, "distributed.scheduler.allowed-failures", 0)
     with ClusterWork(Cluster.parse("local:1"), kept="here") as work:
         said = "1 workers of local:1 died with the same piece of work: they may need more memory; what .* kept in here"
         with pytest.raises(ClusterError, match=said):
