@@ -222,6 +222,12 @@ def test_what_is_there_is_not_found_again(before: Path, tmp_path: Path) -> None:
         assert kept_concordances(now, Certainty(LEVEL, "dp"), before, exact=True) is None
         assert kept_concordances(now, Certainty(LEVEL), tmp_path, exact=True) is None
     assert kept_state(tmp_path) is None
+    for text in ("[]", "{", ""):
+        (tmp_path / "about.json").write_text(text)
+        assert kept_state(tmp_path) is None
+    folder = copied(before, tmp_path / "old", {"reach": -1.0})
+    with Collection(before.with_name("tunes.roslin")) as now:
+        assert kept_concordances(now, Certainty(LEVEL), folder, exact=True) is None
     with Collection.build(load(tunes_path())[:20], tmp_path / "other.roslin") as other:
         assert kept_concordances(other, Certainty(LEVEL), before, exact=True) is None
 

@@ -233,10 +233,10 @@ def earlier_pairs(folder: str | Path) -> EarlierPairs:
 def kept_state(folder: str | Path) -> dict[str, Any] | None:
     """What `about.json` of a folder says; None where there is none."""
     try:
-        about: dict[str, Any] = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
+        about = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return about
+    return about if isinstance(about, dict) else None
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs]:

@@ -76,7 +76,8 @@ def kept_concordances(store: Store, wanted: Certainty, folder: str | Path, *, ex
     """
     about = kept_state(folder) or {}
     asked = {"roslin": version("roslin"), "token": store.about["token"], "matcher": wanted.matcher, "all": True}
-    if not (asked.items() <= about.items() and (about["exact"] or not exact) and wanted.level <= about["reach"]):
+    reaches = about.get("reach", -1.0) >= wanted.level
+    if not (asked.items() <= about.items() and reaches and (about.get("exact") or not exact)):
         return None
     choose_level(folder, wanted.level)
     return Concordances.read(folder, store)
