@@ -130,6 +130,20 @@ def test_the_folder_itself_can_be_gone_on_with(tunes: list[Melody], tmp_path: Pa
     assert len(list(folder.iterdir())) == 3
 
 
+def test_whoever_stops_a_full_comparison_may_go_on_since(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
+    def stop(done: float, _: str) -> None:
+        if done > 0.2:
+            raise KeyboardInterrupt
+
+    with Collection.build(tunes, tmp_path / "tunes.roslin") as now:
+        with pytest.raises(KeyboardInterrupt), Work(progress=stop) as work:
+            find_concordances(now, Certainty(LEVEL), work, tmp_path / "found")
+        assert (tmp_path / "found" / "work").is_dir()
+        with Work() as work:
+            find_concordances(now, Certainty(LEVEL), work, tmp_path / "found", earlier=earlier_pairs(before))
+    assert not list((tmp_path / "found").glob("work*"))
+
+
 # -- what is refused ------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@
       about.json         the level, the state of the collection, versions; names the files that belong to it
       pairs-TOKEN.npz    the pairs (`pairs.FoundPairs`)
       digests-TOKEN.bin  by number, a digest of each melody: tells a later comparison what is new (`earlier`)
-      work/              what an unfinished comparison has done (`journal`)
+      work/ and others   what an unfinished comparison has done (`journal`)
 
 Groups follow from the pairs. The kind of a group is what a cataloguer looks for first:
 

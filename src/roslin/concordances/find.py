@@ -23,7 +23,7 @@ from roslin.search.work import Work
 
 __all__ = ["REACH", "concordances_folder", "find_concordances", "kept_concordances"]
 
-_WORK = "work"
+_WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
 # Pairs are kept up to this doubt: another level, and what is new later, need no comparison of the rest.
 REACH = 0.9
 
@@ -53,7 +53,7 @@ def find_concordances(
         if new is not None:
             raise ArgumentError("pairs of some melodies are not the beginning of all: give either --only or --since")
         earlier.check(wanted)
-    unfinished = Path(folder) / _WORK
+    unfinished = Path(folder) / _WORK[1 if new is not None else 2 if earlier is not None else 0]
     if wanted.matcher:
         if not exact:
             raise ArgumentError("by a radius every two are compared: --fast goes with --level only")
@@ -65,7 +65,8 @@ def find_concordances(
         digests = digests_of(open_table(store, tables(fitted("both"), 1)))
     found = Concordances(store, pairs.narrowed(wanted.level))
     found.write(folder, digests, pairs)
-    shutil.rmtree(unfinished, ignore_errors=True)
+    for name in _WORK:
+        shutil.rmtree(Path(folder) / name, ignore_errors=True)
     return found
 
 
