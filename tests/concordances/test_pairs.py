@@ -54,7 +54,8 @@ def same(one: FoundPairs, two: FoundPairs) -> bool:
 
 def chance_of(seen: list[float], melodies: int) -> np.ndarray:
     """From both sides; what is not rare at all a search counts otherwise."""
-    return np.sqrt(np.minimum(seen, _TAIL * melodies).prod(keepdims=True))
+    found: np.ndarray = np.sqrt(np.minimum(seen, _TAIL * melodies).prod(keepdims=True))
+    return found
 
 
 def test_the_pairs_are_those_of_one_search_for_each_melody(starter: Collection, exact: FoundPairs) -> None:

@@ -24,7 +24,7 @@ from roslin.notation.parts import Part, parts, read_part
 from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
 
-__all__ = ["Incoming", "Reading", "Rows", "Sources", "Spread", "check_sources", "read", "rows_of"]
+__all__ = ["Incoming", "Reading", "MelodyRows", "Sources", "Spread", "check_sources", "read", "rows_of"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 
@@ -32,7 +32,7 @@ _HIDDEN_FOLDER_SUFFIX = ".roslin"
 _MELODIES_AT_ONCE = 500
 
 
-class Rows(NamedTuple):
+class MelodyRows(NamedTuple):
     """What a collection keeps of a melody: its metadata (`METADATA_COLUMNS`), rows of the database, its arrays."""
 
     metadata: tuple[str | None, ...]
@@ -49,7 +49,7 @@ class Incoming(NamedTuple):
     """The file that a record is counted under, what is kept of its melody (None: it was refused), and its problems."""
 
     file: str
-    rows: Rows | None
+    rows: MelodyRows | None
     problems: tuple[Problem, ...]
 
     @classmethod
@@ -58,11 +58,11 @@ class Incoming(NamedTuple):
         return cls(file, None if record.melody is None else rows_of(record.melody), record.problems)
 
 
-def rows_of(melody: Melody) -> Rows:
+def rows_of(melody: Melody) -> MelodyRows:
     """What a collection keeps of a melody. Plain texts, numbers and bytes travel faster than melodies do."""
     changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
     notes = melody.notes.tobytes()
-    return Rows(
+    return MelodyRows(
         tuple(getattr(melody, name) for name in METADATA_COLUMNS),
         json.dumps(changes) if changes else None,
         json.dumps(dict(melody.extra), ensure_ascii=False) if melody.extra else None,

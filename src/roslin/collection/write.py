@@ -37,7 +37,7 @@ from roslin.collection.files import (
 )
 from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import BuildReport, FileCount
-from roslin.collection.sources import Incoming, Reading, Rows, Sources, Spread, check_sources, read, rows_of
+from roslin.collection.sources import Incoming, Reading, MelodyRows, Sources, Spread, check_sources, read, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import CollectionError, Problem
 from roslin.melody import NOTE_DTYPE
@@ -207,7 +207,7 @@ class _Preparation:
             self.refused += 1
             count.refused += 1
 
-    def _take(self, rows: Rows | None, problems: tuple[Problem, ...]) -> bool:
+    def _take(self, rows: MelodyRows | None, problems: tuple[Problem, ...]) -> bool:
         if rows is None:
             self._reject(problems[0])
             return False
@@ -245,7 +245,7 @@ class _Preparation:
                 return name
         return None
 
-    def _insert(self, id: str, rows: Rows) -> bool:
+    def _insert(self, id: str, rows: MelodyRows) -> bool:
         values = (self.number, *rows.metadata[:_ID], id, *rows.metadata[_ID + 1 :])
         try:
             self.connection.execute(_INSERT_MELODY, (*values, rows.changes, rows.extra, rows.digest))
