@@ -2,10 +2,10 @@
 
     .venv/bin/python benchmarks/blocking.py rism.roslin /tmp/blocking
 
-The exact join at E = 1 says which pairs there are; its work stays in the folder, so that a second run does not need it
+The exact join says which pairs there are; its work stays in the folder, so that a second run does not need it
 again. For buckets of at most 50 to 800 melodies, and for alphabets beside the two of `blocking`: how many pairs would
-be compared, and the share of the exact pairs that are among them, at four levels. Copies are left out: they are found
-without comparing.
+be compared, and the share of the exact pairs that are among them, at four levels of certainty. Copies are left out:
+they are found without comparing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from roslin import Collection
 from roslin.concordances._gather import Buckets
 from roslin.concordances._rare import invert
 from roslin.concordances.blocking import ALPHABETS, MOST, Alphabet, candidates_by, rare_buckets
+from roslin.concordances.certainty import LEVELS
 from roslin.concordances.copies import representatives
+from roslin.concordances.find import REACH
 from roslin.concordances.pairs import find_pairs
 from roslin.display.table import Table
 from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
@@ -31,7 +33,6 @@ from roslin.matchers.roslin.table import MelodyTable, table_of
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-LEVELS = (0.001, 0.02, 0.1, 1.0)
 SAMPLED = 1500
 Letters = npt.NDArray[np.uint8]
 
@@ -80,16 +81,16 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     with Collection(arguments.collection) as collection, Work(arguments.threads) as work:
-        found = find_pairs(collection, LEVELS[-1], work, folder=arguments.folder)
+        found = find_pairs(collection, REACH, work, folder=arguments.folder)
         everything = open_table(collection, tables(fitted("both"), 1))
         copies = representatives(everything)
     distinct = np.flatnonzero(copies == np.arange(len(copies)))
     table = table_of(everything.take(distinct), tables(fitted("both"), 1))
     ends = [np.searchsorted(distinct, end[~found.is_copy]) for end in (found.first, found.second)]
-    expected = found.expected[~found.is_copy]
+    doubts = found.doubts[~found.is_copy]
     tried: list[tuple[Sequence[Alphabet], int]] = [(ALPHABETS, most) for most in (50, 100, MOST, 400, 800)]
     tried += [((*ALPHABETS, further), MOST) for further in FURTHER]
-    rows = [_row(table, alphabets, most, ends, expected) for alphabets, most in tried]
+    rows = [_row(table, alphabets, most, ends, doubts) for alphabets, most in tried]
     print(Table(tuple(rows[0]), tuple(rows)))
     return 0
 
@@ -99,7 +100,7 @@ def _row(
     alphabets: Sequence[Alphabet],
     most: int,
     ends: list[npt.NDArray[np.int64]],
-    expected: npt.NDArray[np.float64],
+    doubts: npt.NDArray[np.float64],
 ) -> dict[str, object]:
     index = _index(table, alphabets, most)
     of = [index.buckets[index.of_starts[k] : index.of_starts[k + 1]] for k in range(len(table))]
@@ -107,7 +108,7 @@ def _row(
     candidates = candidates_by(index)
     chosen = np.random.default_rng(0).choice(len(table), min(SAMPLED, len(table)), replace=False)
     pairs = np.mean([len(candidates(number)) for number in chosen.tolist()]) / 2 * len(table)
-    recall = {f"E <= {level:g}": float(shared[expected <= level].mean()) for level in LEVELS}
+    recall = {name: float(shared[doubts <= level].mean()) for name, level in {**LEVELS, "all kept": REACH}.items()}
     return {"alphabets": " + ".join(each.name for each in alphabets), "most": most, "M pairs": pairs / 1e6, **recall}
 
 

@@ -65,12 +65,12 @@ from roslin.search.work import Work
 RISM = 37_773
 SIZES = (RISM, 60_000, 500_000, 2_000_000, 5_000_000)
 STAGES = ("build", "table", "search", "join", "exact")
-LEVEL = 0.001
+LEVEL = 0.1  # of doubt
 THREADS = 2
 SEED = 17
 QUERIES, QUERY_NOTES = 20, 12
 MOST_CHANGED, MOST_CUT, LEAST_LEFT = 0.6, 4, 6
-SAMPLED_PIECES, EXACT_PIECES = 12, 4
+SAMPLED_PIECES, EXACT_PIECES = 12, 2
 _RESULTS = "results.json"
 _CHUNK = 1000  # melodies
 _TOKEN = "00000000"
