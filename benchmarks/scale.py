@@ -462,8 +462,10 @@ def _memory_rows(size: int, of: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _fit(name: str, rows: list[dict[str, Any]]) -> tuple[float, float] | None:
-    """(exponent, ln of the factor) of growth among the fragments and their variations: RISM is another music."""
-    known = [(row["melodies"], row[name]) for row in rows if row["melodies"] != RISM and row[name]]
+    """(exponent, ln of the factor) of growth among the fragments and their variations; with RISM only if need be."""
+    of_all = [(row["melodies"], row[name]) for row in rows if row[name]]
+    of_fragments = [each for each in of_all if each[0] != RISM]  # RISM is another music
+    known = of_fragments if len(of_fragments) > 1 else of_all
     if len(known) < 2:
         return None
     sizes, values = (np.log(each) for each in zip(*known, strict=True))
