@@ -24,7 +24,7 @@ from roslin.notation.parts import Part, parts, read_part
 from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
 
-__all__ = ["Incoming", "Reading", "MelodyRows", "Sources", "Spread", "check_sources", "read", "rows_of"]
+__all__ = ["Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 

@@ -37,7 +37,7 @@ from roslin.collection.files import (
 )
 from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import BuildReport, FileCount
-from roslin.collection.sources import Incoming, Reading, MelodyRows, Sources, Spread, check_sources, read, rows_of
+from roslin.collection.sources import Incoming, MelodyRows, Reading, Sources, Spread, check_sources, read, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import CollectionError, Problem
 from roslin.melody import NOTE_DTYPE
