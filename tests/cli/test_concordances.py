@@ -119,3 +119,8 @@ def test_a_file_without_a_melody_of_the_collection(tunes: Path, tmp_path: Path) 
 
 def test_no_such_collection(tmp_path: Path) -> None:
     assert "nothing.roslin" in refused(tmp_path / "nothing.roslin")
+
+
+@pytest.mark.parametrize("command", [[], ["report"], ["marc", "-o", "x"]])
+def test_concordances_are_no_collection(command: list[str]) -> None:
+    assert "name their collection, such as tunes.roslin" in refused(*command, "tunes.concordances")

@@ -26,7 +26,7 @@ def collection(tmp_path: Path) -> Path:
     path = tmp_path / "mine.roslin"
     write.build([Melody.from_notes([0, 1], [1, 1], [60, 62], id=id) for id in (A, B, C)], path)
     with Store(path) as store:
-        measured = np.array([0.1, 0.2]), np.array([0.001, 0.01])
+        measured = np.array([0.1, 0.2]), np.array([1e-6, 1e-5])
         pairs = FoundPairs(np.array([0, 1]), np.array([1, 2]), *measured, np.zeros(2, bool), 0.1, 2, 3)
         Concordances(store, pairs).write(tmp_path / "mine.concordances")
     Review.open(tmp_path / "anna.jsonl").decide_all([(A, B), (B, C)], "accept", "", "Anna")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.matchers.roslin.made import LABELLED, made_melodies, tables
 
 from roslin.concordances._gather import Buckets
-from roslin.concordances.blocking import candidates_by, rare_buckets
+from roslin.concordances.blocking import candidates_by, map_rows, rare_buckets, write_letters
+from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN
+from roslin.matchers.roslin._bound import bound_in_bytes, bound_places
+from roslin.matchers.roslin.notes import one
+from roslin.matchers.roslin.rounding import Planner
+from roslin.matchers.roslin.scoring import scorer
+from roslin.matchers.roslin.table import table_of
 
 
 def slowly(melodies: list[list[int]], lengths: tuple[int, int], most: int) -> set[tuple[int, ...]]:
@@ -76,3 +85,23 @@ def test_nothing_to_share(letters: list[int]) -> None:
     offsets = np.array([0, len(letters)])
     sizes, members = rare_buckets(np.array(letters, dtype=np.uint8), offsets, (3, 5), 10)
     assert len(sizes) == len(members) == 0
+
+
+def test_candidates_are_bounded_as_everybody_is(tmp_path: Path) -> None:
+    """Read melody by melody: the same bounds where blocks are the same, and never below the score."""
+    random = np.random.default_rng(5)
+    melodies, worth = made_melodies(random, random.integers(1, 24, size=200).tolist()), tables(LABELLED)
+    table, query = table_of(melodies, worth), one(melodies, 3)
+    write_letters(table, tmp_path)
+    rows, plan = map_rows(tmp_path), Planner(worth).plan(query, 20, combined=True)
+    everybody = np.empty((len(table.starts) - 1) * MELODIES, np.int32)
+    bound_in_bytes(plan, table.blocks, 0, len(table.starts) - 1, np.empty(0, np.int64), everybody)
+    found = np.empty(len(table), np.int32)
+    bound_places(plan, rows, table.tempos, np.arange(len(table)), found)
+    assert found.tolist() == everybody[: len(table)].tolist()
+    some = np.sort(random.permutation(len(table))[:77])
+    bounds = np.empty(len(some), np.int32)
+    bound_places(plan, rows, table.tempos, some, bounds)
+    scores = scorer(query, table, worth)(table.order[some].astype(np.int64))
+    assert (bounds >= scores).all()
+    assert (bounds < UNKNOWN).any()

@@ -11,7 +11,7 @@ import pytest
 from roslin import Collection, Melody
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import Concordances, earlier_pairs, kept_state
-from roslin.concordances.find import find_concordances, kept_concordances
+from roslin.concordances.find import REACH, find_concordances, kept_concordances
 from roslin.concordances.pairs import FoundPairs, find_pairs
 from roslin.errors import ArgumentError, CollectionError
 from roslin.notation import load
@@ -130,14 +130,28 @@ def test_the_folder_itself_can_be_gone_on_with(tunes: list[Melody], tmp_path: Pa
     assert len(list(folder.iterdir())) == 3
 
 
+def test_whoever_stops_a_full_comparison_may_go_on_since(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
+    def stop(done: float, _: str) -> None:
+        if done > 0.2:
+            raise KeyboardInterrupt
+
+    with Collection.build(tunes, tmp_path / "tunes.roslin") as now:
+        with pytest.raises(KeyboardInterrupt), Work(progress=stop) as work:
+            find_concordances(now, Certainty(LEVEL), work, tmp_path / "found")
+        assert (tmp_path / "found" / "work").is_dir()
+        with Work() as work:
+            find_concordances(now, Certainty(LEVEL), work, tmp_path / "found", earlier=earlier_pairs(before))
+    assert not list((tmp_path / "found").glob("work*"))
+
+
 # -- what is refused ------------------------------------------------------------------------------------------------
 
 
 def test_a_looser_level_than_before(before: Path) -> None:
     earlier = earlier_pairs(before)
-    earlier.check(Certainty(LEVEL))
-    with pytest.raises(ArgumentError, match="at least 99 %, and must go as far as a probability of at least 90 %"):
-        earlier.check(Certainty(0.1))
+    earlier.check(Certainty(REACH))
+    with pytest.raises(ArgumentError, match="at least 10 %, and must go as far as a probability of at least 5 %"):
+        earlier.check(Certainty(0.95))
 
 
 @pytest.mark.parametrize(
@@ -208,12 +222,26 @@ def test_only_some_and_since(before: Path, tmp_path: Path) -> None:
 
 def test_what_is_there_is_not_found_again(before: Path, tmp_path: Path) -> None:
     with Collection(before.with_name("tunes.roslin")) as now:
-        assert kept_concordances(now, Certainty(LEVEL), before, exact=True) is not None
-        assert kept_concordances(now, Certainty(LEVEL), before, exact=False) is None
-        assert kept_concordances(now, Certainty(0.5), before, exact=True) is None
+        loose = kept_concordances(now, Certainty(0.5), before, exact=True)
+        assert loose is not None
+        assert Concordances.read(before, now).certainty == Certainty(0.5)
+        strict = kept_concordances(now, Certainty(LEVEL), before, exact=True)
+        assert strict is not None
+        with Work() as work:
+            assert measured(loose.pairs, now) == measured(find_pairs(now, 0.5, work), now)
+            assert measured(strict.pairs, now) == measured(find_pairs(now, LEVEL, work), now)
+        assert len(strict.pairs) < len(loose.pairs)
+        assert kept_concordances(now, Certainty(LEVEL), before, exact=False) is not None
+        assert kept_concordances(now, Certainty(0.95), before, exact=True) is None
         assert kept_concordances(now, Certainty(LEVEL, "dp"), before, exact=True) is None
         assert kept_concordances(now, Certainty(LEVEL), tmp_path, exact=True) is None
     assert kept_state(tmp_path) is None
+    for text in ("[]", "{", ""):
+        (tmp_path / "about.json").write_text(text)
+        assert kept_state(tmp_path) is None
+    folder = copied(before, tmp_path / "old", {"reach": -1.0})
+    with Collection(before.with_name("tunes.roslin")) as now:
+        assert kept_concordances(now, Certainty(LEVEL), folder, exact=True) is None
     with Collection.build(load(tunes_path())[:20], tmp_path / "other.roslin") as other:
         assert kept_concordances(other, Certainty(LEVEL), before, exact=True) is None
 

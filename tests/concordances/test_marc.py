@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pymarc
 import pytest
+from tests.report.concording import related
 
 from roslin.collection import write
 from roslin.collection.store import Store
@@ -96,8 +97,8 @@ def test_an_accepted_pair_is_a_field_in_both_records(store: Store, review: Revie
         "1000": [
             {
                 "i": "Concordant source",
-                "n": "PL-SA 318/A. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, 0.00021 matches this good expected "
-                f"by chance. Accepted by M. Weiss, {day}: same bass, too.",
+                "n": "PL-SA 318/A. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99 %. "
+                f"Accepted by M. Weiss, {day}: same bass, too.",
                 "w": "2000",
                 "4": "rdau:P60191",
             }
@@ -105,8 +106,8 @@ def test_an_accepted_pair_is_a_field_in_both_records(store: Store, review: Revie
         "2000": [
             {
                 "i": "Concordant source",
-                "n": "D-Dl Mus. 1. Incipit 1.2.1 here, 1.1.1 there: distance 0.031, 0.00021 matches this good expected "
-                f"by chance. Accepted by M. Weiss, {day}: same bass, too.",
+                "n": "D-Dl Mus. 1. Incipit 1.2.1 here, 1.1.1 there: distance 0.031, a probability of 99 %. "
+                f"Accepted by M. Weiss, {day}: same bass, too.",
                 "w": "1000",
                 "4": "rdau:P60191",
             }
@@ -296,3 +297,18 @@ def test_the_documented_way_to_apply_patches_works(tmp_path: Path, store: Store,
         for each in marc_records(tmp_path / "patched.xml")
     }
     assert patched == {"1000": ["7", "2000"], "5": []}
+
+
+def test_by_a_radius_the_distance_is_told(tmp_path: Path) -> None:
+    opened, found = related(tmp_path)
+    review = Review.of(opened)
+    accept(review, ("400-1.1.1", "401-1.1.1"), ("402-1.1.1", "410-1.1.1"), ("400-1.1.1", "420-1.1.1"))
+    notes = {
+        (patch, field["w"]): field["n"]
+        for patch, each in by_record(patches_of(found, review)).items()
+        for field in each
+    }
+    assert "distance 0.100 by dp. Accepted" in notes["400", "401"]
+    assert "distance 0.700 by dp. Accepted" in notes["402", "410"]  # a pair that leads to another group
+    assert "distance" not in notes["400", "420"]  # not found within the radius
+    opened.close()

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from roslin import Collection
+from roslin.concordances import blocking, join
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.copies import representatives
 from roslin.concordances.find import concordances_folder, find_concordances
 from roslin.concordances.journal import Journal
 from roslin.concordances.levels import NEVER, Chances
 from roslin.concordances.pairs import FoundPairs, find_pairs
+from roslin.concordances.prepared import ChancePiece, Join, PairPiece
 from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers.roslin.roslin import Roslin
@@ -52,7 +54,8 @@ def same(one: FoundPairs, two: FoundPairs) -> bool:
 
 def chance_of(seen: list[float], melodies: int) -> np.ndarray:
     """From both sides; what is not rare at all a search counts otherwise."""
-    return np.sqrt(np.minimum(seen, _TAIL * melodies).prod(keepdims=True))
+    found: np.ndarray = np.sqrt(np.minimum(seen, _TAIL * melodies).prod(keepdims=True))
+    return found
 
 
 def test_the_pairs_are_those_of_one_search_for_each_melody(starter: Collection, exact: FoundPairs) -> None:
@@ -114,6 +117,31 @@ def test_threads_and_interruptions_change_nothing(starter: Collection, exact: Fo
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
 
 
+def test_pieces_parts_and_threads_change_nothing(
+    starter: Collection, exact: FoundPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Work() as work:
+        at_once = find_pairs(starter, LEVEL, work, exact=False)
+    monkeypatch.setattr(join, "PIECE", 40)
+    monkeypatch.setattr(blocking, "NOTES_AT_ONCE", 700)
+    for threads in (1, 2):
+        with Work(threads) as work:
+            assert same(find_pairs(starter, LEVEL, work, exact=False), at_once)
+            assert same(find_pairs(starter, LEVEL, work), exact)
+
+
+@pytest.mark.parametrize("name", ["copies", "table", "rows", "members", "buckets", "of_starts"])
+def test_a_damaged_file_of_what_is_prepared_is_made_again(starter: Collection, tmp_path: Path, name: str) -> None:
+    with Work() as work:
+        expected = find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False)
+    path = tmp_path / f"{name}.bin"
+    path.write_bytes(b"\xff" * 8 + path.read_bytes()[8:] if name != "rows" else path.read_bytes()[:-1])
+    for piece in tmp_path.glob("pairs-*.npz"):
+        piece.unlink()
+    with Work() as work:
+        assert same(find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False), expected)
+
+
 def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
     with Work() as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
@@ -121,6 +149,21 @@ def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, t
         piece.write_bytes(piece.read_bytes()[:-40])
     with Work() as work:
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
+
+
+def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Path) -> None:
+    with Work() as work:
+        find_pairs(starter, LEVEL, work, folder=tmp_path)
+    changed = Join(str(starter.path), "another", str(tmp_path), is_exact=True, is_all=True, asked="")
+    with pytest.raises(CollectionError, match="the collection has changed since its comparison began"):
+        ChancePiece(changed)(0)
+    (tmp_path / "table.bin").write_bytes(b"something else")
+    join = Join(str(starter.path), starter.about["token"], str(tmp_path), is_exact=True, is_all=True, asked="")
+    with pytest.raises(CollectionError, match=r"damaged: table.bin is not what was written"):
+        PairPiece(join)(0)
+    journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
+    with pytest.raises(ArgumentError, match=r"pairs-000001.npz must be there"):
+        journal.columns("pairs", 2, ["first"])
 
 
 def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path) -> None:

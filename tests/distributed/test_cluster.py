@@ -49,35 +49,37 @@ def test_what_is_no_cluster(text: str) -> None:
 class Running:
     """`dask scheduler` and `dask worker`, as people start them."""
 
-    def __init__(self) -> None:
-        self.processes: list[subprocess.Popen[str]] = []
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "dask.log"  # a pipe that nobody reads would stop them one day
+        self.processes: list[subprocess.Popen[bytes]] = []
         self.address = ""
 
-    def scheduler(self) -> subprocess.Popen[str]:
+    def scheduler(self) -> subprocess.Popen[bytes]:
         started = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        assert started.stderr is not None
-        while not (found := re.search(r"tcp://[\d.]+:\d+", started.stderr.readline())):
+        while not (found := re.search(r"tcp://[\d.]+:\d+\s", self.log.read_text())):
             assert started.poll() is None
-        self.address = found[0]
+            time.sleep(0.05)
+        self.address = found[0].strip()
         return started
 
-    def workers(self, count: int) -> subprocess.Popen[str]:
+    def workers(self, count: int) -> subprocess.Popen[bytes]:
         options = f"--nworkers {count} --nthreads 1 --memory-limit 0 --no-dashboard --death-timeout 20"
         return self._start("worker", self.address, *options.split())
 
-    def _start(self, *arguments: str) -> subprocess.Popen[str]:
-        self.processes.append(subprocess.Popen([PROGRAM, *arguments], stderr=subprocess.PIPE, text=True))
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            self.processes.append(subprocess.Popen([PROGRAM, *arguments], stdout=log, stderr=log))
         return self.processes[-1]
 
     def end(self) -> None:
         for each in self.processes:
             each.terminate()
-            each.communicate(timeout=30)
+            each.wait(timeout=60)
 
 
 @pytest.fixture
-def running() -> Iterator[Running]:
-    started = Running()
+def running(tmp_path: Path) -> Iterator[Running]:
+    started = Running(tmp_path)
     yield started
     started.end()
 
@@ -88,8 +90,8 @@ def test_a_lost_scheduler_leaves_what_is_finished(
     scheduler, folder = running.scheduler(), tmp_path / "work"
     running.workers(2)
 
-    def heard(done: float, _: str) -> None:
-        if done > 0.5:  # the first of three pieces of pairs is there
+    def heard(_: float, __: str) -> None:
+        if any(folder.glob("pairs-*")):  # the first of three
             scheduler.kill()
 
     said = (
@@ -194,7 +196,7 @@ def test_a_worker_that_dies_costs_time(single: ClusterWork, tmp_path: Path, capf
 
 
 def test_a_task_that_no_worker_survives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "_FAILURES", 0)
+    monkeypatch.setitem(work_module._SETTINGS, "distributed.scheduler.allowed-failures", 0)
     with ClusterWork(Cluster.parse("local:1"), kept="here") as work:
         said = "1 workers of local:1 died with the same piece of work: they may need more memory; what .* kept in here"
         with pytest.raises(ClusterError, match=said):

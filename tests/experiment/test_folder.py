@@ -175,7 +175,7 @@ def test_another_database_is_asked_as_well(tmp_path: Path) -> None:
         create_study(changed, database=elsewhere)
 
 
-@pytest.mark.parametrize("step", ["_write_content", "_write_whole", "sync"])
+@pytest.mark.parametrize("step", ["_write_content", "write_text", "sync"])
 def test_an_interrupted_creation_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -194,7 +194,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from roslin.experiment import folder
-folder._write_whole = lambda *_: os._exit(9)
+folder.write_text = lambda *_: os._exit(9)
 folder.create_study(Path(sys.argv[1]))
 """
 
@@ -212,7 +212,7 @@ def test_an_interrupted_change_leaves_the_study_as_it_was(tmp_path: Path, monkey
     first = create_study(two_queries(tmp_path))
     toml = two_queries(tmp_path, **{"someone@": "another@"})
     with monkeypatch.context() as patch:
-        patch.setattr(folder_module, "_write_whole", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        patch.setattr(folder_module, "write_text", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             create_study(toml)
     assert StudyFolder(first.folder.path).plan == first.folder.plan

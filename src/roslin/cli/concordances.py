@@ -37,7 +37,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-CollectionPath = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
+
+def _is_collection(path: Path) -> Path:
+    if path.suffix == ".concordances":
+        raise typer.BadParameter(
+            f"these are concordances; name their collection, such as {path.with_suffix('.roslin')}"
+        )
+    return path
+
+
+CollectionPath = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.", callback=_is_collection)]
 FolderOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="The folder for what is found; NAME.concordances if none.")
 ]

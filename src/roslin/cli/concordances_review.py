@@ -107,13 +107,10 @@ def marc_command(
     existing = existing_links(source) if source else None
     with _reviewed(collection, folder) as (found, review):
         patches = patches_of(found, review, existing)
+    write_patches(patches, output)
     _tell(patches.left_out)
     if not patches.patches:
-        remark(
-            f"no accepted pair needs a new field: nothing is written (roslin serve {collection} has pages to decide)"
-        )
-        return
-    write_patches(patches, output)
+        remark(f"no accepted pair needs a new field (to decide about pairs: roslin serve {collection})")
     remark(f"{counted(patches.fields, 'field')} for {counted(len(patches.patches), 'record')} in {output}")
 
 

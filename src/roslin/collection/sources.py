@@ -1,8 +1,8 @@
 """What a collection is made of: files, folders and melodies, read record by record, here or by other processes.
 
-    for file, record, row in read(sources, Reading()): ...
+    for file, rows, problems in read(sources, Reading()): ...
 
-`Reading` is a task: it reads one part of the sources, and works out the rows of the database (`rows_of`), so that
+`Reading` is a task: it reads one part of the sources, and works out what is kept of each melody (`rows_of`), so that
 whoever writes has little left to do.
 """
 
@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roslin.collection.folding import folded_metadata
+from roslin.collection.store import METADATA_COLUMNS
 from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
 from roslin.melody import Melody
 from roslin.notation.parts import Part, parts, read_part
 from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
 
-__all__ = ["Incoming", "Reading", "Rows", "Sources", "Spread", "check_sources", "digest", "read", "rows_of"]
+__all__ = ["Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 
@@ -31,39 +32,46 @@ _HIDDEN_FOLDER_SUFFIX = ".roslin"
 _MELODIES_AT_ONCE = 500
 
 
-class Rows(NamedTuple):
-    """What the database says of a melody, whatever its id."""
+class MelodyRows(NamedTuple):
+    """What a collection keeps of a melody: its metadata (`METADATA_COLUMNS`), rows of the database, its arrays."""
 
+    metadata: tuple[str | None, ...]
     changes: str | None
     extra: str | None
     digest: bytes
     folded: tuple[str | None, ...]
     about: Description
+    notes: bytes
+    barlines: bytes
 
 
 class Incoming(NamedTuple):
-    """The file that a record is counted under, the record, and its rows; None for one that was refused."""
+    """The file that a record is counted under, what is kept of its melody (None: it was refused), and its problems."""
 
     file: str
-    record: Record
-    rows: Rows | None
+    rows: MelodyRows | None
+    problems: tuple[Problem, ...]
+
+    @classmethod
+    def of(cls, file: str, record: Record) -> Incoming:
+        """From a record."""
+        return cls(file, None if record.melody is None else rows_of(record.melody), record.problems)
 
 
-def rows_of(melody: Melody) -> Rows:
-    """What the database says of a melody."""
+def rows_of(melody: Melody) -> MelodyRows:
+    """What a collection keeps of a melody. Plain texts, numbers and bytes travel faster than melodies do."""
     changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
-    return Rows(
+    notes = melody.notes.tobytes()
+    return MelodyRows(
+        tuple(getattr(melody, name) for name in METADATA_COLUMNS),
         json.dumps(changes) if changes else None,
         json.dumps(dict(melody.extra), ensure_ascii=False) if melody.extra else None,
-        digest(melody),
+        hashlib.blake2b(notes, digest_size=8).digest(),
         folded_metadata(melody),
         describe(melody),
+        notes,
+        melody.barlines_ticks.tobytes(),
     )
-
-
-def digest(melody: Melody) -> bytes:
-    """What tells the notes of two melodies with one id apart."""
-    return hashlib.blake2b(melody.notes.tobytes(), digest_size=8).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ class Reading:
     def each(self, piece: _ToRead) -> Iterator[Incoming]:
         """The same one by one."""
         for record in self._records(piece):
-            yield Incoming(piece.path.name, record, None if record.melody is None else rows_of(record.melody))
+            yield Incoming.of(piece.path.name, record)
 
     def _records(self, piece: _ToRead) -> Iterator[Record]:
         yield from map(Record, piece.melodies)

@@ -37,11 +37,11 @@ from roslin.collection.files import (
 )
 from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import BuildReport, FileCount
-from roslin.collection.sources import Incoming, Reading, Rows, Sources, Spread, check_sources, read, rows_of
+from roslin.collection.sources import Incoming, MelodyRows, Reading, Sources, Spread, check_sources, read, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import CollectionError, Problem
-from roslin.melody import Melody
-from roslin.notation.record import Record, Voices
+from roslin.melody import NOTE_DTYPE
+from roslin.notation.record import Voices
 
 __all__ = ["Progress", "Sources", "add", "build", "remove"]
 
@@ -99,7 +99,7 @@ def _all_but(ids: Sequence[str], path: Path) -> Iterator[Incoming]:
         kept = np.ones(len(store), dtype=bool)
         kept[store.numbers(ids)] = False
         for melody in store.melodies(np.flatnonzero(kept)):
-            yield Incoming("melodies", Record(melody), rows_of(melody))
+            yield Incoming("melodies", rows_of(melody), ())
 
 
 def _publish_new(
@@ -200,37 +200,32 @@ class _Preparation:
     def put(self, incoming: Incoming) -> None:
         """Take a record into the collection, or note why not."""
         count = self.by_file.setdefault(incoming.file, FileCount())
-        if self._take(incoming.record, incoming.rows):
+        if self._take(incoming.rows, incoming.problems):
             self.taken += 1
             count.taken += 1
         else:
             self.refused += 1
             count.refused += 1
 
-    def _take(self, record: Record, rows: Rows | None) -> bool:
-        melody = record.melody
-        if melody is None or rows is None:
-            self._reject(record.problems[0])
+    def _take(self, rows: MelodyRows | None, problems: tuple[Problem, ...]) -> bool:
+        if rows is None:
+            self._reject(problems[0])
             return False
-        id = " ".join((melody.id or "").split())  # an id is one line, in lists and in files
+        source = rows.metadata[_SOURCE]
+        id = " ".join((rows.metadata[_ID] or "").split())  # an id is one line, in lists and in files
         if not id:
-            stem = Path(melody.source or "melody").name.partition(".")[0]
+            stem = Path(source or "melody").name.partition(".")[0]
             self.nameless[stem] += 1
             id = f"{stem}-{self.nameless[stem]}"
-        if id != melody.id:
-            melody = melody.with_metadata(id=id)
-        problems = record.problems
-        if not self._insert(melody, rows):
-            renamed = self._free_id(melody.id or "", rows.digest)
-            place = problems[0] if problems else Problem("", file=melody.source or "")
-            problem = Problem(
-                "id taken already", "a new id", repr(melody.id), 1, place.line, place.file, melody.id or ""
-            )
+        if not self._insert(id, rows):
+            renamed = self._free_id(id, rows.digest)
+            place = problems[0] if problems else Problem("", file=source or "")
+            problem = Problem("id taken already", "a new id", repr(id), 1, place.line, place.file, id)
             if renamed is None:
                 self._reject(replace(problem, reason="the same melody under the same id is there already"))
                 return False
             problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
-            self._insert(melody.with_metadata(id=renamed), rows)
+            self._insert(renamed, rows)
         self.with_warnings += bool(problems)
         self.warnings.update({problem.reason for problem in problems})
         return True
@@ -250,11 +245,10 @@ class _Preparation:
                 return name
         return None
 
-    def _insert(self, melody: Melody, rows: Rows) -> bool:
-        values = [getattr(melody, name) for name in METADATA_COLUMNS]
-        values += [rows.changes, rows.extra, rows.digest]
+    def _insert(self, id: str, rows: MelodyRows) -> bool:
+        values = (self.number, *rows.metadata[:_ID], id, *rows.metadata[_ID + 1 :])
         try:
-            self.connection.execute(_INSERT_MELODY, (self.number, *values))
+            self.connection.execute(_INSERT_MELODY, (*values, rows.changes, rows.extra, rows.digest))
         except sqlite3.IntegrityError:
             return False
         self.connection.execute(_INSERT_FOLDED, (self.number, *rows.folded))
@@ -272,9 +266,9 @@ class _Preparation:
                 "INSERT INTO motives VALUES (?, ?, ?)",
                 [(self.number, motive, times) for motive, times in about.motives.items()],
             )
-        self.raw["notes"].append(melody.notes)
+        self.raw["notes"].append(np.frombuffer(rows.notes, NOTE_DTYPE))
         self.raw["offsets"].append(np.int64(self.raw["notes"].length))
-        self.raw["barlines"].append(melody.barlines_ticks)
+        self.raw["barlines"].append(np.frombuffer(rows.barlines, np.int64))
         self.raw["bar_offsets"].append(np.int64(self.raw["barlines"].length))
         self.number += 1
         return True
@@ -326,6 +320,7 @@ def _most_first(reasons: Counter[str]) -> dict[str, int]:
     return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
+_ID, _SOURCE = METADATA_COLUMNS.index("id"), METADATA_COLUMNS.index("source")
 _DIGEST = "SELECT digest FROM melodies WHERE id = ?"
 _COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608

@@ -4,7 +4,7 @@
       about.json         the level, the state of the collection, versions; names the files that belong to it
       pairs-TOKEN.npz    the pairs (`pairs.FoundPairs`)
       digests-TOKEN.bin  by number, a digest of each melody: tells a later comparison what is new (`earlier`)
-      work/              what an unfinished comparison has done (`journal`)
+      work/ and others   what an unfinished comparison has done (`journal`)
 
 Groups follow from the pairs. The kind of a group is what a cataloguer looks for first:
 
@@ -35,11 +35,20 @@ from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.groups import TuneGroup, groups_of
 from roslin.concordances.mapped import map_array, write_array
 from roslin.concordances.names import is_nobody, record_of, surname
-from roslin.concordances.pairs import FoundPairs
+from roslin.concordances.pairs import PAIR_ARRAYS, FoundPairs
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 
-__all__ = ["KINDS", "KIND_WORDS", "Concordances", "GroupKind", "SourceRecord", "earlier_pairs", "kept_state"]
+__all__ = [
+    "KINDS",
+    "KIND_WORDS",
+    "Concordances",
+    "GroupKind",
+    "SourceRecord",
+    "choose_level",
+    "earlier_pairs",
+    "kept_state",
+]
 
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
@@ -50,7 +59,6 @@ KIND_WORDS: dict[GroupKind, str] = {
     "same": "Others",
 }
 _ABOUT = "about.json"
-_COLUMNS = ("first", "second", "distances", "expected", "is_copy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +157,18 @@ class Concordances:
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def write(self, folder: str | Path, digests: Digests | None = None) -> None:
-        """Keep them in a folder, all or nothing. With the digests of all melodies a later comparison can go on."""
+    def write(self, folder: str | Path, digests: Digests | None = None, beyond: FoundPairs | None = None) -> None:
+        """Keep them in a folder, all or nothing. With the digests of all melodies a later comparison can go on.
+
+        `beyond`: the same pairs and others beyond the level, for another level and for a later comparison.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        pairs, token = self.pairs, new_token()
+        pairs, token = self.pairs if beyond is None else beyond, new_token()
         names = {"pairs": f"pairs-{token}.npz", "digests": f"digests-{token}.bin" if digests is not None else ""}
         prepared = scratch_path(folder)
         with prepared.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{name: getattr(pairs, name) for name in _COLUMNS})
+            np.savez(file, allow_pickle=False, **{name: getattr(pairs, name) for name in PAIR_ARRAYS})
         sync(prepared)
         prepared.replace(folder / names["pairs"])
         if digests is not None:
@@ -165,7 +176,8 @@ class Concordances:
         about = {
             "roslin": version("roslin"),
             "token": self.store.about["token"],
-            "level": pairs.level,
+            "level": self.pairs.level,
+            "reach": pairs.level,
             "matcher": pairs.matcher,
             "compared": pairs.compared,
             "melodies": pairs.melodies,
@@ -188,7 +200,13 @@ class Concordances:
                 f"{folder}: the collection has changed since these concordances were found; find them again with "
                 f"roslin concordances {store.path} --since {folder}"
             )
-        return cls(store, pairs)
+        return cls(store, pairs.narrowed(about["level"]))
+
+
+def choose_level(folder: str | Path, level: float) -> None:
+    """Another level for the concordances in a folder, as far as the pairs in it reach."""
+    path = Path(folder) / _ABOUT
+    write_text(path, json.dumps(json.loads(path.read_text("utf-8")) | {"level": level}, indent=1))
 
 
 def earlier_pairs(folder: str | Path) -> EarlierPairs:
@@ -215,19 +233,19 @@ def earlier_pairs(folder: str | Path) -> EarlierPairs:
 def kept_state(folder: str | Path) -> dict[str, Any] | None:
     """What `about.json` of a folder says; None where there is none."""
     try:
-        about: dict[str, Any] = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
+        about = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return about
+    return about if isinstance(about, dict) else None
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs]:
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
         with (folder / about["pairs"]).open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            columns = {name: kept[name] for name in _COLUMNS}
-        said = {"is_exact": about["exact"], "is_all": about["all"]}
-        said |= {name: about[name] for name in ("level", "compared", "melodies", "matcher")}
+            columns = {name: kept[name] for name in PAIR_ARRAYS}
+        said = {"is_exact": about["exact"], "is_all": about["all"], "level": about["reach"]}
+        said |= {name: about[name] for name in ("compared", "melodies", "matcher")}
         return about, FoundPairs(**columns, **said)
     except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
         raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error

@@ -5,8 +5,9 @@ new when no earlier one had its digest, and a pair is taken over when both of it
 are taken over are scored again, and have today's probability.
 
 What comes out is what a full comparison finds, but for one thing. How many matches chance brings to a melody depends on
-the whole collection, and the probability on that, so a pair of two old melodies may have been beyond the level and be
-within it now. Such a pair is not found: it was not looked for. By a radius nothing is missing: distances do not move.
+the whole collection, and the probability on that, so a pair of two old melodies may have been beyond what is kept (far
+more than the level, `find.REACH`) and be within the level now. Such a pair is not found: it was not looked for. By a
+radius nothing is missing: distances do not move.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.concordance import Concordances, kept_state
+from roslin.concordances.concordance import Concordances, choose_level, kept_state
 from roslin.concordances.copies import digests_of
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.pairs import find_pairs
@@ -21,9 +21,11 @@ from roslin.matchers.roslin.scores import fitted, tables
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-__all__ = ["concordances_folder", "find_concordances", "kept_concordances"]
+__all__ = ["REACH", "concordances_folder", "find_concordances", "kept_concordances"]
 
-_WORK = "work"
+_WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
+# Pairs are kept up to this doubt: another level, and what is new later, need no comparison of the rest.
+REACH = 0.9
 
 
 def concordances_folder(collection: str | Path) -> Path:
@@ -51,31 +53,32 @@ def find_concordances(
         if new is not None:
             raise ArgumentError("pairs of some melodies are not the beginning of all: give either --only or --since")
         earlier.check(wanted)
-    unfinished = Path(folder) / _WORK
+    unfinished = Path(folder) / _WORK[1 if new is not None else 2 if earlier is not None else 0]
     if wanted.matcher:
         if not exact:
             raise ArgumentError("by a radius every two are compared: --fast goes with --level only")
         pairs = find_within(store, wanted.matcher, wanted.level, work, folder=unfinished, new=new, earlier=earlier)
         digests = digests_of_notes(store.packed())
     else:
-        pairs = find_pairs(store, wanted.level, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
+        reach = max(wanted.level, REACH)
+        pairs = find_pairs(store, reach, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
         digests = digests_of(open_table(store, tables(fitted("both"), 1)))
-    found = Concordances(store, pairs)
-    found.write(folder, digests)
-    shutil.rmtree(unfinished, ignore_errors=True)
+    found = Concordances(store, pairs.narrowed(wanted.level))
+    found.write(folder, digests, pairs)
+    for name in _WORK:
+        shutil.rmtree(Path(folder) / name, ignore_errors=True)
     return found
 
 
 def kept_concordances(store: Store, wanted: Certainty, folder: str | Path, *, exact: bool) -> Concordances | None:
-    """What is asked for, if the folder has it: found in this state of the collection, by this version of Roslin."""
-    about = kept_state(folder)
-    asked = {
-        "roslin": version("roslin"),
-        "token": store.about["token"],
-        "level": wanted.level,
-        "matcher": wanted.matcher,
-        "exact": exact,
-        "all": True,
-    }
-    is_same = about is not None and asked.items() <= about.items()
-    return Concordances.read(folder, store) if is_same else None
+    """What is asked for, if the folder has it: found in this state of the collection, by this version of Roslin.
+
+    From now on the folder is at this level.
+    """
+    about = kept_state(folder) or {}
+    asked = {"roslin": version("roslin"), "token": store.about["token"], "matcher": wanted.matcher, "all": True}
+    reaches = about.get("reach", -1.0) >= wanted.level
+    if not (asked.items() <= about.items() and reaches and (about.get("exact") or not exact)):
+        return None
+    choose_level(folder, wanted.level)
+    return Concordances.read(folder, store)

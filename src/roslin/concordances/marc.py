@@ -1,8 +1,8 @@
 """Accepted pairs as MARC 21: a field 787 in each of two records that names the other, as a patch file for each record.
 
     787 08 $i Concordant source
-           $n PL-SA 318/A VII 78. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, 0.0002 matches this good expected by
-              chance. Accepted by M. Weiss, 2026-11-16: same bass, too.
+           $n PL-SA 318/A VII 78. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7 %. Accepted by
+              M. Weiss, 2026-11-16: same bass, too.
            $w 1001039395
            $4 rdau:P60191
 
@@ -165,9 +165,9 @@ def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, str] |
     place = begin + int(np.searchsorted(pairs.second[begin:end], second))
     if place == end or pairs.second[place] != second:
         return None
-    distance, expected = float(pairs.distances[place]), float(pairs.expected[place])
-    by = f"by {pairs.matcher}" if pairs.matcher else f"{expected:.2g} matches this good expected by chance"
-    return float(pairs.doubts[place]), f"distance {distance:.3f}{' ' if pairs.matcher else ', '}{by}"
+    distance, doubt = float(pairs.distances[place]), float(pairs.doubts[place])
+    sure = f" by {pairs.matcher}" if pairs.matcher else f", {found.certainty.words(doubt)}"
+    return doubt, f"distance {distance:.3f}{sure}"
 
 
 def _field(there: str, agreements: list[_Agreement]) -> Subfields:

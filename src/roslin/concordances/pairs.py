@@ -48,7 +48,7 @@ from roslin.search.program import checksum
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-__all__ = ["JOIN_VERSION", "FoundPairs", "find_pairs", "make_buckets"]
+__all__ = ["JOIN_VERSION", "PAIR_ARRAYS", "FoundPairs", "find_pairs", "make_buckets"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -59,6 +59,9 @@ _RARE = 0.01  # of all the work, if so much
 _AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
 _SHORTLIST = 10_000  # and with all candidates as long as with about so many
 _MATCHER = Roslin(compare="both")
+
+
+PAIR_ARRAYS = ("first", "second", "distances", "expected", "is_copy")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +87,12 @@ class FoundPairs:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def narrowed(self, level: float) -> FoundPairs:
+        """Only those with a doubt of at most `level`."""
+        kept = self.doubts <= level
+        columns = {name: getattr(self, name)[kept] for name in PAIR_ARRAYS}
+        return replace(self, **columns, level=level)
 
     @property
     def doubts(self) -> Floats:

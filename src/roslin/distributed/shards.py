@@ -26,7 +26,6 @@ import numpy.typing as npt
 from roslin.collection.files import write_text
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
-from roslin.collection.write import build
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher
 from roslin.matchers.roslin.scores import fitted
@@ -105,6 +104,8 @@ class _Dividing:
     token: str
 
     def __call__(self, shard: _Shard) -> str:
+        from roslin.collection.write import build  # not needed for a search
+
         store = opened(self.path, self.token)
         build(store.melodies(shard.numbers), shard.path)
         with Store(shard.path) as written:

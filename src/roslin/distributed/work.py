@@ -35,7 +35,9 @@ _CONNECT_S = 5.0
 _WORKERS_S = 60.0  # without any worker, nobody waits longer
 _LOOK_S = 1.0  # between two looks at whether there is a worker, and at the clock
 _AHEAD = 3  # pieces for each worker that are on their way, or finished and not yet asked for
-_FAILURES = 10  # workers that may die with one piece before the piece is to blame
+# Of a cluster of our own: so many workers may die with one piece before the piece is to blame, and nobody looks at what
+# Dask's profiler, which costs several percent, finds out.
+_SETTINGS = {"distributed.scheduler.allowed-failures": 10, "distributed.worker.profile.enabled": False}
 _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 _SILENT = logging.CRITICAL + 1
 # Rooms of the program that tasks are in, or use.
@@ -116,7 +118,7 @@ class ClusterWork(Work):
         with ExitStack() as stack:
             address: Any = self.cluster.address
             if not address:
-                with dask.config.set({"distributed.scheduler.allowed-failures": _FAILURES}):
+                with dask.config.set(_SETTINGS):
                     address = stack.enter_context(
                         self._dask.LocalCluster(
                             n_workers=self.cluster.processes,

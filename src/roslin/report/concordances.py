@@ -55,7 +55,7 @@ COLUMNS = (
     ("text", "Text"),
     ("library", "Library"),
     ("shelfmark", "Shelfmark"),
-    ("catalogue", "Catalogue numbers"),
+    ("catalogue", "Catalogue no."),
     ("work", "Work"),
 )
 

@@ -1,0 +1,99 @@
+"""What is made of a whole collection holds some numbers for each melody in memory, and never the notes of all."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roslin import load
+from roslin.concordances import blocking, copies
+from roslin.concordances.journal import Arrays
+from roslin.matchers.roslin import table as making
+from roslin.matchers.roslin.scores import fitted, tables
+from roslin.matchers.roslin.table import MelodyTable, build_table
+from roslin.represent.packed import Packed, pack
+from roslin.search.roslin_table import fitted_stamp, read_table, write_table
+from roslin.starter import tunes_path
+
+WORTH = tables(fitted("both"), 1)
+FEW, MANY = 20, 60  # times all the tunes
+MOST_BYTES = 60  # more for each more melody
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "_MELODIES_AT_ONCE", 500)
+    monkeypatch.setattr(copies, "_AT_ONCE", 500)
+    monkeypatch.setattr(blocking, "_MELODIES_AT_ONCE", 500)
+    monkeypatch.setattr(blocking, "NOTES_AT_ONCE", 20_000)
+
+
+def tunes(times: int) -> Packed:
+    one = pack(load(tunes_path()))
+    offsets = np.concatenate([[0], *(one.offsets[1:] + turn * one.offsets[-1] for turn in range(times))])
+    return Packed(np.tile(one.notes, times), offsets, np.empty(0, np.int64), np.zeros(len(offsets), np.int64))
+
+
+def peak(work: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def tables_in_files(folder: Path) -> list[MelodyTable]:
+    found = []
+    for times in (FEW, MANY):
+        packed = tunes(times)
+        write_table(folder / f"{times}.bin", fitted_stamp(WORTH), partial(build_table, packed, WORTH))
+        table = read_table(folder / f"{times}.bin", len(packed), fitted_stamp(WORTH))
+        assert table is not None
+        found.append(table)
+    return found
+
+
+def more_for_each(peaks: list[int], melodies: int) -> float:
+    return (peaks[1] - peaks[0]) / (melodies * (1 - FEW / MANY))
+
+
+def test_the_table(tmp_path: Path) -> None:
+    peaks, packed = [], [tunes(times) for times in (FEW, MANY)]
+    for each in packed:
+        make = partial(build_table, each, WORTH)
+        peaks.append(peak(partial(write_table, tmp_path / "table.bin", fitted_stamp(WORTH), make)))
+    assert more_for_each(peaks, len(packed[1])) < MOST_BYTES
+    assert packed[1].notes.nbytes / len(packed[1]) > 5 * MOST_BYTES
+    in_memory = [peak(partial(build_table, each, WORTH)) for each in packed]
+    assert more_for_each(in_memory, len(packed[1])) > 2 * MOST_BYTES, "so that this test can fail"
+
+
+def test_copies(tmp_path: Path) -> None:
+    few, many = tables_in_files(tmp_path)
+    peaks = [peak(partial(copies.representatives, each)) for each in (few, many)]
+    assert more_for_each(peaks, len(many)) < MOST_BYTES
+
+
+def test_what_is_rare(tmp_path: Path) -> None:
+    few, many = tables_in_files(tmp_path)
+    peaks = []
+    for each in (few, many):
+        count = blocking.bucket_parts(each)
+        assert count > 4
+
+        def parts(count: int = count) -> Iterator[Arrays]:
+            return (blocking.part_of_buckets(tmp_path, number, count) for number in range(count))
+
+        def make(table: MelodyTable = each, parts: Callable[[], Iterator[Arrays]] = parts) -> None:
+            blocking.write_letters(table, tmp_path)
+            blocking.write_buckets(tmp_path, len(table), parts)
+
+        peaks.append(peak(make))
+    assert more_for_each(peaks, len(many)) < MOST_BYTES
+    assert many.size / len(many) > 2 * MOST_BYTES
