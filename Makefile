@@ -24,8 +24,8 @@ check: .venv/ready-test .venv/ready-docs
 	.venv/bin/python -m pytest -q tests/test_architecture.py
 
 docs: .venv/ready-docs
-	.venv/bin/python -m sphinx -W -q docs docs/_build
-	@echo "Open docs/_build/index.html"
+	.venv/bin/python -m sphinx -W -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 lock:
 	uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate --no-header pyproject.toml \

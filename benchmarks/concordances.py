@@ -43,6 +43,7 @@ from roslin.search.work import Work
 from roslin.truth import read_truth
 
 SEARCHED = 200
+TEMPOS = {"adagio", "allegretto", "allegro", "andante", "andantino", "grave", "largo", "larghetto", "presto", "vivace"}
 TARGETS = {"exact": 300.0, "fast": 120.0}
 
 
@@ -94,7 +95,7 @@ def in_dumps(collection: Collection, threads: int) -> None:
     print(f"\n{len(collection):,} incipits of the dumps, level same:\n", kinds_table(same), sep="\n")
     print(f"\ngroups that join libraries: {sum(count > 1 for count in libraries)} of {len(libraries)}\n")
     sources = [SourceRecord.of(melody) for melody in collection]
-    print(against(collection, found, {"same metadata": by_metadata(sources)}))
+    print(against(collection, found, {kind: by_metadata(sources, kind) for kind in ("number", "title", "own title")}))
     print("", precision(sources, found), sep="\n")
 
 
@@ -147,18 +148,23 @@ def listed(collection: Collection, name: str) -> list[tuple[int, int]]:
     return [(int(one), int(two)) for one, two in (collection.numbers(list(pair)) for pair in inside)]
 
 
-def by_metadata(sources: list[SourceRecord]) -> list[tuple[int, int]]:
-    """The pairs of different records that are the same music by what the catalogue says."""
+def by_metadata(sources: list[SourceRecord], kind: str) -> list[tuple[int, int]]:
+    """The pairs of different records that are the same music by what the catalogue says, in one of three ways."""
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, source in enumerate(sources):
         for key in works_of(source):
-            places[key].append(number)
+            if key[1] == kind:
+                places[key].append(number)
     pairs = {pair for numbers in places.values() for pair in combinations(numbers, 2)}
     return sorted((one, two) for one, two in pairs if sources[one].record != sources[two].record)
 
 
 def works_of(source: SourceRecord) -> list[tuple[str, ...]]:
-    """What names a movement of a work: catalogue number and place, title and movement; each with the composer."""
+    """What names a movement of a work: catalogue number and place, title and movement; each with the composer.
+
+    A title that is a form (Sonatas, Psalms) or a movement that is a tempo names many works: without these, the title is
+    called the work's own.
+    """
     if source.is_anonymous:
         return []
     who, place = surname(source.composer), source.id.removeprefix(source.record).partition("~")[0]
@@ -166,7 +172,10 @@ def works_of(source: SourceRecord) -> list[tuple[str, ...]]:
     if source.catalogue:
         found.append((who, "number", fold(source.catalogue), place))
     if source.title and source.movement:
-        found.append((who, "title", fold(source.title), fold(source.movement)))
+        title, movement = fold(source.title), fold(source.movement)
+        found.append((who, "title", title, movement))
+        if not (title.endswith("s") and " " not in title) and movement.partition(" ")[0] not in TEMPOS:
+            found.append((who, "own title", title, movement))
     return found
 
 
@@ -198,7 +207,7 @@ def precision(sources: list[SourceRecord], found: FoundPairs) -> Table:
                 "pairs with two composers": len(named),
                 "same composer": _share(surname(one.composer) == surname(two.composer) for one, two in named),
                 "pairs with works": len(full),
-                "same work": _share(bool(set(works_of(one)) & set(works_of(two))) for one, two in full),
+                "same number or title": _share(bool(set(works_of(one)) & set(works_of(two))) for one, two in full),
             }
         )
     return Table(tuple(rows[0]), tuple(rows))

@@ -124,3 +124,8 @@ def test_no_such_collection(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [[], ["report"], ["marc", "-o", "x"]])
 def test_concordances_are_no_collection(command: list[str]) -> None:
     assert "name their collection, such as tunes.roslin" in refused(*command, "tunes.concordances")
+
+
+def test_a_senseless_cluster_is_refused_even_where_the_results_are_there(tunes: Path, tmp_path: Path) -> None:
+    run(tunes, "-o", tmp_path / "found")
+    assert "foo" in refused(tunes, "-o", tmp_path / "found", "--dask", "foo")

@@ -11,12 +11,15 @@ import multiprocessing
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
 from itertools import count as count_up
 from pathlib import Path
 
+from roslin.errors import NotKeptError
 from roslin.experiment.bots import Bots, run_bots
+from roslin.experiment.store import StudyExpert
 from roslin.experiment.visits import Visit
 from roslin.web.experiment.rehearsal import free_port
 from roslin.web.experiment.server import serve_study
@@ -26,6 +29,7 @@ from roslin.web.experiment.study import OpenStudy
 __all__ = ["KillableServer", "keep_busy", "quiet_settings"]
 
 _STARTS_WITHIN = 120
+_TRIES = 20
 
 
 def quiet_settings(folder: str, database: str) -> ExperimentSettings:
@@ -81,6 +85,15 @@ def _serve_in_silence(settings: ExperimentSettings, port: int) -> None:
     serve_study(settings, "127.0.0.1", port)
 
 
+def invited(study: OpenStudy) -> StudyExpert:
+    """One more expert. What disturbs the server may cut this connection as well: then it is asked for again."""
+    for _ in range(_TRIES):
+        with suppress(NotKeptError):
+            return study.store.invite(1, "bot")[0]
+        time.sleep(0.1)
+    raise AssertionError("nobody can be invited")
+
+
 def keep_busy(study: OpenStudy, bots: Bots, count: int, disturb: Callable[[], Awaitable[None]]) -> list[Visit]:
     """Have so many experts at work, a new one for each who ends, until `disturb` is done. What became of all."""
     is_over = False
@@ -90,7 +103,7 @@ def keep_busy(study: OpenStudy, bots: Bots, count: int, disturb: Callable[[], Aw
 
     async def one_after_the_other() -> None:
         while not is_over:
-            expert = (await asyncio.to_thread(study.store.invite, 1, "bot"))[0]
+            expert = await asyncio.to_thread(invited, study)
             own = replace(lasting, seed=bots.seed + next(numbers))
             visits.extend(await run_bots(own, [(expert.name, study.link(expert, bots.address))]))
 

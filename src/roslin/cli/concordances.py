@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,6 +93,8 @@ def find_command(
     from roslin.concordances.find import concordances_folder, find_concordances, kept_concordances
 
     wanted, folder = _certainty(level, matcher, radius), output or concordances_folder(collection)
+    working = partial(work_of, dask, threads, kept=folder)
+    working()  # options that make no sense are refused even where nothing has to be done
     earlier = earlier_pairs(since) if since else None
     with Collection(collection) as opened:
         new = _numbers(opened, only) if only else None
@@ -106,7 +109,7 @@ def find_command(
             try:
                 with (
                     progress_bar("Concordances", total=1.0) as progress,
-                    work_of(dask, threads, progress=progress, kept=folder) as work,
+                    working(progress=progress) as work,
                 ):
                     found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
             except KeyboardInterrupt:
@@ -151,7 +154,7 @@ def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) ->
     count, pairs = len(found.groups), len(found.pairs)
     level = found.certainty.level_words
     remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each pair with {level}; kept in {folder}")
-    if not found.certainty.matcher:
+    if pairs and not found.certainty.matcher:
         remark(f"by these probabilities about {found.pairs.doubts.sum():,.0f} of the pairs are wrong")
     groups = groups_table(found, most)
     if format is not OutputFormat.table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from roslin.concordances.groups import STRICTER
 from roslin.errors import ArgumentError
 
 __all__ = ["LEVELS", "Certainty"]
@@ -17,7 +18,7 @@ __all__ = ["LEVELS", "Certainty"]
 LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
 _WORDS = {"same": "same tune"}
 _BEYOND = "no more alike than chance"
-_STRICTER_PROBABILITY, _STRICTER_RADIUS = 10.0, 2.0
+_STRICTER_RADIUS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Certainty:
     @property
     def stricter(self) -> float:
         """So many times as small must the doubt be of a pair that is beyond doubt."""
-        return _STRICTER_RADIUS if self.matcher else _STRICTER_PROBABILITY
+        return _STRICTER_RADIUS if self.matcher else STRICTER
 
     @property
     def stricter_words(self) -> str:

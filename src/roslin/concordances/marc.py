@@ -31,7 +31,7 @@ from roslin.collection.files import write_text
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.review import PairDecision, Review
 from roslin.display.text import counted, for_xml
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, NotationError
 from roslin.notation.marcxml import linked_records
 from roslin.notation.sources import open_streams
 
@@ -106,9 +106,12 @@ def existing_links(paths: Iterable[str | Path]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in paths:
         for stream in open_streams(Path(path)):
-            with stream.open() as opened:
-                for record, links in linked_records(opened):
-                    found.setdefault(_plain(record), set()).update(map(_plain, links))
+            try:
+                with stream.open() as opened:
+                    for record, links in linked_records(opened):
+                        found.setdefault(_plain(record), set()).update(map(_plain, links))
+            except NotationError as error:
+                raise NotationError(error.problem.at(file=stream.name)) from None
     return found
 
 

@@ -39,7 +39,7 @@ def probability(expected: Floats, distances: Floats, numbers: Fitted = FITTED) -
     """Of pairs, from their chance matches and their distances.
 
     >>> probability(np.array([1e-9, 0.01, 0.01]), np.array([0.1, 0.1, 0.5])).round(2)
-    array([1.  , 0.94, 0.47])
+    array([1.  , 0.94, 0.46])
     """
     odds = numbers.base - numbers.by_chance * np.log(np.maximum(expected, _LEAST)) - numbers.by_distance * distances
     found: Floats = 1.0 / (1.0 + np.exp(-odds))

@@ -70,9 +70,10 @@ _WAIT_S = 10.0  # for another process that is writing a decision
 class Review:
     """All decisions of a file, or of several that were merged (then `path` is None). `notes` say what was left out.
 
-    >>> review = Review.open("tunes.roslin")                            # doctest: +SKIP
-    >>> review.decide("a", "b", "accept", "same bass, too", "M. Weiss") # doctest: +SKIP
-    >>> review.state("b", "a").verdict                                  # doctest: +SKIP
+    >>> import tempfile
+    >>> review = Review.open(tempfile.mkdtemp() + "/mine.jsonl")
+    >>> _ = review.decide("a", "b", "accept", "same bass, too", "M. Weiss")
+    >>> review.state("b", "a").verdict
     'accept'
     """
 
