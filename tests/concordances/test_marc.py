@@ -197,7 +197,7 @@ def test_what_a_record_links_to_already_is_not_repeated(
 
 def test_sources_that_cannot_be_read_whole_are_refused(tmp_path: Path) -> None:
     (tmp_path / "source.xml").write_text(marcxml(("1000", []))[:-20])
-    with pytest.raises(NotationError, match=r"source\.xml:\d+, column \d+: broken XML"):
+    with pytest.raises(NotationError, match=r"source\.xml:1, 1000, column \d+: broken XML"):
         existing_links([tmp_path / "source.xml"])
     with pytest.raises(FormatError, match="no such file"):
         existing_links([tmp_path / "nothing.xml"])
