@@ -22,7 +22,6 @@ from roslin.evaluate import (
 )
 from roslin.evaluate.exchanges import exchange_p, pair_tests, smallest_p, student_p
 from roslin.evaluate.hits import Floats
-from roslin.evaluate.intervals import upper_limits
 from roslin.evaluate.limits import needed_queries
 from roslin.evaluate.significance import (
     Comparison,
@@ -105,9 +104,9 @@ def test_measures_with_a_limit_stay_below_it() -> None:
     kinds = [measure(name) for name in MEASURES.names() if name not in ("TN", "Accuracy", "Specificity", "Fallout")]
     result = evaluate(Truth(truth, nonrelevant={"q": ["x", "y"]}), lists, kinds)
     largest = dict(zip(map(repr, kinds), result.values[:, :, 0].max(axis=0), strict=True))
-    limits = dict(zip(map(repr, kinds), upper_limits(kinds), strict=True))
+    limits = {repr(kind): kind.largest for kind in kinds}
     assert {name: value for name, value in largest.items() if value > limits[name] + 1e-12} == {}
-    assert upper_limits([measure("DCG"), measure("nDCG")]).tolist() == [np.inf, 1.0]
+    assert [measure("DCG").largest, measure("nDCG").largest] == [np.inf, 1.0]
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from roslin.campaign.campaign import Campaign
 from roslin.display.table import Table
 from roslin.evaluate import Comparison, mean_intervals, reach
 from roslin.evaluate.disagreement import Disagreement
-from roslin.evaluate.intervals import upper_limits
 from roslin.evaluate.tables import groupings, remarks, tie_ranges
 from roslin.matchers import Matcher
 from roslin.values.named import members_of
@@ -29,7 +28,7 @@ def standings(campaign: Campaign) -> Table:
     """One row a system, the best in the first measure first: all means, the interval of the first, time and ties."""
     evaluation = campaign.evaluation
     first, *others = [repr(measure) for measure in evaluation.measures]
-    intervals = mean_intervals(evaluation.counted[:, 0], upper=upper_limits(evaluation.measures)[0])
+    intervals = mean_intervals(evaluation.counted[:, 0], upper=evaluation.measures[0].largest)
     rows: list[dict[str, Any]] = []
     for system, means, (low, high) in zip(campaign.systems, evaluation.means.tolist(), intervals, strict=True):
         row = {"system": system.name, first: means[0], "low": float(low), "high": float(high)}

@@ -14,7 +14,6 @@ Where a measure has no upper limit it is Student's interval, and equal values ha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -22,16 +21,8 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats
-from roslin.evaluate.measures.base import Measure
 
-__all__ = ["check_level", "mean_intervals", "upper_limits"]
-
-_WITHOUT_LIMIT = frozenset({"TP", "FP", "FN", "TN", "Inversions", "DCG"})
-
-
-def upper_limits(measures: Sequence[Measure]) -> Floats:
-    """The largest value of each measure: 1, or infinity where the number of documents decides."""
-    return np.array([np.inf if each.name in _WITHOUT_LIMIT else 1.0 for each in measures])
+__all__ = ["check_level", "mean_intervals"]
 
 
 def mean_intervals(values: npt.ArrayLike, level: float = 0.95, upper: npt.ArrayLike = 1.0) -> Floats:

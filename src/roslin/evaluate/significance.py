@@ -18,7 +18,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.exchanges import EXCHANGES, SEED, exchange_p, pair_tests, smallest_p
 from roslin.evaluate.hits import Floats
-from roslin.evaluate.intervals import check_level, upper_limits
+from roslin.evaluate.intervals import check_level
 from roslin.evaluate.measures.base import Measure, measure
 from roslin.truth.correction import benjamini_hochberg, holm
 
@@ -236,7 +236,7 @@ def compare(
     if against is not None:
         pairs = [(against, other) for other in evaluation.systems if other != against]
     differences = np.stack([rows[one] - rows[other] for one, other in pairs])
-    found = pair_tests(differences, level, float(upper_limits([kind])[0]))
+    found = pair_tests(differences, level, kind.largest)
     p_holm, p_bh = holm(found.p.tolist()), benjamini_hochberg(found.p.tolist())
     return [
         Comparison(

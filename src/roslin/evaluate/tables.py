@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.correlation import kendall_tau
 from roslin.evaluate.evaluation import Evaluation
-from roslin.evaluate.intervals import mean_intervals, upper_limits
+from roslin.evaluate.intervals import mean_intervals
 from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
 from roslin.evaluate.significance import Comparison, compare
@@ -43,7 +45,8 @@ _SAME_ID = {
 
 def means(evaluation: Evaluation, level: float = 0.95) -> Table:
     """The mean of each system and measure, with its confidence interval over queries, and over judges where known."""
-    counted, upper, judges = evaluation.counted, upper_limits(evaluation.measures), evaluation.judges
+    counted, judges = evaluation.counted, evaluation.judges
+    upper = np.array([each.largest for each in evaluation.measures])
     intervals = mean_intervals(counted, level, upper)
     if judges is not None:
         intervals = judges.widened(evaluation.means, intervals, level, upper)

@@ -15,7 +15,6 @@ from roslin.campaign.tables import all_remarks, disagreement_table, main_tables,
 from roslin.collection.store import Store
 from roslin.evaluate import Comparison, compare, mean_intervals
 from roslin.evaluate.disagreement import Disagreement, disagreements
-from roslin.evaluate.intervals import upper_limits
 from roslin.evaluate.tables import groupings, means, per_query
 from roslin.melody import Melody
 from roslin.report.document import document
@@ -76,7 +75,7 @@ def campaign_page(campaign: Campaign, collection: Store, comparisons: Sequence[C
         interval_plot=interval_plot(
             names,
             evaluation.means[order, 0],
-            mean_intervals(values, upper=upper_limits(evaluation.measures)[0]),
+            mean_intervals(values, upper=evaluation.measures[0].largest),
             f"Mean {first} of each system with its confidence interval",
         ),
         means=means(evaluation),

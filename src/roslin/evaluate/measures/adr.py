@@ -16,6 +16,7 @@ wrong order. Only the second is sound; docs/concepts/measures/adr.md has the num
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -167,6 +168,7 @@ class Inversions(Measure):
     name: ClassVar[str] = "Inversions"
     summary: ClassVar[str] = "Pairs of found documents that stand in the wrong order: breaks ties of ADR soundly."
     reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
+    largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
 
     k: int | None = whole(None)

@@ -56,6 +56,8 @@ class Measure(Named, ABC):
     """One measure with its parameters; `k` is the cutoff of those that have one."""
 
     larger_is_better: ClassVar[bool] = True
+    largest: ClassVar[float] = 1.0
+    """The largest value there can be; infinite where the number of documents decides."""
     cutoff: ClassVar[str] = "k"
 
     @property

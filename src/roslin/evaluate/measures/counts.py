@@ -9,6 +9,7 @@ So the expected value is the value at E[TP] = sum over hits of P(rank <= k).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -77,6 +78,7 @@ class TP(Counting):
 
     name: ClassVar[str] = "TP"
     summary: ClassVar[str] = "True positives: relevant documents in the list."
+    largest: ClassVar[float] = math.inf
 
     def _values(self, hits: Hits) -> Floats:
         return self.found(hits)
@@ -89,6 +91,7 @@ class FP(Counting):
 
     name: ClassVar[str] = "FP"
     summary: ClassVar[str] = "False positives: ranks of the list that hold nothing relevant."
+    largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
 
     @property
@@ -107,6 +110,7 @@ class FN(Counting):
 
     name: ClassVar[str] = "FN"
     summary: ClassVar[str] = "False negatives: relevant documents that the list lacks."
+    largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
 
     def _values(self, hits: Hits) -> Floats:
@@ -146,6 +150,7 @@ class TN(_OfCollection):
 
     name: ClassVar[str] = "TN"
     summary: ClassVar[str] = "True negatives: documents of the collection that are rightly left out."
+    largest: ClassVar[float] = math.inf
 
     @property
     def rewards_silence(self) -> bool:

@@ -104,6 +104,7 @@ class DCG(_Discounted):
     name: ClassVar[str] = "DCG"
     summary: ClassVar[str] = "Discounted cumulated gain: what the list is worth, later ranks less."
     reference: ClassVar[str] = "Järvelin & Kekäläinen 2002; Serrà 2007, Table 2"
+    largest: ClassVar[float] = math.inf
 
     def _values(self, hits: Hits) -> Floats:
         return self.collected(hits)
