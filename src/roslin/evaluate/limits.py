@@ -51,9 +51,8 @@ class Reach:
             return f"No difference can be shown at {at} with {queries}, whatever the systems do: {enough}."
         if math.isinf(self.detectable):
             return f"No pair of these {pairs} can be shown to differ at {at} with {queries}. {_PLANNED}"
-        said = (
-            f"{self.shown} of {pairs} {'differs' if self.pairs == 1 else 'differ'} at {at}, all pairs counted (p_max)."
-        )
+        differ = "differs" if self.pairs == 1 else "differ"
+        said = f"{self.shown} of {pairs} {differ} in {self.measure} at {at}, all pairs counted (p_max)."
         if self.smallest_holm >= alpha:
             said += (
                 f" After Holm no pair could: the smallest p of {queries} is {self.smallest_p:.2g}, and "
