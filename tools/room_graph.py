@@ -56,6 +56,7 @@ ROOMS = [
     "starter",
     "report",
     "api",
+    "interop",
     "experiment",
     "web",
     "cli",

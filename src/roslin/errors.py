@@ -55,7 +55,19 @@ __all__ = [
     "TimeLimitError",
     "UnknownExpertError",
     "UnknownNameError",
+    "shortened",
 ]
+
+_LONGEST_SHOWN = 80
+
+
+def shortened(text: str, most: int = _LONGEST_SHOWN) -> str:
+    """A text from somebody's file as a message shows it: an id may have 200,000 letters, a message must not.
+
+    >>> shortened("a" * 1000, 10)
+    'aaaaaaaaa… (1,000 characters)'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}… ({len(text):,} characters)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +189,7 @@ class UnknownNameError(RoslinError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known)}")
+        super().__init__(f"unknown {kind} {shortened(name)!r}; known: {', '.join(map(shortened, self.known))}")
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
         return type(self), (self.kind, self.name, self.known)

@@ -1,28 +1,37 @@
 """Rows from files, each with its place: columns separated by tabs or spaces, CSV with a header, Parquet, data frames.
 
 Truths and runs share these readers, so that a broken line is reported in the same words everywhere:
-file, line, what was expected, what was found. Lines may end with LF or CRLF.
+file, line, what was expected, what was found. Lines may end with LF or CRLF. A file may be compressed with gzip or
+zstd: its first bytes say so, and what it holds is told by its name without `.gz` or `.zst`.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import json
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from roslin.errors import FormatError, MissingExtraError, Problem
+from roslin.errors import FormatError, MissingExtraError, Problem, shortened
 
 __all__ = [
     "COLUMN_NAMES",
     "Row",
+    "called",
     "column_rows",
+    "form_of",
     "frame_rows",
+    "is_frame",
+    "is_missing",
+    "named",
     "number",
     "read_json",
     "read_text",
@@ -50,6 +59,11 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 
 _NOT_IN_A_WORD = re.compile(r"[\s%]")
 _WRITTEN = re.compile(r"(?:%[0-9A-F]{2})+")
+_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_COMPRESSED = (".gz", ".zst")
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_LONGEST_PART = 400  # of a message; ids in it are cut before
+_MOST_DIGITS = 400  # no number of that length is finite
 
 
 class Row(NamedTuple):
@@ -62,7 +76,26 @@ class Row(NamedTuple):
 
 def refuse(reason: str, *, expected: str = "", found: str = "", file: str = "", line: int = 0) -> FormatError:
     """The error for a file that cannot be read, in the words of every other one."""
-    return FormatError(str(Problem(reason, expected, found, 0, line, file)))
+    what = shortened(reason, _LONGEST_PART), shortened(expected, _LONGEST_PART), shortened(found, _LONGEST_PART)
+    return FormatError(str(Problem(*what, 0, line, file)))
+
+
+def form_of(path: Path) -> str:
+    """The end of the name that tells what a file holds, in small letters: `.json` for `mine.json.gz`."""
+    return _uncompressed(path).suffix.lower()
+
+
+def called(path: Path) -> str:
+    """The name of what a file holds: that of the file, without its ends.
+
+    >>> called(Path("runs/mine.run.gz"))
+    'mine'
+    """
+    return _uncompressed(path).stem
+
+
+def _uncompressed(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
 
 
 def to_word(text: str) -> str:
@@ -87,14 +120,61 @@ def _lines(path: Path, other: str | None = None) -> list[str]:
 
 def read_text(path: Path, other: str | None = None) -> str:
     """A text file, whatever its line ends. A byte that is no UTF-8 is refused with its line, or read as `other`."""
-    raw = path.read_bytes()
+    raw = _read_bytes(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if other is not None:
-            return raw.decode(other)
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise refuse("the file is not text", expected="UTF-8", file=str(path), line=line) from None
+            return _decoded(raw, other, path)
+        raise _no_text(raw, error, "UTF-8", path) from None
+
+
+def _decoded(raw: bytes, encoding: str, path: Path) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _no_text(raw, error, f"UTF-8 or {encoding}", path) from None
+
+
+def _no_text(raw: bytes, error: UnicodeDecodeError, expected: str, path: Path) -> FormatError:
+    before = raw[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    found = f"the byte {raw[error.start]:#04x}"
+    line = before.count(b"\n") + 1
+    return refuse("the file is not text", expected=expected, found=found, file=str(path), line=line)
+
+
+def _read_bytes(path: Path) -> bytes:
+    """What a file holds, uncompressed. One that was cut off is refused: its last lines would be lost in silence."""
+    raw = path.read_bytes()
+    if raw.startswith(_GZIP):
+        try:
+            return gzip.decompress(raw)
+        except (EOFError, OSError, zlib.error) as error:
+            raise refuse(f"damaged gzip ({error})", expected="a whole file", file=str(path)) from None
+    if raw.startswith(_ZSTD):
+        return _from_zstd(raw, path)
+    if path.suffix.lower() in _COMPRESSED:
+        raise refuse("not compressed, whatever its name says", expected="gzip or zstd", file=str(path))
+    return raw
+
+
+def _from_zstd(raw: bytes, path: Path) -> bytes:
+    """All frames one after the other."""
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError(f"{path}: reading zstd", "zstandard", "zstd") from None
+    parts, rest = [], raw
+    while rest:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            parts.append(frame.decompress(rest))
+        except zstandard.ZstdError as error:
+            raise refuse(f"damaged zstd ({error})", expected="a whole file", file=str(path)) from None
+        if not frame.eof:
+            raise refuse("damaged zstd (it is cut off)", expected="a whole file", file=str(path))
+        rest = frame.unused_data
+    return b"".join(parts)
 
 
 def column_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
@@ -124,7 +204,7 @@ def table_rows(
     path: Path, needed: Sequence[str], optional: Sequence[str] = (), *, other_encoding: str | None = None
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Rows of a CSV (or TSV) file with a header, or of a Parquet file, as (column -> value, line)."""
-    if path.suffix == ".parquet":
+    if form_of(path) == ".parquet":
         yield from frame_rows(_read_parquet(path), needed, optional, file=str(path))
         return
     lines = _lines(path, other_encoding)
@@ -146,10 +226,17 @@ def table_rows(
         raise refuse(f"broken line ({error})", expected="CSV", file=str(path), line=reader.line_num) from None
 
 
+def is_frame(value: Any) -> bool:
+    """Whether something is a data frame of pandas or polars, or an Arrow table."""
+    return hasattr(type(value), "columns") or hasattr(type(value), "column_names")
+
+
 def frame_rows(
     frame: Any, needed: Sequence[str], optional: Sequence[str] = (), *, file: str = ""
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Rows of a data frame (pandas or polars, or an Arrow table), as (column -> value, row number from 1)."""
+    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):  # a lazy frame of polars
+        frame = frame.collect()
     if hasattr(frame, "column_names"):  # an Arrow table
         columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
     else:
@@ -162,15 +249,18 @@ def frame_rows(
 
 def _columns(header: Sequence[str], needed: Sequence[str], optional: Sequence[str], file: str) -> dict[str, int]:
     """Where each column stands. `needed` may name alternatives with a bar: "group|relevance"."""
-    place = {name.strip().lower(): k for k, name in reversed(list(enumerate(header)))}
+    names = [name.strip().lower() for name in header]
+    place = {name: k for k, name in enumerate(names)}
     found = {}
     for wanted in [*needed, *optional]:
         hits = [(name, place[alias]) for name in wanted.split("|") for alias in COLUMN_NAMES[name] if alias in place]
         if hits:
             found[hits[0][0]] = hits[0][1]
+            if names.count(names[hits[0][1]]) > 1:
+                raise refuse("two columns have one name", expected="each once", found=header[hits[0][1]], file=file)
         elif wanted in needed:
-            names = wanted.replace("|", " or ")
-            raise refuse(f"no column {names}", expected=f"a header with {names}", found=", ".join(header), file=file)
+            either = wanted.replace("|", " or ")
+            raise refuse(f"no column {either}", expected=f"a header with {either}", found=", ".join(header), file=file)
     return found
 
 
@@ -182,19 +272,32 @@ def _read_parquet(path: Path) -> Any:
     from pyarrow.lib import ArrowException
 
     try:
-        return parquet.read_table(path)
-    except ArrowException as error:
+        return parquet.read_table(io.BytesIO(_read_bytes(path)))
+    except (ArrowException, OSError) as error:
         raise refuse(f"not a Parquet file ({str(error).splitlines()[0]})", file=str(path)) from None
 
 
 def read_json(path: Path) -> Any:
     """A JSON value; a fault is reported with its line."""
+    text = read_text(path)
     try:
-        return json.loads(read_text(path), object_pairs_hook=lambda pairs: _object(pairs, path))
+        value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, path), parse_int=_whole)
     except json.JSONDecodeError as error:
         raise refuse("broken JSON", expected=error.msg, file=str(path), line=error.lineno) from None
     except RecursionError:
         raise refuse("broken JSON", expected="a value that is not so deep", file=str(path)) from None
+    if half := _HALF.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            line = text.count("\n", 0, half.start()) + 1
+            raise refuse("half a character", expected="text", found=half[0], file=str(path), line=line) from None
+    return value
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number of JSON. One too long for anything is infinite, as it is everywhere else."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def _object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
@@ -208,7 +311,7 @@ def _object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
 
 def whole_number(value: Any, what: str, *, file: str = "", line: int = 0) -> int:
     """A whole number from a cell."""
-    if isinstance(value, str) and value.isdecimal():
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
         return int(value)
     try:
         exact = float(value)
@@ -216,7 +319,7 @@ def whole_number(value: Any, what: str, *, file: str = "", line: int = 0) -> int
             return int(exact)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise refuse(f"bad {what}", expected="a whole number", found=repr(value), file=file, line=line)
+    raise refuse(f"bad {what}", expected="a whole number", found=_shown(value), file=file, line=line)
 
 
 def number(value: Any, what: str, *, file: str = "", line: int = 0) -> float:
@@ -225,6 +328,28 @@ def number(value: Any, what: str, *, file: str = "", line: int = 0) -> float:
         exact = float(value)
     except (TypeError, ValueError):
         exact = math.nan
+    except OverflowError:
+        exact = math.inf if value > 0 else -math.inf
     if math.isnan(exact):
-        raise refuse(f"bad {what}", expected="a number", found=repr(value), file=file, line=line)
+        raise refuse(f"bad {what}", expected="a number", found=_shown(value), file=file, line=line)
     return exact
+
+
+def named(value: Any, what: str, *, file: str = "", line: int = 0) -> str:
+    """A name from a cell; nothing is none."""
+    text = "" if is_missing(value) else str(value)
+    if not text:
+        raise refuse(f"no {what}", expected="a name", found="nothing", file=file, line=line)
+    return text
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is what CSV, pandas or polars have where there is no value; an empty text is a text."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # NA of pandas is neither equal to itself nor different
+        return True
+
+
+def _shown(value: Any) -> str:
+    return repr(shortened(value) if isinstance(value, str) else value)

@@ -15,7 +15,7 @@ from roslin.evaluate import DEFAULT_MEASURES, MEASURES, measures
 
 TRUTH = "mine q1 a 1\nmine q1 b 1\nmine q1 c 2\nmine q1 n 0\nmine q2 d 1\nmine q2 e 2\n"
 OTHER = "fine q1 a 1\nfine q1 b 2\nfine q1 c 3\nfine q1 n 0\nfine q2 e 1\nfine q2 d 2\n"
-GOOD = "q1 Q0 b 1 -0.0 g\nq1 Q0 a 2 -0.5 g\nq1 Q0 n 3 -0.5 g\nq1 Q0 c 4 -2 g\nq2 Q0 d 1 -1 g\nq2 Q0 e 2 -3 g\n"
+GOOD = "q1 Q0 b 1 -0.0 g\nq1 Q0 a 2 -0.5 g\nq1 Q0 n 3 -0.6 g\nq1 Q0 c 4 -2 g\nq2 Q0 d 1 -1 g\nq2 Q0 e 2 -3 g\n"
 POOR = "q1 Q0 n 1 9 p\nq1 Q0 c 2 8 p\nq7 Q0 z 1 8 p\n"
 
 
@@ -47,7 +47,7 @@ def test_a_table_of_means_with_intervals(folder: Path) -> None:
     assert lines[0].split() == ["system", "measure", "mean", "low", "high", "queries"]
     assert [line.split()[1] for line in lines[1:5]] == list(DEFAULT_MEASURES)
     # good, q1: 1, 1, 2/3: (1 + 1 + 2/3) / 3 = 0.8889; q2: 1.
-    assert lines[1].split() == ["good", "ADR", "0.9444", "0.8889", "1.0000", "2"]
+    assert lines[1].split() == ["good", "ADR", "0.9444", "0.0193", "0.9999", "2"]
     assert done.stderr.splitlines() == [
         "poor lacks query (q2) of the truth: counted as an empty list",
         "poor has query (q7) that the truth does not know: ignored",
@@ -79,33 +79,75 @@ def test_comparisons(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "poor.run", "-m", "RR", "--compare")
     (pair,) = found["comparisons"]
     assert (pair["difference"], pair["p"], pair["wins"]) == (0.75, 0.5, 2)
-    sentence = "good is ahead of poor by 0.750 in RR; with 2 queries this could be chance, p = 0.5."
+    sentence = "good is ahead of poor by 0.750 in RR; 2 queries are too few to show any difference, p = 0.5."
     assert pair["sentence"] == sentence
     table = roslin("evaluate", "truth.qrel", "good.run", "poor.run", "-m", "RR", "--compare", folder=folder).stdout
     assert table.rstrip().endswith(sentence)
+    (said,) = found["reach"]
+    assert (said["queries"], said["pairs"], said["smallest_p"]) == (2, 1, 0.5)
+    assert said["sentence"].startswith("No difference can be shown at 5 % with 2 queries, whatever the systems do")
+    assert said["sentence"] in table
     message = roslin("evaluate", "truth.qrel", "good.run", "--compare", code=2, folder=folder).stderr
-    assert message == "roslin: a comparison needs at least two runs\n"
+    assert message.endswith("roslin: a comparison needs at least two runs\n")
+
+
+def test_planned_comparisons(folder: Path) -> None:
+    (folder / "third.run").write_text("q1 Q0 a 1 8 p\n")
+    files = ("truth.qrel", "good.run", "poor.run", "third.run", "-m", "RR")
+    assert len(rows(folder, *files, "--compare")["comparisons"]) == 3
+    found = rows(folder, *files, "--against", "poor")
+    assert [(pair["system"], pair["other"]) for pair in found["comparisons"]] == [("poor", "good"), ("poor", "third")]
+    assert found["reach"][0]["pairs"] == 2
+    page = roslin("evaluate", *files, "--against", "poor", "--format", "html", folder=folder).stdout
+    assert "What can be shown" in page
+    assert "No difference can be shown at 5 % with 2 queries" in page
+    assert "third is ahead of good" not in page
+    refused = roslin("evaluate", *files, "--against", "nobody", code=2, folder=folder).stderr
+    assert "'nobody'" in refused
+    assert "good" in refused
 
 
 def test_ties(folder: Path) -> None:
-    found = rows(folder, "truth.qrel", "good.run", "-m", "ADR", "-m", "RBO", "--tie-sensitivity")
+    (folder / "tied.run").write_text(GOOD.replace("-0.6", "-0.5"))
+    found = rows(folder, "truth.qrel", "tied.run", "-m", "ADR", "-m", "RBO", "--tie-sensitivity")
     # a and n are tied at rank 2: with n first, q1 is (1 + 1/2 + 2/3) / 3.
     assert found["ties"] == [
         {
-            "system": "good",
+            "system": "tied",
             "measure": "ADR",
             "worst": pytest.approx((13 / 18 + 1) / 2),
-            "value": pytest.approx((8 / 9 + 1) / 2),
+            "value": pytest.approx(((13 / 18 + 8 / 9) / 2 + 1) / 2),
             "best": pytest.approx((8 / 9 + 1) / 2),
         }
     ]
     options = ("-m", "ADR", "-m", "RBO", "-m", "Compat", "--tie-sensitivity")
-    said = roslin("evaluate", "truth.qrel", "good.run", *options, folder=folder).stderr
-    assert said == "the best and worst order of ties is not known for RBO, Compat: left out\n"
+    said = roslin("evaluate", "truth.qrel", "tied.run", *options, folder=folder).stderr.splitlines()
+    assert said == [
+        "ties matter for the ADR of tied, values are means over all orders of tied scores: "
+        "tied 0.903, worst 0.861, best 0.944 (33 % tied)",
+        "the best and worst order of ties is not known for RBO, Compat: left out",
+    ]
     message = roslin(
         "evaluate", "truth.qrel", "good.run", "-m", "RBO", "--tie-sensitivity", code=2, folder=folder
     ).stderr
     assert message == "roslin: the best and worst order of ties is not known for RBO\n"
+
+
+@pytest.mark.parametrize(("rule", "value"), [("expected", 0.9028), ("given", 0.9444), ("trec", 0.8611)])
+def test_rules_for_ties(folder: Path, rule: str, value: float) -> None:
+    (folder / "tied.run").write_text(GOOD.replace("-0.6", "-0.5"))
+    found = rows(folder, "truth.qrel", "tied.run", "-m", "ADR", "--ties", rule)
+    assert found["means"][0]["mean"] == pytest.approx(value, abs=1e-4)
+
+
+def test_a_document_with_the_id_of_its_query(folder: Path) -> None:
+    (folder / "numbers.qrel").write_text("n 1 7 1\nn 2 8 1\n")
+    (folder / "numbers.run").write_text("1 Q0 1 1 3 n\n1 Q0 7 2 2 n\n2 Q0 8 1 3 n\n")
+    for rule, value, said in (("keep", 0.5, "kept, as any other"), ("drop", 1.0, "taken out, as the query itself")):
+        arguments = ("evaluate", "numbers.qrel", "numbers.run", "-m", "P@1", "--same-id", rule, "--format", "json")
+        done = roslin(*arguments, folder=folder)
+        assert json.loads(done.stdout)["means"][0]["mean"] == value
+        assert f"numbers has a document with the id of its query in list (1): {said}" in done.stderr
 
 
 def test_what_breaks_ties_of_adr(folder: Path) -> None:
@@ -126,7 +168,7 @@ def test_steps(folder: Path) -> None:
     assert list(found) == ["steps of good", "steps of poor"]
     first = found["steps of good"]
     assert [row["document"] for row in first] == ["b", "a", "n", "c"]
-    assert [row["score"] for row in first] == [0.0, -0.5, -0.5, -2.0]  # nothing says that these are distances
+    assert [row["score"] for row in first] == [0.0, -0.5, -0.6, -2.0]  # nothing says that these are distances
     assert [row["group"] for row in first] == [1, 1, None, 2]
     assert [row["found"] for row in first] == [1, 2, 2, 3]
     assert [row["ADR"] for row in first] == pytest.approx([1, 1, 8 / 9, (8 / 3 + 3 / 4) / 4])
@@ -206,11 +248,12 @@ def test_names_that_are_columns(folder: Path, tmp_path: Path) -> None:
 
 def test_silence_is_not_praised(folder: Path) -> None:
     options = ("-m", "FP", "-m", "Inversions", "--compare")
-    (folder / "silent.run").write_text("q7 Q0 z 1 8 p\n")
-    done = roslin("evaluate", "truth.qrel", "good.run", "silent.run", *options, folder=folder)
+    (folder / "silent.json").write_text('{"q1": []}')
+    done = roslin("evaluate", "truth.qrel", "good.run", "silent.json", *options, folder=folder)
     best = "for which FP and Inversions have their best value"
-    assert f"silent lacks 2 queries (q1, q2) of the truth: counted as an empty list, {best}" in done.stderr
-    assert "good has 0.500 more FP than silent (an empty list would do best); with 2 queries" in done.stdout
+    assert "silent: 1 query has an empty list (first q1)" in done.stderr
+    assert f"silent lacks query (q2) of the truth: counted as an empty list, {best}" in done.stderr
+    assert "good has 0.500 more FP than silent (an empty list would do best); 2 queries" in done.stdout
     assert "ahead" not in done.stdout
 
 
@@ -224,14 +267,19 @@ def test_qrels_with_other_iterations(folder: Path, tmp_path: Path) -> None:
     truth = tmp_path / "trec.qrels"
     truth.write_text("q1 0 a 1\nq1 1 n 0\nq2 Q0 d 1\n")
     done = roslin("evaluate", truth, "good.run", "-m", "P@2", folder=folder)
-    assert done.stderr == f"{truth}: read as TREC qrels: the first column has queries, the second numbers\n"
+    said = "read as TREC qrels: the first column has queries, the second iterations (0, 1, Q0)"
+    assert done.stderr.splitlines()[0] == f"{truth}: {said}"
 
 
 def test_other_formats(folder: Path) -> None:
-    tsv = roslin("evaluate", "truth.qrel", "good.run", "-m", "ADR", "--per-query", "--format", "tsv", folder=folder)
-    first, second = tsv.stdout.split("\n\n")
-    assert first.splitlines()[1].split("\t")[:3] == ["good", "ADR", "0.9444444444444444"]
-    assert second.splitlines()[0] == "query\tmeasure\tgood"
+    command = ("evaluate", "truth.qrel", "good.run", "-m", "ADR", "--format", "tsv")
+    assert roslin(*command, folder=folder).stdout.splitlines()[1].startswith("good\tADR\t")
+    stacked = roslin(*command, "--per-query", code=2, folder=folder)
+    assert stacked.stdout == ""
+    assert "--format tsv prints one table, these are means, per_query: add --output FOLDER" in stacked.stderr
+    roslin(*command, "--per-query", "-o", "tables", folder=folder)
+    assert (folder / "tables" / "means.tsv").read_text().splitlines()[1].startswith("good\tADR\t")
+    assert (folder / "tables" / "per_query.tsv").read_text().splitlines()[0] == "query\tmeasure\tgood"
     latex = roslin("evaluate", "truth.qrel", "good.run", "-m", "bpref_10", "--format", "latex", folder=folder).stdout
     assert "system & bpref\\_10 \\\\" in latex
     assert re.search(r"good & \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\] \\\\", latex)
@@ -240,14 +288,14 @@ def test_other_formats(folder: Path) -> None:
 
 def test_latex_without_nan(folder: Path, tmp_path: Path) -> None:
     """One query has no interval, and none has no mean; an effect may be infinite."""
-    (tmp_path / "one.qrel").write_text("mine q2 d 1\nmine q3 x 0\n")
-    (tmp_path / "none.qrel").write_text("mine q3 x 0\n")
+    (tmp_path / "one.qrel").write_text("mine q2 d 1\nmine q1 x 0\n")
+    (tmp_path / "none.qrel").write_text("mine q1 x 0\n")
     (tmp_path / "two.qrel").write_text("mine q1 b 1\nmine q2 d 1\n")
     (tmp_path / "bad.run").write_text("q1 Q0 z 1 1 b\nq2 Q0 z 1 1 b\n")
     options = ("-m", "RR", "--per-query", "--format", "latex")
     one = roslin("evaluate", tmp_path / "one.qrel", "good.run", "poor.run", *options, folder=folder).stdout
     assert "good & 1.000 \\\\" in one
-    assert "q3 & RR & -- & -- \\\\" in one
+    assert "q1 & RR & -- & -- \\\\" in one
     none = roslin("evaluate", tmp_path / "none.qrel", "good.run", "poor.run", *options, folder=folder).stdout
     assert "good & -- \\\\" in none
     assert (
@@ -270,7 +318,7 @@ def test_files_instead_of_the_screen(folder: Path, tmp_path: Path) -> None:
     assert done.stderr == f"written to {target}\n"
     assert json.loads(target.read_text())["means"][0]["system"] == "good"
     refused = roslin("evaluate", "truth.qrel", "good.run", "--output", target, code=2, folder=folder).stderr
-    assert "--output goes with --format json, latex or html" in refused
+    assert "--output goes with --format tsv, json, latex or html" in refused
 
 
 def test_measures_are_listed() -> None:

@@ -67,7 +67,7 @@ def test_group_prints_lists_says_what_noise_gives_and_writes_the_truth(folder: P
     options = ["--rule", "any", "--tails", 1, "--shuffles", 50, "-o", "any.qrel"]
     done = roslin("group", "said.csv", *options, "--format", "json", folder=folder)
     rows = json.loads(done.stdout)
-    assert list(rows[0]) == ["query", "group", "document", "median", "mean", "votes", "largest_p"]
+    assert list(rows[0]) == ["query", "group", "document", "median", "mean", "votes", "largest_p", "confidence"]
     truth = group_rankings(read_rankings(folder / "said.csv"), "any", 1)
     assert [row["document"] for row in rows] == [id for each in truth.values() for group in each for id in group]
     assert dict(read_truth(folder / "any.qrel")) == dict(truth)
@@ -75,6 +75,20 @@ def test_group_prints_lists_says_what_noise_gives_and_writes_the_truth(folder: P
     assert first == "written to any.qrel"
     assert queries[0].startswith(f"query q1: {len(truth['q1'])} groups; shuffled rankings give")
     assert re.search(r"; Kendall's W 0\.\d\d, Krippendorff's alpha 0\.\d\d$", queries[0])
+    assert re.match(r"query q1: about \d\.\d of \d lines? may be spurious", queries[1])
+    drawn = [row["confidence"] for row in rows if row["confidence"] is not None]
+    assert len(drawn) == sum(len(groups) - 1 for groups in truth.values())
+    assert all(0.1 < confidence < 1 for confidence in drawn)
+
+
+def test_group_warns_of_a_candidate_that_one_expert_put_first(folder: Path) -> None:
+    lines = ["query,expert,document,rank", "q,expert 0,odd,1"]
+    lines += [f"q,expert {n},{id},{rank + (n == 0)}" for n in range(29) for rank, id in enumerate("abc", start=1)]
+    (folder / "thin.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = roslin("group", "thin.csv", "--shuffles", 20, folder=folder)
+    assert done.stdout.splitlines()[1].split()[:3] == ["q", "1", "odd"]
+    assert "query q: high by few votes: odd (1); later candidates have up to 29 (--min-votes" in done.stderr
+    assert "few votes" not in roslin("group", "thin.csv", "--unranked", "last", "--shuffles", 0, folder=folder).stderr
 
 
 @pytest.mark.parametrize("name", ["t.qrel", "t.txt", "t.json", "t.csv"])

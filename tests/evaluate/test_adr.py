@@ -117,7 +117,7 @@ def test_a_query_judged_not_relevant_to_itself_is_taken_out_too() -> None:
     """One rule for the table and for the steps, and the query does not count among the documents judged."""
     truth = Truth({"q": [["a"], ["b"]]}, nonrelevant={"q": ["q", "n"]})
     run = {"q": ["q", "a", "n", "b"]}
-    result = evaluate(truth, {"mine": run}, ["ADR", "bpref"])
+    result = evaluate(truth, {"mine": run}, ["ADR", "bpref"], same_id="drop")
     assert result.of("mine", "ADR")["q"] == steps(truth["q"], run["q"], query="q")[1].adr == 0.75
     without = evaluate(Truth({"q": [["a"], ["b"]]}, nonrelevant={"q": ["n"]}), {"q": ["a", "n", "b"]}, "bpref")
     assert result.of("mine", "bpref")["q"] == without.of("run", "bpref")["q"]

@@ -61,5 +61,5 @@ def test_extras_that_messages_name_exist() -> None:
     named = set()
     for path in (ROOT / "src" / "roslin").rglob("*.py"):
         named |= set(re.findall(r'raise MissingExtraError\(.*"(\w+)"\) from', path.read_text("utf-8")))
-    assert {"parquet", "web", "ir_measures", "experiment", "postgresql", "cluster"} == named
+    assert {"cluster", "experiment", "ir_measures", "parquet", "postgresql", "pyterrier", "web", "zstd"} == named
     assert named <= set(extras)

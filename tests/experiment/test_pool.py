@@ -98,7 +98,7 @@ def test_copies_take_no_places(starter: Collection) -> None:
     """Several of the first are the query in other keys and lengths: identical by the paper's rule, or part of it."""
     pool = pool_of(starter, "roslin-castle", matchers={"dp": 6}, hides_query=True)
     assert len(pool.why) == 6
-    copies = {"roslin-castle-2", "roslin-castle-3", "roslin-castle-5"}
+    copies = {"roslin-castle-2", "roslin-castle-5", "roslin-castle-7"}
     assert not copies & set(pool.why)
     assert int(re.findall(r"of its first (\d+)", pool.sentence)[0]) > 6
     assert pool.sentence.endswith("6 candidates, and the query itself.")

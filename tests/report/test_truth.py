@@ -17,7 +17,7 @@ from roslin.report.truth import truth_csv, truth_page
 from roslin.report.truth_drawing import truth_svg
 from roslin.report.truth_latex import latex_box_plot, latex_squares, truth_latex
 from roslin.starter import tunes_path
-from roslin.truth import Method, Study, group_rankings, read_truth, study_rankings
+from roslin.truth import Method, Study, Truth, group_rankings, read_truth, study_rankings
 from roslin.truth.rankings import as_rankings
 from roslin.truth.simulate import simulate_rankings
 
@@ -193,3 +193,45 @@ def test_nobody_ranked_anything() -> None:
     assert "0 groups" in truth_page(empty)
     assert "Left out, with too few votes: a." in truth_page(empty)
     ElementTree.fromstring(truth_svg(empty))
+
+
+@pytest.fixture(scope="module")
+def doubted() -> Study:
+    """Two groups that are real, cut further by an eager function, and a candidate with a single vote at the head."""
+    truth = Truth({"q": [[f"a{k}" for k in range(5)], [f"b{k}" for k in range(7)]]})
+    said = simulate_rankings(experts=30, model="plackett-luce", noise=0.05, truth=truth, seed=3)
+    rows = [(q, expert, id, (rank or 0) + (expert == "expert-01")) for q, expert, id, rank in said.rows()]
+    return study_rankings([*rows, ("q", "expert-01", "odd", 1)], Method("any", 1), shuffles=200)
+
+
+def test_a_page_names_doubtful_lines_and_few_votes(doubted: Study) -> None:
+    each = doubted.queries["q"]
+    page = truth_page(doubted)
+    doubtful = [line for line in each.boundaries if line.is_doubtful]
+    assert 0 < len(doubtful) < len(each.boundaries)
+    assert page.count('class="begins doubtful"') == len(doubtful)
+    assert page.count('class="begins"') == len(each.boundaries) - len(doubtful)
+    assert page.count("may be spurious</span>") == len(doubtful)
+    assert f"About {each.spurious:.1f} of {len(each.boundaries)} lines may be spurious" in page
+    assert '<span class="few">few votes: 1, later candidates up to 30</span>' in page
+    assert "High by few votes: odd (1); later candidates have up to 30 (" in page
+
+
+def test_drawings_name_doubtful_lines_and_few_votes(doubted: Study) -> None:
+    each = doubted.queries["q"]
+    doubtful = sum(line.is_doubtful for line in each.boundaries)
+    drawn = truth_svg(doubted)
+    assert drawn.count('class="plot-doubtful"') == doubtful
+    assert drawn.count('class="plot-rule"') == len(each.boundaries) - doubtful + 1  # the first line is the list's head
+    assert drawn.count("%, may be spurious<") == doubtful
+    assert drawn.count("few votes: 1, later") == 1
+    latex = truth_latex(doubted)
+    assert latex.count("\\%, may be spurious)") == doubtful
+    assert latex.count("(few votes: 1, later candidates up to 30)") == 1
+
+
+def test_nothing_is_said_of_lines_where_nothing_was_shuffled(doubted: Study) -> None:
+    silent = study_rankings(doubted.rankings, doubted.method, shuffles=0, power=False)
+    assert silent.queries["q"].spurious is None
+    assert "line: " not in truth_page(silent).split("<body")[1]
+    assert "plot-doubtful" not in truth_svg(silent).split("</style>")[1]

@@ -8,7 +8,7 @@ import pytest
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth import Truth, group_rankings
 from roslin.truth.arrangement import arrange
-from roslin.truth.grouping import SIX_FUNCTIONS, Method, group_starts, groups_of
+from roslin.truth.grouping import SIX_FUNCTIONS, Method, function_named, group_starts, groups_of
 from roslin.truth.null import count_groups
 from roslin.truth.rankings import as_rankings
 
@@ -186,3 +186,10 @@ def test_order_of_rows_does_not_matter(method: Method) -> None:
 def test_choices_that_do_not_exist(choice: dict[str, str], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         group_rankings([("q", "ann", "a", 1)], **choice)  # type: ignore[arg-type]
+
+
+def test_functions_of_paper_004_by_name() -> None:
+    assert function_named("Prev-1") == Method("prev", 1)
+    assert function_named("ALL-2") == Method()
+    with pytest.raises(UnknownNameError, match="unknown grouping 'any'; known: All-2, Any-2, Prev-2, All-1, Any-1"):
+        function_named("any")

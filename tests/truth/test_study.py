@@ -87,7 +87,7 @@ def test_a_study_shows_itself(found: Study) -> None:
     assert page.count("<tr") == 2 + 2 + 14
     frame = found.to_frame()
     assert list(frame["document"]) == [row["document"] for row in found.lists().rows]
-    assert found.to_frame("polars").shape == (14, 15)
+    assert found.to_frame("polars").shape == (14, 17)
 
 
 def test_a_correction_is_in_the_consistency_of_a_study() -> None:

@@ -11,7 +11,11 @@ The folder gets
     finished.sqlite     every list that is complete, with the time that it took; a second start goes on from there
 
 The same collection, queries, truths and versions give the same bytes in `runs` and `campaign.json`, with any number of
-threads, interrupted or not: ties are broken by id, and no date is written but that of the collection.
+threads, interrupted or not: tied documents are listed by id, and no date is written but that of the collection.
+
+Ids decide nothing. Values are means over all orders of tied documents, unless `with_ties` asks for another rule, and a
+list never ends within a tie (`roslin.campaign.asking`). A document with the id of its query is left out where it is the
+query, the same melody, and in no group of the truth; any other stays.
 """
 
 from __future__ import annotations
@@ -21,14 +25,14 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from roslin.campaign.asking import Asking, Request, ask
+from roslin.campaign.asking import LONGEST, Asking, Request, ask
 from roslin.campaign.identity import code_checksum
-from roslin.campaign.questions import chosen_queries, chosen_truths, missing_documents
+from roslin.campaign.questions import chosen_queries, chosen_truths, documents_asked, missing_documents
 from roslin.campaign.resume import Finished
 from roslin.collection.files import write_text
 from roslin.collection.store import Store
@@ -38,6 +42,7 @@ from roslin.display.text import counted
 from roslin.errors import ArgumentError
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
+from roslin.evaluate.rankings import without
 from roslin.matchers import Matcher, matcher
 from roslin.melody import Melody
 from roslin.notation import jsonl
@@ -123,6 +128,13 @@ class Campaign:
                 columns.setdefault(column, []).extend(cells)
         return frame(columns, library)
 
+    def with_ties(self, ties: str) -> Self:
+        """The same lists with another rule for tied documents: expected, given or trec."""
+        evaluations = tuple(
+            _quietly(each.truth, each.runs, each.measures, ties=ties, same_id=each.same_id) for each in self.evaluations
+        )
+        return replace(self, evaluations=evaluations)
+
     @property
     def _truth_names(self) -> list[str]:
         """A name for each truth that no other has: its own, or its number where it has none."""
@@ -155,9 +167,10 @@ def run_campaign(
     """Ask every matcher every query of the truths, and evaluate the lists of k documents.
 
     `truths`: one truth or a list of them, as `read_truth` takes them. `queries`: a file in any notation, or melodies,
-    whose ids are those of the truths; by default they are melodies of the collection. A query is left out of its own
-    lists unless a truth has it among its documents. `work`: who asks, where that is not this process with its threads
-    (`roslin.distributed`); it is to be entered already, and knows whom to tell about progress.
+    whose ids are those of the truths; by default they are melodies of the collection. A query that is a melody of the
+    collection is left out of its own lists unless a truth has it among its documents. `work`: who asks, where that is
+    not this process with its threads (`roslin.distributed`); it is to be entered already, and knows whom to tell about
+    progress.
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -173,12 +186,13 @@ def run_campaign(
     (output / "runs").mkdir(parents=True, exist_ok=True)
     named = {repr(each): f"runs/{file}" for each, file in zip(chosen, _file_names(chosen), strict=True)}
     with Finished(output / "finished.sqlite") as finished:
-        campaigning = _Campaigning(collection, known, k, finished)
+        itself = documents_asked(collection, asked)
+        campaigning = _Campaigning(collection, known, k, finished, itself)
         requests = campaigning.requests(chosen, asked)
         answers = _spread(collection, k, work) if work else _here(collection, k, threads, progress)
         systems = campaigning.all(requests, answers, named)
     checksums = {system.name: _write(output / system.file, system.run.to_trec()) for system in systems}
-    evaluations = _evaluate(known, systems, wanted)
+    evaluations = _evaluate(known, systems, wanted, itself)
     provenance = {
         **program_versions(),
         "collection": {
@@ -202,6 +216,12 @@ def run_campaign(
     for system in systems:
         for query, reason in system.refused.items():
             remarks.append(f"{system.name} cannot take query {query}: {reason}; counted as an empty list")
+        cut = sum(ranking.is_cut_in_a_tie for ranking in system.run.rankings.values())
+        if cut:
+            remarks.append(
+                f"{system.name}: {counted(cut, 'list')} of {len(asked)} end before rank {k}, at a tie of more than "
+                f"{(LONGEST - 1) * k} documents that nothing but their ids could order: left out"
+            )
     return Campaign(evaluations, systems, asked, provenance, tuple(remarks))
 
 
@@ -221,8 +241,8 @@ def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
 class _Campaigning:
     """Puts every query to every system, and keeps what they answer."""
 
-    def __init__(self, collection: Store, truths: Sequence[Truth], k: int, finished: Finished):
-        self.truths, self.k, self.finished = truths, k, finished
+    def __init__(self, collection: Store, truths: Sequence[Truth], k: int, finished: Finished, itself: Set[str]):
+        self.truths, self.k, self.finished, self.itself = truths, k, finished, itself
         self.collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
         self.versions = json.dumps(program_versions())
 
@@ -263,7 +283,7 @@ class _Campaigning:
                 json.dumps(_parameters(each.matcher), default=repr),
                 each.matcher.name,
                 code,
-                str(self.k),
+                f"{self.k} with whole ties, at most {LONGEST} times as many",
                 str(each.is_left_out),
                 texts[each.id],
             )
@@ -271,7 +291,7 @@ class _Campaigning:
         ]
 
     def _is_left_out(self, query: str) -> bool:
-        return not any(query in group for truth in self.truths for group in truth.get(query, ()))
+        return query in self.itself and not any(query in group for each in self.truths for group in each.get(query, ()))
 
 
 # From requests, and where each lies in the work that progress is told of, to their answers, in order.
@@ -325,17 +345,36 @@ class _Told:
 
 
 def _evaluate(
-    truths: Sequence[Truth], systems: Sequence[System], measures: Sequence[Measure]
+    truths: Sequence[Truth], systems: Sequence[System], measures: Sequence[Measure], itself: Set[str]
 ) -> tuple[Evaluation, ...]:
     """All measures under the first truth, the first of them under the others."""
     runs = [system.run for system in systems]
     first, *others = truths
+    return (
+        _quietly(first, [_lists(run, first, itself) for run in runs], measures),
+        *(_quietly(truth, [_lists(run, truth, itself) for run in runs], measures[:1]) for truth in others),
+    )
+
+
+def _lists(run: Run, truth: Truth, itself: Set[str]) -> Run:
+    """The lists of the queries of a truth; where only another truth has the query among its documents, without it."""
+    return Run(
+        [
+            without(ranking, query)
+            if query in itself and not any(query in group for group in truth[query])
+            else ranking
+            for query, ranking in run.rankings.items()
+            if query in truth
+        ],
+        name=run.name,
+        kind=run.kind,
+    )
+
+
+def _quietly(truth: Truth, runs: Sequence[Run], measures: Sequence[Measure], **rules: str) -> Evaluation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # the report says it, with the names of the queries
-        return (
-            evaluate(first, [run.only(first) for run in runs], measures),
-            *(evaluate(truth, [run.only(truth) for run in runs], measures[:1]) for truth in others),
-        )
+        return evaluate(truth, list(runs), measures, **rules)
 
 
 def _origin(queries: object) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError, MelodyError, UnknownNameError
@@ -20,7 +22,7 @@ from roslin.notation import records
 from roslin.search.program import checksum
 from roslin.truth.qrel import Truth, read_truth
 
-__all__ = ["chosen_queries", "chosen_truths", "missing_documents"]
+__all__ = ["chosen_queries", "chosen_truths", "documents_asked", "missing_documents"]
 
 
 def chosen_truths(truths: Any) -> list[tuple[Truth, dict[str, Any]]]:
@@ -74,6 +76,13 @@ def chosen_queries(
         except MelodyError as error:
             raise MelodyError(f"query {query!r}: {error}") from None
     return found, remarks
+
+
+def documents_asked(collection: Store, queries: Mapping[str, Melody]) -> frozenset[str]:
+    """The queries that are melodies of the collection: the same id, and the same notes."""
+    return frozenset(
+        id for id, query in queries.items() if id in collection and np.array_equal(collection[id].notes, query.notes)
+    )
 
 
 def _offered(source: str | Path | Iterable[Melody]) -> tuple[dict[str, Melody], str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from roslin.campaign.campaign import Campaign
 from roslin.display.table import Table
-from roslin.evaluate import Comparison, bootstrap_intervals
+from roslin.evaluate import Comparison, mean_intervals, reach
 from roslin.evaluate.disagreement import Disagreement
 from roslin.evaluate.tables import groupings, remarks, tie_ranges
 from roslin.matchers import Matcher
@@ -17,12 +17,18 @@ from roslin.values.named import members_of
 
 __all__ = ["all_remarks", "disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
 
+_TIES = {
+    "expected": "Values are means over all orders of documents at the same distance.",
+    "given": "Documents at the same distance stand in the order of their ids.",
+    "trec": "Documents at the same distance stand as trec_eval sorts them, the larger id first.",
+}
+
 
 def standings(campaign: Campaign) -> Table:
     """One row a system, the best in the first measure first: all means, the interval of the first, time and ties."""
     evaluation = campaign.evaluation
     first, *others = [repr(measure) for measure in evaluation.measures]
-    intervals = bootstrap_intervals(evaluation.counted[:, 0])
+    intervals = mean_intervals(evaluation.counted[:, 0], upper=evaluation.measures[0].largest)
     rows: list[dict[str, Any]] = []
     for system, means, (low, high) in zip(campaign.systems, evaluation.means.tolist(), intervals, strict=True):
         row = {"system": system.name, first: means[0], "low": float(low), "high": float(high)}
@@ -52,11 +58,17 @@ def _reference(chosen: Matcher) -> str:
 
 
 def pairs(comparisons: Sequence[Comparison]) -> Table:
-    """Every pair of systems on the first measure, p corrected for their number."""
-    columns = ("system", "other", "difference", "low", "high", "p", "p_holm", "effect", "wins", "ties", "losses")
+    """Every pair of systems on the first measure, p and interval for all pairs together."""
+    tests = ("low_all", "high_all", "p_max", "p", "p_holm", "effect", "wins", "ties", "losses", "detectable")
+    columns = ("system", "other", "difference", *tests)
     rows = [{name: getattr(each, name) for name in columns} for each in comparisons]
-    title = f"Every pair of systems, {comparisons[0].measure} (paired permutation test, corrected after Holm)"
-    return Table(columns, tuple(rows), title, key="pairs")
+    title = f"Every pair of systems, {comparisons[0].measure}"
+    note = (
+        f"{reach(comparisons).sentence} low_all, high_all, p_max: interval and p that hold for all pairs together; p, "
+        "p_holm: of the pair alone, and corrected after Holm; detectable: the smallest true difference that so many "
+        "queries would show in four of five cases."
+    )
+    return Table(columns, tuple(rows), title, note, key="pairs")
 
 
 def tie_table(campaign: Campaign) -> Table:
@@ -70,9 +82,9 @@ def tie_table(campaign: Campaign) -> Table:
         tied, cut = sum(each.tied for each in rankings), sum(each.is_cut_in_a_tie for each in rankings)
         rows.append({**row, "tied": tied, "cut": cut})
     note = (
-        "Ties are broken by id. worst, best: the mean if tied documents stood in another order; tied: documents that "
-        "share their distance with another of their list; cut: lists whose end falls into a tie, so that another order "
-        "could also bring in documents from beyond it."
+        f"{_TIES[campaign.evaluation.ties]} worst, best: the mean if these stood in the worst or best order; tied: "
+        "documents that share their distance with another of their list; cut: lists that end before a tie too large to "
+        "list."
     )
     said = f"{note} {ranges.note[:1].upper()}{ranges.note[1:]}." if ranges.note else note
     return Table((*ranges.columns, "tied", "cut"), tuple(rows), "Ties", said, key="ties")

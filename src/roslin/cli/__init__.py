@@ -32,6 +32,7 @@ from roslin.cli import (
     identify,
     load,
     matchers,
+    runs,
     search,
     serve,
     show,
@@ -62,6 +63,7 @@ concordances.app.command("report")(concordances_report.report_command)
 concordances.app.command("export")(concordances_review.export_command)
 concordances.app.command("marc")(concordances_review.marc_command)
 concordances.app.add_typer(concordances_review.app, name="review")
+app.add_typer(runs.app, name="runs")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
 experiment.app.command("serve")(experiment_serve.serve_study_command)

@@ -13,6 +13,7 @@ from roslin.cli.default_command import DefaultCommandGroup
 from roslin.cli.options import DaskOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
 from roslin.cli.plugins import PluginOption
+from roslin.cli.rules import TieRule, TiesOption
 
 __all__ = ["app"]
 
@@ -43,7 +44,10 @@ def run_command(
     measures: Annotated[
         list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or R@10; several times.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many documents a list has.")] = 100,
+    ties: TiesOption = TieRule.expected,
+    k: Annotated[
+        int, typer.Option("-k", min=1, help="How many documents a list has; more where the last are tied.")
+    ] = 100,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
     dask: DaskOption = None,
     output: Annotated[
@@ -80,6 +84,8 @@ def run_command(
                 progress=progress,
                 work=work if dask else None,
             )
+        if ties is not TieRule.expected:
+            campaign = campaign.with_ties(ties.value)
         page = write_report(campaign, opened, output)
     for said in all_remarks(campaign):
         remark(said)

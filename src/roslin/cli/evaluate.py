@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.output import OutputFormat, print_rows, print_tables, remark
+from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_bar, remark, write_tables
 from roslin.cli.plugins import PluginOption
+from roslin.cli.rules import SameId, TieRule, TiesOption
+from roslin.cli.runs import name_and_path, read_runs
 
 if TYPE_CHECKING:
     from roslin.display.table import Table
     from roslin.evaluate import Evaluation
 
 __all__ = ["evaluate_command"]
+
+_PANELS = 200
 
 
 class EvaluationFormat(StrEnum):
@@ -29,10 +33,20 @@ class EvaluationFormat(StrEnum):
 
 
 def evaluate_command(
-    files: Annotated[list[Path], typer.Argument(help="The truth, then the runs; only runs where --truth is given.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="The truth, then the runs (FILE or NAME=FILE); only runs where a truth is an option."),
+    ],
     truths: Annotated[
         list[Path] | None, typer.Option("--truth", help="A truth; give several to compare their groupings.")
     ] = None,
+    truth_from: Annotated[
+        Path | None,
+        typer.Option("--truth-from", help="Rankings of experts: group them; intervals cover other experts, too."),
+    ] = None,
+    grouping: Annotated[
+        str, typer.Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
+    ] = "All-2",
     measures: Annotated[
         list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or nDCG@10; several times.")
     ] = None,
@@ -40,16 +54,33 @@ def evaluate_command(
     compare: Annotated[
         bool, typer.Option("--compare", help="Also every pair of runs: is the difference real?")
     ] = False,
-    ties: Annotated[
+    against: Annotated[
+        str | None, typer.Option("--against", help="Also this run with every other: fewer pairs show more.")
+    ] = None,
+    ties: TiesOption = TieRule.expected,
+    same_id: Annotated[
+        SameId,
+        typer.Option("--same-id", help="A document with the id of its query: any other (keep) or the query (drop)."),
+    ] = SameId.keep,
+    tie_sensitivity: Annotated[
         bool, typer.Option("--tie-sensitivity", help="Also what another order of tied scores could give.")
     ] = False,
     tie_break: Annotated[
         bool, typer.Option("--tie-break", help="Also what decides between lists with equal ADR, query by query.")
     ] = False,
+    judged: Annotated[
+        int | None, typer.Option("--judged", min=1, metavar="K", help="Also how much of the first K was judged.")
+    ] = None,
+    letters: Annotated[
+        bool, typer.Option("--letters", help="LaTeX: only a small table; letters name systems that are really worse.")
+    ] = False,
     steps: Annotated[str | None, typer.Option("--steps", help="Only the ADR of this query, rank by rank.")] = None,
     level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
     format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print.")] = EvaluationFormat.table,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write to this file instead; several tables of TSV to a folder."),
+    ] = None,
     _plugins: PluginOption = None,
     _: Annotated[
         bool, typer.Option("--measures", help="List the measures.", is_eager=True, callback=lambda on: _list(on))
@@ -61,20 +92,39 @@ def evaluate_command(
     """
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1; got {level:g}")
-    chosen, runs = (truths, files) if truths else (files[:1], files[1:])
+    if truths and truth_from is not None:
+        raise typer.BadParameter("choose one of --truth and --truth-from")
+    options = truths or ([truth_from] if truth_from is not None else [])
+    chosen, runs = (options, files) if options else ([Path(files[0])], files[1:])
     if not runs:
         raise typer.BadParameter("give at least one run after the truth")
     if steps is not None and format is EvaluationFormat.html:
         raise typer.BadParameter("--steps goes with the other formats; the page has every query rank by rank")
-    evaluations = _evaluate(chosen, runs, measures)
-    extra = _extra(evaluations[0], ties=ties, tie_break=tie_break)
-    if format is EvaluationFormat.html:
-        text = _page(evaluations, extra, chosen, runs, level)
+    if letters and format is not EvaluationFormat.latex:
+        raise typer.BadParameter("--letters goes with --format latex")
+    rules = {"ties": ties.value, "same_id": same_id.value}
+    if truth_from is None:
+        evaluations = _evaluate(chosen, runs, measures, rules)
     else:
-        tables = _tables(evaluations, extra, steps, level, per_query=per_query, compare=compare)
+        evaluations = [_evaluate_with_judges(truth_from, grouping, runs, measures, rules)]
+    extra = _extra(evaluations[0], judged, ties=tie_sensitivity, tie_break=tie_break)
+    if letters:
+        from roslin.evaluate.letters import lettered_latex
+
+        text = lettered_latex(evaluations[0], level)
+    elif format is EvaluationFormat.html:
+        text = _page(evaluations, extra, chosen, runs, level, against)
+    else:
+        tables = _tables(evaluations, extra, steps, level, against, per_query=per_query, compare=compare)
         for table in tables:
             if table.note:
                 remark(table.note)
+        if format is EvaluationFormat.tsv and len(tables) > 1 and output is None:
+            keys = ", ".join(table.key for table in tables)
+            raise typer.BadParameter(f"--format tsv prints one table, these are {keys}: add --output FOLDER")
+        if format is EvaluationFormat.tsv and output is not None:
+            remark(f"written to {', '.join(map(str, write_tables(tables, output)))}")
+            return
         if output is None and format in (EvaluationFormat.table, EvaluationFormat.tsv):
             print_tables(tables, OutputFormat(format.value))
             return
@@ -104,32 +154,59 @@ def _list(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _evaluate(truths: list[Path], runs: list[Path], measures: list[str] | None) -> list[Evaluation]:
+def _evaluate(
+    truths: list[Path], runs: list[str], measures: list[str] | None, rules: dict[str, str]
+) -> list[Evaluation]:
     """All measures under the first truth, and the first of them under the others."""
     import warnings
 
     from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure
     from roslin.evaluate.tables import remarks
-    from roslin.run import read_run
     from roslin.truth import read_truth
 
     wanted = [measure(name) for name in measures or DEFAULT_MEASURES]
     first, *others = [read_truth(path) for path in truths]
-    results = [read_run(path) for path in runs]
+    results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
-        evaluations = [evaluate(first, results, wanted)]
-        evaluations += [evaluate(truth, results, wanted[0]) for truth in others]
+        evaluations = [evaluate(first, results, wanted, **rules)]
+        evaluations += [evaluate(truth, results, wanted[0], **rules) for truth in others]
     for said in remarks(evaluations):
         remark(said)
     return evaluations
 
 
-def _extra(evaluation: Evaluation, *, ties: bool, tie_break: bool) -> list[Table]:
+def _evaluate_with_judges(
+    rankings: Path, grouping: str, runs: list[str], measures: list[str] | None, rules: dict[str, str]
+) -> Evaluation:
+    """All measures under the truth that the experts give, with what other experts would do to them."""
+    import warnings
+
+    from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate
+    from roslin.evaluate.judges import with_judges
+    from roslin.evaluate.tables import remarks
+    from roslin.truth import read_rankings
+    from roslin.truth.grouping import function_named, grouped_truth
+
+    method, said = function_named(grouping), read_rankings(rankings)
+    results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
+        plain = evaluate(grouped_truth(said, method), results, measures or DEFAULT_MEASURES, **rules)
+    with progress_bar("drawing panels", _PANELS) as progress:
+        evaluation = with_judges(plain, said, method, _PANELS, progress=progress)
+    for each in remarks([evaluation]):
+        remark(each)
+    return evaluation
+
+
+def _extra(evaluation: Evaluation, judged: int | None, *, ties: bool, tie_break: bool) -> list[Table]:
     """Tables that every format has only when they are asked for."""
     from roslin.evaluate import tables
+    from roslin.evaluate.judged import judged_table
 
-    extra = [tables.tie_ranges(evaluation)] if ties else []
+    extra = [judged_table(evaluation, judged)] if judged is not None else []
+    extra += [tables.tie_ranges(evaluation)] if ties else []
     return [*extra, tables.tie_breaks(evaluation)] if tie_break else extra
 
 
@@ -138,6 +215,7 @@ def _tables(
     extra: list[Table],
     query: str | None,
     level: float,
+    against: str | None,
     *,
     per_query: bool,
     compare: bool,
@@ -152,8 +230,8 @@ def _tables(
         found.append(tables.groupings(evaluations))
     if per_query:
         found.append(tables.per_query(first))
-    if compare:
-        found.append(tables.comparisons(first, level))
+    if compare or against is not None:
+        found += tables.comparisons(first, level, against)
     return found + extra
 
 
@@ -166,10 +244,19 @@ def _text(evaluation: Evaluation, tables: list[Table], level: float, format: Eva
         return "\n".join(table.to_latex() for table in shown)
     if format is EvaluationFormat.json:
         return tables_to_json(tables)
-    raise typer.BadParameter("--output goes with --format json, latex or html")
+    raise typer.BadParameter("--output goes with --format tsv, json, latex or html")
 
 
-def _page(evaluations: list[Evaluation], extra: list[Table], truths: list[Path], runs: list[Path], level: float) -> str:
+def _page(
+    evaluations: list[Evaluation],
+    extra: list[Table],
+    truths: list[Path],
+    runs: list[str],
+    level: float,
+    against: str | None,
+) -> str:
     from roslin.report.evaluation import evaluation_page, provenance
 
-    return evaluation_page(evaluations, extra, provenance(truths, runs), level)
+    return evaluation_page(
+        evaluations, extra, provenance(truths, [name_and_path(run)[1] for run in runs]), level, against
+    )

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from roslin.display.table import Table, tables_to_json
 
-__all__ = ["FormatOption", "OutputFormat", "print_rows", "print_table", "print_tables", "progress_bar", "remark"]
+__all__ = [
+    "FormatOption",
+    "OutputFormat",
+    "print_rows",
+    "print_table",
+    "print_tables",
+    "progress_bar",
+    "remark",
+    "write_tables",
+]
 
+_NOT_IN_A_FILE = re.compile(r"[^\w.-]+")
 _WAIT_SECONDS = 1.0
 _SPEED_SECONDS = 300.0  # of which the speed is judged that says what is left
 
@@ -46,9 +58,18 @@ def print_table(table: Table, format: OutputFormat) -> None:
 
 
 def print_tables(tables: Sequence[Table], format: OutputFormat) -> None:
-    """Print tables one after the other, with titles where a person reads them; JSON is one object."""
+    """Print tables one after the other, with titles where a person reads them; JSON is one object.
+
+    Tab-separated values are for programs, which take what they read for one table: of several the first is printed, and
+    the others are named.
+    """
     if format is OutputFormat.json:
         typer.echo(tables_to_json(tables), nl=False)
+        return
+    if format is OutputFormat.tsv and len(tables) > 1:
+        print_table(tables[0], format)
+        left = ", ".join(table.key for table in tables[1:])
+        remark(f"tab-separated values hold one table, {tables[0].key}; --format json has also {left}")
         return
     for number, table in enumerate(tables):
         if number:
@@ -56,6 +77,18 @@ def print_tables(tables: Sequence[Table], format: OutputFormat) -> None:
         if len(tables) > 1 and format is OutputFormat.table:
             typer.echo(table.title)
         print_table(table, format)
+
+
+def write_tables(tables: Sequence[Table], output: Path) -> list[Path]:
+    """Write tab-separated values: one table to this file, several to a folder, each to a file with its key as name."""
+    if len(tables) == 1 and output.suffix:
+        paths = [output]
+    else:
+        output.mkdir(parents=True, exist_ok=True)
+        paths = [output / f"{_NOT_IN_A_FILE.sub('_', table.key)}.tsv" for table in tables]
+    for path, table in zip(paths, tables, strict=True):
+        path.write_text(table.to_tsv(), encoding="utf-8", newline="\n")
+    return paths
 
 
 def remark(text: str) -> None:

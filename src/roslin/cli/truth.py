@@ -1,4 +1,4 @@
-"""roslin truth group, consistency, report, experts, power; the commands of `truth_models` beside them."""
+"""roslin truth group, consistency, report, experts, power; those of `truth_models` and `truth_files` beside them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
+from roslin.cli.truth_files import compare_command, convert_command
 from roslin.cli.truth_models import simulate_command, strengths_command, votes_command
 from roslin.cli.truth_options import (
     AlphaOption,
@@ -51,11 +52,12 @@ def group_command(
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Group ranked candidates, and say how many groups noise would give.
+    """Group ranked candidates, and say how many groups noise would give and how sure each line is.
 
     Example: roslin truth group rankings.csv --rule any --tails 1 -o truth.qrel
     """
     from roslin.truth import study_rankings
+    from roslin.truth.study import SHOWN
 
     check_output(rankings.path, output)
     said = rankings.read()
@@ -64,8 +66,10 @@ def group_command(
     write_and_say(found.truth, output)
     for name, each in found.queries.items():
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
+        for doubt in each.doubts:
+            remark(f"query {name}: {doubt}")
     _remark_experts(said)
-    print_table(found.lists().only("query", "group", "document", "median", "mean", "votes", "largest_p"), format)
+    print_table(found.lists().only(*SHOWN), format)
 
 
 def _remark_experts(said: Rankings) -> None:
@@ -232,3 +236,5 @@ def power_command(
 app.command("strengths")(strengths_command)
 app.command("votes")(votes_command)
 app.command("simulate")(simulate_command)
+app.command("compare")(compare_command)
+app.command("convert")(convert_command)

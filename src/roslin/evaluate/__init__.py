@@ -19,6 +19,8 @@ from roslin.evaluate.curves import (
     roc_curve,
 )
 from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
+from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import (
     adr_tie_break,
     average_dynamic_recall,
@@ -63,6 +65,7 @@ __all__ = [
     "EmptyTruthWarning",
     "Evaluation",
     "Measure",
+    "Reach",
     "TieRange",
     "accuracy",
     "adr_tie_break",
@@ -92,6 +95,7 @@ __all__ = [
     "kendall_tau",
     "lift_area",
     "lift_curve",
+    "mean_intervals",
     "mean_lift_curve",
     "measure",
     "measures",
@@ -105,6 +109,7 @@ __all__ = [
     "precision_recall_curve",
     "rank_biased_overlap",
     "rbp",
+    "reach",
     "recall",
     "reciprocal_rank",
     "register_measure",

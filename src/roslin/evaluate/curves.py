@@ -110,9 +110,15 @@ class LiftArea(Measure):
 
     rule: str = choice("trapezoid", "trapezoid", "step")
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in the ranks: a tied hit stands in the middle of its tie."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         # A hit at rank w raises the curve for all that follows; the trapezoid also has half of its own step.
-        after = hits.depth[hits.query] - hits.rank + (0.5 if self.rule == "trapezoid" else 1.0)
+        rank = hits.before + (hits.tied + 1) / 2
+        after = hits.depth[hits.query] - rank + (0.5 if self.rule == "trapezoid" else 1.0)
         return share(hits.per_query(after), (hits.depth * hits.relevant).astype(np.float64))
 
 

@@ -2,6 +2,7 @@
 
 A query of the truth that a run lacks scores what an empty list scores, and is reported. A query with an empty truth is
 NaN, is reported, and is left out of the mean. A query of the run that the truth does not know is reported and ignored.
+What becomes of tied scores, and of a document with the id of its query: `roslin.evaluate.rankings`.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from dataclasses import dataclass
 from itertools import product
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
-from roslin.evaluate.rankings import hits_of, judge
+from roslin.evaluate.rankings import SAME_ID, TIES, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
 from roslin.truth.qrel import Truth, read_truth
+
+if TYPE_CHECKING:
+    from roslin.evaluate.judges import Judges
 
 __all__ = ["DEFAULT_MEASURES", "Evaluation", "evaluate", "values_of"]
 
@@ -34,13 +38,16 @@ DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values of shape (systems, measures, queries), and what was odd about the input."""
+    """Values of shape (systems, measures, queries), the rules by which they were found, and what was odd."""
 
     truth: Truth
     runs: tuple[Run, ...]
     measures: tuple[Measure, ...]
     queries: tuple[str, ...]
     values: Floats
+    ties: str = "expected"
+    same_id: str = "keep"
+    judges: Judges | None = None  # what other experts would have done to the values, where that is known
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -63,6 +70,30 @@ class Evaluation:
         """Queries of a run that the truth does not know."""
         strange = {run.name: tuple(query for query in run.queries if query not in self.truth) for run in self.runs}
         return {name: queries for name, queries in strange.items() if queries}
+
+    @property
+    def same_ids(self) -> dict[str, tuple[str, ...]]:
+        """Queries in whose list a run has a document with the id of the query, in no group of the truth."""
+        found = {
+            run.name: tuple(
+                query for query in self.queries if query in run.ranking(query) and not self._is_document(query)
+            )
+            for run in self.runs
+        }
+        return {name: queries for name, queries in found.items() if queries}
+
+    def _is_document(self, query: str) -> bool:
+        return any(query in group for group in self.truth[query])
+
+    def taken_out(self, query: str) -> str | None:
+        """The id that was taken out of the lists of a query, unless it is in a group of the truth."""
+        return query if self.same_id == "drop" else None
+
+    @property
+    def sampled(self) -> tuple[Measure, ...]:
+        """Measures without a formula for tied scores: where there are any, a mean over orders drawn by chance."""
+        is_open = self.ties == "expected" and any(each.tied for run in self.runs for each in run.rankings.values())
+        return tuple(each for each in self.measures if is_open and not each.exact_in_ties)
 
     @property
     def counted(self) -> Floats:
@@ -127,13 +158,27 @@ class Evaluation:
         return self.to_table().to_html()
 
 
-def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES) -> Evaluation:
+def evaluate(
+    truth: Any,
+    runs: Any,
+    measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES,
+    *,
+    ties: str = "expected",
+    same_id: str = "keep",
+) -> Evaluation:
     """Evaluate one run or several: {name: run}, a list of paths or `Run`s, or one run as `read_run` takes it.
+
+    ties: what equal scores are worth: `expected` is the mean over all their orders, `given` the order of the run,
+    `trec` that of trec_eval. same_id: a document with the id of its query stays in the list (`keep`), or is the query
+    itself and taken out, unless it is in a group of the truth (`drop`).
 
     >>> result = evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"])
     >>> result.means.round(4).tolist()
     [[0.7222, 0.5]]
     """
+    for what, rule, known_rules in (("ties", ties, TIES), ("documents with the id of their query", same_id, SAME_ID)):
+        if rule not in known_rules:
+            raise UnknownNameError(f"rule for {what}", str(rule), known_rules)
     known = read_truth(truth)
     if not known:
         raise ArgumentError("the truth has no queries")
@@ -142,12 +187,19 @@ def evaluate(truth: Any, runs: Any, measures: Sequence[str | Measure] | str | Me
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(f"two runs are called {name!r}; every run needs a name of its own (that of its file)")
-    chosen = tuple(measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures))
-    if not chosen:
+    for run in systems:
+        if run.queries and not any(query in known for query in run.queries):
+            theirs, ours = (shortened(next(iter(queries))) for queries in (run.queries, known))
+            raise ArgumentError(f"{run.name} has no query of the truth: it has {theirs!r}, the truth has {ours!r}")
+    wanted = tuple(measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures))
+    if not wanted:
         raise ArgumentError("evaluation needs at least one measure")
-    judged = judge(known)
-    values = np.stack([values_of(hits_of(judged, run.lists), chosen) for run in systems])
-    result = Evaluation(known, tuple(systems), chosen, tuple(known), values)
+    if ties == "trec":
+        systems = [in_trec_order(run) for run in systems]
+    judged = judge(known, same_id)
+    is_open = ties == "expected"
+    values = np.stack([values_of(hits_of_run(judged, run, expected=is_open), wanted) for run in systems])
+    result = Evaluation(known, tuple(systems), wanted, tuple(known), values, ties, same_id)
     if result.empty:
         note = f"{len(result.empty)} of {len(known)} queries have no relevant document and are left out of the means"
         warnings.warn(f"{note}: {', '.join(result.empty)}", EmptyTruthWarning, stacklevel=2)

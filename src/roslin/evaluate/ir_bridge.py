@@ -5,6 +5,9 @@
 
 A relevance of the qrels becomes a group, the largest first. Only names that ir_measures does not have are added; its
 own stay what they are. A query without a relevant document is left out of the mean, as everywhere in Roslin.
+
+All measures of a call see the same list: as trec_eval has it, which computes most of theirs. Tied scores stand by id,
+the larger first, and a document with the id of its query stays (`roslin.evaluate.rankings`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from typing import Any, ClassVar
 
 from roslin.errors import MissingExtraError
 from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure
-from roslin.evaluate.rankings import hits_of, judge
+from roslin.evaluate.rankings import hits_of_run, in_trec_order, judge
+from roslin.run import Run
 from roslin.truth.qrel import Truth
 
 try:
@@ -84,7 +88,8 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]  # their classes ha
         self.truth = truth
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
-        hits = hits_of(judge(self.truth), ir_measures.util.RunConverter(run).as_dict_of_dict())
+        lists = in_trec_order(Run(ir_measures.util.RunConverter(run).as_dict_of_dict(), kind="score"))
+        hits = hits_of_run(judge(self.truth, "keep"), lists, expected=False)
         for each in self.measures:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyTruthWarning)  # the value itself says it

@@ -1,20 +1,24 @@
 """How sure a mean over queries is, and a difference between two systems.
 
-Queries are the sample: they are drawn again (bootstrap) or have the two systems exchanged (permutation). Every random
-step has a fixed seed, so the same input gives the same numbers.
+Queries are the sample. `compare` tests pairs of systems (`exchanges` says how) and says in words what may be claimed.
+Every random step has a fixed seed, so the same input gives the same numbers.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
 
-from roslin.errors import ArgumentError
+from roslin.display.text import counted
+from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.evaluation import Evaluation
+from roslin.evaluate.exchanges import EXCHANGES, SEED, exchange_p, pair_tests, smallest_p
 from roslin.evaluate.hits import Floats
+from roslin.evaluate.intervals import check_level
 from roslin.evaluate.measures.base import Measure, measure
 from roslin.truth.correction import benjamini_hochberg, holm
 
@@ -27,25 +31,22 @@ __all__ = [
     "permutation_test",
 ]
 
-_SEED = 2005
-_EXACT_UP_TO = 16  # 2^16 sign patterns are fewer than the random ones would have to be
 _BLOCK = 512
 _MANY_QUERIES = 1_000  # beyond this the interval is nearly that of a normal distribution, and fewer draws do
-_CHANCE = 0.05
-_ROUNDING = 1 - 1e-12  # the same numbers added up in another order must not fall below the sum
+_POWER = 0.8
 
 
-def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | None = None, seed: int = _SEED) -> Floats:
-    """Confidence intervals of means over queries. values: (..., n) without NaN; gives (..., 2).
+def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | None = None, seed: int = SEED) -> Floats:
+    """Bootstrap intervals of means over queries. values: (..., n) without NaN; gives (..., 2).
 
-    Queries are drawn with replacement: 10,000 times, or 2,000 beyond a thousand queries; all rows share the draws. The
-    interval is corrected for bias and skewness (BCa, Efron 1987). Fewer than two queries have none: NaN.
+    Too narrow for fewer than some 100 queries: tables show `mean_intervals`. Queries are drawn with replacement 10,000
+    times, or 2,000 times beyond a thousand queries; all rows share the draws. The interval is corrected for bias and
+    skewness (BCa, Efron 1987). Fewer than two queries, and values that are all equal, have none: NaN.
 
     >>> bootstrap_intervals(np.array([0.5, 0.5, 0.5])).tolist()
-    [0.5, 0.5]
+    [nan, nan]
     """
-    if not 0 < level < 1:
-        raise ArgumentError(f"level must lie between 0 and 1; got {level!r}")
+    check_level(level)
     rows = np.asarray(values, dtype=np.float64)
     shape, n = rows.shape[:-1], rows.shape[-1]
     if np.isnan(rows).any():
@@ -71,7 +72,7 @@ def _resampled_means(rows: Floats, resamples: int, chance: np.random.Generator) 
 
 def _bca(row: Floats, draws: Floats, level: float) -> tuple[float, float]:
     if np.ptp(row) == 0:
-        return float(row[0]), float(row[0])
+        return math.nan, math.nan
     normal = NormalDist()
     mean = row.mean()
     below = (np.count_nonzero(draws < mean) + np.count_nonzero(draws <= mean)) / (2 * len(draws))
@@ -86,7 +87,7 @@ def _bca(row: Floats, draws: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def permutation_test(values: Floats, others: Floats, permutations: int = 20_000, seed: int = _SEED) -> float:
+def permutation_test(values: Floats, others: Floats, permutations: int = EXCHANGES, seed: int = SEED) -> float:
     """Two-sided p of a paired permutation test: how often exchanging the two systems at random differs as much.
 
     Exact up to 16 queries that differ (every exchange is tried); beyond that random ones, the given one counted too.
@@ -94,36 +95,7 @@ def permutation_test(values: Floats, others: Floats, permutations: int = 20_000,
     >>> permutation_test(np.array([1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0]))
     0.25
     """
-    return _permutation_p(_paired(values, others)[None, :], permutations, seed)[0]
-
-
-def _permutation_p(differences: Floats, permutations: int = 20_000, seed: int = _SEED) -> list[float]:
-    """p for each row of differences, (pairs, n). Rows that are not exact share their random exchanges."""
-    p = [_exact_p(row[row != 0]) for row in differences]
-    open_rows = [k for k, value in enumerate(p) if value is None]
-    if open_rows:
-        rows = differences[open_rows]
-        observed = np.abs(rows.sum(axis=1)) * _ROUNDING
-        as_large = np.ones(len(open_rows))
-        chance = np.random.default_rng(seed)
-        for start in range(0, permutations, _BLOCK):
-            signs = chance.integers(0, 2, (min(_BLOCK, permutations - start), rows.shape[1]), dtype=np.int8) * 2.0 - 1.0
-            as_large += np.count_nonzero(np.abs(signs @ rows.T) >= observed, axis=0)
-        for k, count in zip(open_rows, as_large, strict=True):
-            p[k] = float(count / (permutations + 1))
-    return [float(value) for value in p if value is not None]
-
-
-def _exact_p(difference: Floats) -> float | None:
-    """p from all exchanges of queries that differ; None where these are too many."""
-    if not len(difference):
-        return 1.0
-    if len(difference) > _EXACT_UP_TO:
-        return None
-    sums = np.zeros(1)
-    for each in difference:
-        sums = np.concatenate([sums + each, sums - each])
-    return float(np.count_nonzero(np.abs(sums) >= abs(difference.sum()) * _ROUNDING) / len(sums))
+    return float(exchange_p(_paired(values, others)[None, :], permutations, seed)[0])
 
 
 def _paired(values: Floats, others: Floats) -> Floats:
@@ -152,25 +124,40 @@ def effect_size(values: Floats, others: Floats) -> float:
 
 
 def minimum_detectable_difference(
-    values: Floats, others: Floats, *, level: float = _CHANCE, power: float = 0.8
+    values: Floats, others: Floats, *, level: float = 0.05, power: float = _POWER, comparisons: int = 1
 ) -> float:
     """The smallest true difference that this many queries would show in `power` of all cases, at this level (paired t).
 
-    It says what the number of queries can tell, not what these systems are worth.
+    The level is divided by the number of `comparisons`. Infinite where no p can reach it. It says what the number of
+    queries can tell, not what these systems are worth.
     """
     difference = _paired(values, others)
     n = len(difference)
     if n < 2:
-        return float("nan")
+        return math.nan
     from scipy.special import stdtrit
 
-    spread = float(difference.std(ddof=1))
-    return float((stdtrit(n - 1, 1 - level / 2) + stdtrit(n - 1, power)) * spread / np.sqrt(n))
+    reached = smallest_p(n) < level / comparisons
+    return _detectable(difference, float(stdtrit(n - 1, 1 - level / comparisons / 2)) if reached else math.inf, power)
+
+
+def _detectable(difference: Floats, critical: float, power: float = _POWER) -> float:
+    """The same for a t that must be exceeded."""
+    if math.isinf(critical):
+        return math.inf
+    from scipy.special import stdtrit
+
+    n = len(difference)
+    return float((critical + stdtrit(n - 1, power)) * difference.std(ddof=1) / np.sqrt(n))
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on one measure: `difference` is that of the means, system - other."""
+    """Two systems on one measure: `difference` is that of the means, system - other.
+
+    `p`, `low` and `high` are for this pair alone; `p_max`, `low_all` and `high_all` hold for all pairs together. An
+    interval excludes 0 exactly where its p is below 1 - `level`. `detectable` is at the level of all pairs.
+    """
 
     measure: str
     system: str
@@ -182,15 +169,24 @@ class Comparison:
     p: float
     p_holm: float
     p_bh: float
+    p_max: float
+    low_all: float
+    high_all: float
     effect: float
     wins: int
     ties: int
     losses: int
     detectable: float
+    level: float = 0.95
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the difference may be claimed among all pairs."""
+        return self.p_max < 1 - self.level
 
     @property
     def sentence(self) -> str:
-        """What may be said, in plain words; the p is the one corrected after Holm."""
+        """What may be said, in plain words; the p is the one that holds for all pairs."""
         if self.queries == 0:
             return f"There is no query by which {self.system} and {self.other} could be compared."
         if self.difference == 0:
@@ -201,51 +197,68 @@ class Comparison:
         by = f"{ahead} is ahead of {behind} by {abs(self.difference):.3f} in {self.measure}"
         if kind.rewards_silence:
             by = f"{more} has {abs(self.difference):.3f} more {self.measure} than {less} (an empty list would do best)"
-        p = f"p = {self.p_holm:.2g}" if self.p_holm >= 0.001 else "p < 0.001"
-        if self.p_holm < _CHANCE:
+        p = f"p = {self.p_max:.2g}" if self.p_max >= 0.001 else "p < 0.001"
+        if self.is_shown:
             return f"{by}; with {self._queries} this is unlikely to be chance, {p}."
+        if math.isinf(self.detectable):
+            return f"{by}; {self._queries} {'is' if self.queries == 1 else 'are'} too few to show any difference, {p}."
         return f"{by}; with {self._queries} this could be chance, {p}."
 
     @property
     def _queries(self) -> str:
-        return f"{self.queries} quer{'y' if self.queries == 1 else 'ies'}"
+        return counted(self.queries, "query", "queries")
 
 
-def compare(evaluation: Evaluation, measure_name: str | Measure | None = None, level: float = 0.95) -> list[Comparison]:
+def compare(
+    evaluation: Evaluation,
+    measure_name: str | Measure | None = None,
+    level: float = 0.95,
+    *,
+    against: str | None = None,
+) -> list[Comparison]:
     """Every pair of systems on one measure (the first by default), in the order of the evaluation.
 
-    p is corrected for the number of pairs, after Holm and after Benjamini and Hochberg.
+    `against`: only the pairs with this system, a comparison that was planned; the fewer pairs, the more can be shown.
+    p is corrected for the number of pairs after Holm, after Benjamini and Hochberg, and by the largest t of all pairs.
     """
+    check_level(level)
     if len(evaluation.systems) < 2:
         raise ArgumentError("a comparison needs at least two runs")
-    name = repr(evaluation.measures[0] if measure_name is None else measure(measure_name))
+    if against is not None and against not in evaluation.systems:
+        raise UnknownNameError("system", against, evaluation.systems)
+    kind = evaluation.measures[0] if measure_name is None else measure(measure_name)
+    name = repr(kind)
     rows = {}
     for system in evaluation.systems:
         by_query = evaluation.of(system, name)
         rows[system] = np.array([by_query[query] for query in evaluation.queries if evaluation.truth[query]])
     pairs = list(combinations(evaluation.systems, 2))
+    if against is not None:
+        pairs = [(against, other) for other in evaluation.systems if other != against]
     differences = np.stack([rows[one] - rows[other] for one, other in pairs])
-    intervals = bootstrap_intervals(differences, level)
-    p = _permutation_p(differences)
+    found = pair_tests(differences, level, kind.largest)
+    p_holm, p_bh = holm(found.p.tolist()), benjamini_hochberg(found.p.tolist())
     return [
         Comparison(
             measure=name,
             system=one,
             other=other,
             queries=differences.shape[1],
-            difference=float(difference.mean()) if len(difference) else float("nan"),
-            low=float(low),
-            high=float(high),
-            p=raw,
-            p_holm=by_holm,
-            p_bh=by_bh,
+            difference=float(difference.mean()) if len(difference) else math.nan,
+            low=float(found.intervals[k, 0]),
+            high=float(found.intervals[k, 1]),
+            p=float(found.p[k]),
+            p_holm=p_holm[k],
+            p_bh=p_bh[k],
+            p_max=float(found.p_max[k]),
+            low_all=float(found.intervals_all[k, 0]),
+            high_all=float(found.intervals_all[k, 1]),
             effect=effect_size(rows[one], rows[other]),
             wins=int(np.count_nonzero(difference > 0)),
             ties=int(np.count_nonzero(difference == 0)),
             losses=int(np.count_nonzero(difference < 0)),
-            detectable=minimum_detectable_difference(rows[one], rows[other]),
+            detectable=_detectable(difference, found.critical) if len(difference) > 1 else math.nan,
+            level=level,
         )
-        for (one, other), difference, (low, high), raw, by_holm, by_bh in zip(
-            pairs, differences, intervals, p, holm(p), benjamini_hochberg(p), strict=True
-        )
+        for k, ((one, other), difference) in enumerate(zip(pairs, differences, strict=True))
     ]

@@ -10,13 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from roslin.display.table import Table
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.correlation import kendall_tau
 from roslin.evaluate.evaluation import Evaluation
+from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
-from roslin.evaluate.significance import Comparison, bootstrap_intervals, compare
-from roslin.evaluate.ties import tie_sensitivity
+from roslin.evaluate.significance import Comparison, compare
+from roslin.evaluate.ties import tie_remarks, tie_sensitivity
 from roslin.run import Run
 
 __all__ = [
@@ -24,18 +28,28 @@ __all__ = [
     "groupings",
     "means",
     "means_by_measure",
+    "pairs_table",
     "per_query",
+    "reaches",
     "remarks",
     "steps_of",
     "tie_breaks",
     "tie_ranges",
 ]
 
+_SAME_ID = {
+    "keep": "kept, as any other document; if queries are documents of the collection, drop it (same_id)",
+    "drop": "taken out, as the query itself",
+}
+
 
 def means(evaluation: Evaluation, level: float = 0.95) -> Table:
-    """The mean of each system and measure, with its confidence interval over queries."""
-    counted = evaluation.counted
-    intervals = bootstrap_intervals(counted, level)
+    """The mean of each system and measure, with its confidence interval over queries, and over judges where known."""
+    counted, judges = evaluation.counted, evaluation.judges
+    upper = np.array([each.largest for each in evaluation.measures])
+    intervals = mean_intervals(counted, level, upper)
+    if judges is not None:
+        intervals = judges.widened(evaluation.means, intervals, level, upper)
     rows = [
         {
             "system": system,
@@ -44,12 +58,16 @@ def means(evaluation: Evaluation, level: float = 0.95) -> Table:
             "low": float(intervals[s, m, 0]),
             "high": float(intervals[s, m, 1]),
             "queries": counted.shape[2],
+            **({} if judges is None else {"judges": float(judges.deviations[s, m])}),
         }
         for s, system in enumerate(evaluation.systems)
         for m, measure in enumerate(evaluation.measures)
     ]
+    columns = ("system", "measure", "mean", "low", "high", "queries", *(() if judges is None else ("judges",)))
     title = f"Means over queries, with {100 * level:g} % confidence intervals"
-    return Table(("system", "measure", "mean", "low", "high", "queries"), tuple(rows), title, key="means")
+    if judges is not None:
+        title += " that cover queries and judges"
+    return Table(columns, tuple(rows), title, key="means")
 
 
 def means_by_measure(evaluation: Evaluation, level: float = 0.95) -> Table:
@@ -89,13 +107,32 @@ def _columns(fixed: tuple[str, ...], names: Sequence[str], what: str) -> tuple[s
     return (*fixed, *names)
 
 
-def comparisons(evaluation: Evaluation, level: float = 0.95) -> Table:
-    """Every pair of systems on every measure."""
-    columns = tuple(field.name for field in fields(Comparison) if field.name != "queries")
-    found = [each for measure in evaluation.measures for each in compare(evaluation, measure, level)]
+_NOT_SHOWN = ("queries", "level")  # the same in every row: said in the title, and in the table of what can be shown
+
+
+def comparisons(evaluation: Evaluation, level: float = 0.95, against: str | None = None) -> list[Table]:
+    """Every pair of systems on every measure, or those with one system; before them, what can be shown at all."""
+    found = [compare(evaluation, measure, level, against=against) for measure in evaluation.measures]
+    return [reaches(found), pairs_table([each for pairs in found for each in pairs])]
+
+
+def pairs_table(found: Sequence[Comparison]) -> Table:
+    """Comparisons as a table, with a sentence about each."""
+    columns = tuple(field.name for field in fields(Comparison) if field.name not in _NOT_SHOWN)
     rows = [{name: getattr(each, name) for name in columns} | {"sentence": each.sentence} for each in found]
-    title = "Pairs of systems (paired permutation test)"
-    return Table((*columns, "sentence"), tuple(rows), title, key="comparisons", words="sentence")
+    note = (
+        "low, high, p: of the pair alone; p_max, low_all, high_all: of all pairs of the measure together, as the "
+        "sentences have it"
+    )
+    return Table((*columns, "sentence"), tuple(rows), "Pairs of systems", note, key="comparisons", words="sentence")
+
+
+def reaches(found: Sequence[Sequence[Comparison]]) -> Table:
+    """For each measure, what so many queries can show among so many pairs."""
+    columns = tuple(field.name for field in fields(Reach))
+    each_measure = [reach(pairs) for pairs in found]
+    rows = [{name: getattr(each, name) for name in columns} | {"sentence": each.sentence} for each in each_measure]
+    return Table((*columns, "sentence"), tuple(rows), "What can be shown", key="reach", words="sentence")
 
 
 def tie_ranges(evaluation: Evaluation) -> Table:
@@ -116,16 +153,16 @@ def tie_breaks(evaluation: Evaluation) -> Table:
     """What decides between systems with equal ADR: inversions, and the rule of paper 000, section 4."""
     rows = []
     for query in evaluation.queries:
-        groups = evaluation.truth[query]
+        groups, itself = evaluation.truth[query], evaluation.taken_out(query)
         for run in evaluation.runs if groups else ():
             ranking = run.ranking(query)
             rows.append(
                 {
                     "query": query,
                     "system": run.name,
-                    "ADR": average_dynamic_recall(groups, ranking, query=query),
-                    "inversions": inversions(groups, ranking, query=query),
-                    "published": adr_tie_break(groups, ranking, query=query),
+                    "ADR": average_dynamic_recall(groups, ranking, query=itself),
+                    "inversions": inversions(groups, ranking, query=itself),
+                    "published": adr_tie_break(groups, ranking, query=itself),
                 }
             )
     columns = ("query", "system", "ADR", "inversions", "published")
@@ -147,7 +184,7 @@ def _steps(evaluation: Evaluation, run: Run, query: str) -> Table:
     values = run.values(query)
     shows_value = values is not None and run.kind != "rank"
     rows = []
-    for step in steps(groups, run.ranking(query), query=query, scores=values):
+    for step in steps(groups, run.ranking(query), query=evaluation.taken_out(query), scores=values):
         rows.append(
             {
                 "rank": step.rank,
@@ -215,6 +252,7 @@ def remarks(evaluations: Sequence[Evaluation]) -> list[str]:
         for sentence in _remarks(evaluation):
             truths_of.setdefault(sentence, []).append(name)
     notes = [note for evaluation in evaluations for note in evaluation.truth.notes]
+    notes += [said for run in evaluations[0].runs for said in run.remarks]
     return notes + [
         sentence if len(truths) == len(evaluations) else f"{', '.join(truths)}: {sentence}"
         for sentence, truths in truths_of.items()
@@ -237,10 +275,15 @@ def _remarks(evaluation: Evaluation) -> list[str]:
             said.append(f"{run.name} finds no document of the truth: are the ids the same?")
     if evaluation.empty:
         said.append(f"{_list(evaluation.empty)} without a relevant document: left out of the means")
-    return said
+    for system, queries in evaluation.same_ids.items():
+        rule = _SAME_ID[evaluation.same_id]
+        said.append(f"{system} has a document with the id of its query in {_list(queries, 'list', 'lists')}: {rule}")
+    if evaluation.judges is not None:
+        said.append(evaluation.judges.note)
+    return said + tie_remarks(evaluation)
 
 
-def _list(queries: Sequence[str], most: int = 5) -> str:
+def _list(queries: Sequence[str], one: str = "query", many: str = "queries", most: int = 5) -> str:
     more = f" and {len(queries) - most} more" if len(queries) > most else ""
-    plural = "query" if len(queries) == 1 else f"{len(queries)} queries"
-    return f"{plural} ({', '.join(queries[:most])}{more})"
+    plural = one if len(queries) == 1 else f"{len(queries)} {many}"
+    return f"{plural} ({', '.join(map(shortened, queries[:most]))}{more})"

@@ -7,16 +7,23 @@ first place of a document counts, so later copies of it fill ranks as unjudged d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.evaluation import Evaluation, values_of
-from roslin.evaluate.hits import NONRELEVANT, Judged
-from roslin.evaluate.rankings import hits_of, judge
+from roslin.evaluate.hits import in_extreme_order
+from roslin.evaluate.measures.base import DRAWN_ORDERS
+from roslin.evaluate.rankings import hits_of_run, judge
 from roslin.run import Run
 
-__all__ = ["TieRange", "tie_sensitivity"]
+__all__ = ["TieRange", "tie_remarks", "tie_sensitivity"]
+
+_MATTERS = 0.01  # how far the best order lies from the worst where ties are worth a remark
+_MOST_NAMED = 5
+_RULES = {
+    "expected": "means over all orders of tied scores",
+    "given": "for tied scores in the order of the run",
+    "trec": "for tied scores in the order of trec_eval",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +45,13 @@ def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
     for each in evaluation.measures:
         if not each.monotone:
             raise ArgumentError(f"the best and worst order of ties is not known for {each!r}")
-    truth = judge(evaluation.truth)
+    truth = judge(evaluation.truth, evaluation.same_id)
     found = []
     for number, run in enumerate(evaluation.runs):
+        hits = hits_of_run(truth, run, expected=True)
         ends = []
         for is_best in (False, True):
-            rankings = {query: _reordered(run, query, truth[query], is_best) for query in truth if query in run}
-            values = values_of(hits_of(truth, rankings), evaluation.measures)
+            values = values_of(in_extreme_order(hits, best=is_best), evaluation.measures)
             ends.append(replace(evaluation, runs=(run,), values=values[None]).means[0].tolist())
         names = map(repr, evaluation.measures)
         for name, value, worst, best in zip(names, evaluation.means[number].tolist(), *ends, strict=True):
@@ -52,36 +59,37 @@ def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
     return found
 
 
-def _reordered(run: Run, query: str, truth: Judged, is_best: bool) -> list[str]:
-    """The ranking with each tie in its best or worst order: groups, then what does not count, then not relevant."""
-    ranking, values = run.ranking(query), run.values(query)
-    if values is None:
-        return list(ranking)
-    other, not_relevant = len(truth.sizes), len(truth.sizes) + 1
-    reordered: list[str] = []
-    before: set[str] = set()
-    for _, tie in groupby(zip(values, ranking, strict=True), key=itemgetter(0)):
-        ids = [id for _, id in tie]
-        places = []
-        for id in ids:
-            group = other if id in before else truth.group_of.get(id, other)
-            places.append(not_relevant if group == NONRELEVANT else group)
-            if is_best:  # of two copies in one tie the first counts, and stands as high as it can
-                before.add(id)
-        if not is_best:
-            _refuse_copies([id for id, place in zip(ids, places, strict=True) if place < other], run.name, query)
-            before.update(ids)
-        sign = 1 if is_best else -1
-        order = sorted(range(len(ids)), key=[sign * place for place in places].__getitem__)
-        reordered += [ids[k] for k in order]
-    return reordered
-
-
-def _refuse_copies(relevant: list[str], run: str, query: str) -> None:
-    """Copies in one tie push other documents down: which of them should be pushed depends on the measure."""
-    if 1 < len(set(relevant)) < len(relevant):
-        twice = next(id for id in relevant if relevant.count(id) > 1)
-        raise ArgumentError(
-            f"{run} has {twice!r} twice with the same score for query {query!r}, tied with other relevant documents: "
-            "the worst order is not known; take the copy out"
+def tie_remarks(evaluation: Evaluation) -> list[str]:
+    """Which systems owe a hundredth or more of the first measure to the order of ties, and what is only sampled."""
+    said = []
+    if evaluation.sampled:
+        names = ", ".join(map(repr, evaluation.sampled))
+        said.append(
+            f"{names} has no formula for tied scores: its values are means over {DRAWN_ORDERS} orders drawn from a "
+            "fixed state"
         )
+    first = next((k for k, each in enumerate(evaluation.measures) if each.monotone), None)
+    tied = {run.name: _tied(evaluation, run) for run in evaluation.runs}
+    if first is None or not any(tied.values()):
+        return said
+    alone = replace(evaluation, measures=evaluation.measures[first : first + 1], values=evaluation.values[:, [first]])
+    ranges = sorted(tie_sensitivity(alone), key=lambda each: -abs(each.best - each.worst))
+    matters = [each for each in ranges if abs(each.best - each.worst) >= _MATTERS]
+    if matters:
+        named = "; ".join(
+            f"{each.system} {each.value:.3f}, worst {each.worst:.3f}, best {each.best:.3f} "
+            f"({100 * tied[each.system]:.0f} % tied)"
+            for each in matters[:_MOST_NAMED]
+        )
+        more = f"; and {len(matters) - _MOST_NAMED} more" if len(matters) > _MOST_NAMED else ""
+        of = f"{len(matters)} of {len(evaluation.runs)} systems" if len(evaluation.runs) > 1 else matters[0].system
+        said.append(
+            f"ties matter for the {matters[0].measure} of {of}, values are {_RULES[evaluation.ties]}: {named}{more}"
+        )
+    return said
+
+
+def _tied(evaluation: Evaluation, run: Run) -> float:
+    """The share of the documents in the lists that have their score in common with another of their list."""
+    lists = [run.rankings[query] for query in evaluation.queries if query in run]
+    return sum(each.tied for each in lists) / max(sum(len(each.ids) for each in lists), 1)

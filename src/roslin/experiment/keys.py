@@ -109,7 +109,11 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
         "notation": KeyInfo(
             "text", "of the collection", "A query that the collection lacks, in Plaine & Easie Code or ABC."
         ),
-        "candidates": KeyInfo("list of ids, or file", "by the pool", "The candidates by id; a file has one a line."),
+        "candidates": KeyInfo(
+            "list of ids, or file",
+            "by the pool",
+            "The candidates by id; a file has one a line, or is the CSV of `roslin runs pool` for all queries.",
+        ),
         "pool": KeyInfo("table", "none", "How candidates are found instead."),
     },
     "pool": {

@@ -16,6 +16,7 @@ from roslin.experiment.keys import KEYS
 from roslin.experiment.plan import StudyPlan, StudyRules, Words
 from roslin.experiment.questionnaire import read_questions
 from roslin.experiment.toml_table import NAME, TomlTable, read_toml
+from roslin.rows import table_rows
 
 __all__ = [
     "SHIPPED_LANGUAGES",
@@ -212,25 +213,21 @@ def _query(table: TomlTable, id: str, usual: TomlTable) -> QueryWish:
     if "candidates" in table:
         if own.values:
             raise table.error("pool", "the candidates are named already", "candidates or a pool, not both")
-        candidates = _candidates(table)
+        candidates = _candidates(table, id)
         return QueryWish(id, notation, candidates, table)
     if not own.values and not usual.values:
         raise table.error("", "there are no candidates", "candidates = [...], or a table [queries.pool]")
     return QueryWish(id, notation, (), table, replace(own, values={**usual.values, **own.values}))
 
 
-def _candidates(table: TomlTable) -> tuple[str, ...]:
-    """Ids in a list, or a file with one a line, as `roslin filter --save` writes it."""
+def _candidates(table: TomlTable, query: str) -> tuple[str, ...]:
+    """Ids in a list, or a file: one a line, as `roslin filter --save` writes it, or a pool of many queries in CSV."""
     value = table.values["candidates"]
     if isinstance(value, str):
         path = table.path.parent / value
         if not path.is_file():
             raise table.error("candidates", "no such file", "a list of ids, or a file with an id a line", value)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError:
-            raise table.error("candidates", "cannot be read", "a file in UTF-8 with an id a line", value) from None
-        ids = tuple(line.strip() for line in text.splitlines() if line.strip())
+        ids = _pooled_in(path, query) if path.suffix.lower() == ".csv" else _lines_of(path, table, value)
     else:
         ids = table.texts("candidates")
     if len(ids) < 2:
@@ -239,6 +236,20 @@ def _candidates(table: TomlTable) -> tuple[str, ...]:
         if id in ids[:place]:
             raise table.error("candidates", "a candidate is there twice", "each once", id)
     return ids
+
+
+def _pooled_in(path: Path, query: str) -> tuple[str, ...]:
+    """What a file of `roslin runs pool` has for this query."""
+    rows = table_rows(path, ["query", "document"])
+    return tuple(str(cells["document"]) for cells, _ in rows if cells["query"] == query)
+
+
+def _lines_of(path: Path, table: TomlTable, value: str) -> tuple[str, ...]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise table.error("candidates", "cannot be read", "a file in UTF-8 with an id a line", value) from None
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _practice(top: TomlTable) -> TomlTable:

@@ -5,18 +5,9 @@
     fuse(us, alignment, twv, weights=(1.0, 2.0, 0.5))     some count for more
 
 Each member gives every candidate a distance; what no member can compare gets that member's largest. Distances of
-different matchers cannot be added as they are, so they are brought to one scale, best first:
-
-    scale = "zscore"   (mean - distance) / standard deviation, over all candidates
-    scale = "minmax"   (largest - distance) / (largest - least)
-
-and put together (E. A. Fox and J. A. Shaw, TREC-2, 1994; G. V. Cormack, C. L. A. Clarke and S. Buettcher, SIGIR 2009):
-
-    method = "sum"     CombSUM: the weighted sum of the scaled scores
-    method = "mnz"     CombMNZ: that sum (of scores from 0 up), times the number of members that rank the candidate
-                       among their first `depth`
-    method = "rrf"     reciprocal ranks: the weighted sum of 1 / (60 + rank); equal distances share the first of their
-                       ranks
+different matchers cannot be added as they are, so they are brought to one scale, "zscore" or "minmax", and put together
+by a method, "sum", "mnz" or "rrf". `roslin.run.fusion` says what these are; run files are put together by the same
+arithmetic. For "mnz" a member has found what it ranks among its first `depth`.
 
 The distance of a candidate is how far its result is below the best one: it depends on which candidates there are. Our
 choices: `depth` 100, where the original takes whatever a system returned; the shared rank.
@@ -34,12 +25,11 @@ from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.run.fusion import contributions, scaled
 from roslin.values.parameters import choice, reals, whole
 from roslin.values.parameters import members as made_of
 
 __all__ = ["SEVEN", "Fusion", "fuse", "scaled"]
-
-_RRF = 60.0
 
 # Seven unlike systems that find more together than any of them alone; chosen on RISM's two lists of the same work in
 # different sources and on half of the titles that tune books share (docs/measurements/rism.md).
@@ -124,21 +114,12 @@ class Fusion(Matcher):
 
     def _scores(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """What each member with a weight gives each candidate."""
-        rows, ranked, count = [], np.zeros(len(candidates)), len(self.members)
+        rows, weights, count = [], [], len(self.members)
         for number, (member, weight) in enumerate(zip(self.members, self._weights, strict=True)):
-            if not weight:
-                continue
-            distances = member.distances_told(query, candidates, partial(_tell_share, tell, number, count))
-            if self.method == "rrf":
-                rows.append(weight / (_RRF + _ranks(distances)))
-                continue
-            scores = scaled(distances, self.scale)
-            if self.method == "mnz":
-                scores = scores - scores.min(initial=0.0)
-                ranked += _ranks(distances) <= self.depth
-            rows.append(weight * scores)
-        table: Distances = np.array(rows)
-        return table * ranked if self.method == "mnz" else table
+            if weight:
+                rows.append(member.distances_told(query, candidates, partial(_tell_share, tell, number, count)))
+                weights.append(weight)
+        return contributions(np.array(rows), weights, self.method, self.scale, self.depth)
 
 
 def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:
@@ -150,24 +131,6 @@ def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:
     return Fusion(tuple(matcher(member) for member in members), **parameters)
 
 
-def scaled(distances: Distances, scale: str = "zscore") -> Distances:
-    """Distances as scores on a scale that different matchers share; larger is better."""
-    finite = np.isfinite(distances)
-    if not finite.any():
-        return np.zeros(len(distances))
-    filled = np.where(finite, distances, distances[finite].max())
-    spread = filled.std() if scale == "zscore" else np.ptp(filled)
-    if not spread > 0:
-        return np.zeros(len(distances))
-    middle = float(filled.mean() if scale == "zscore" else filled.max())
-    return np.asarray((middle - filled) / spread, dtype=np.float64)
-
-
 def _tell_share(tell: Tell, number: int, count: int, done: float) -> None:
     """Tell how far all are, from how far the member with this number is."""
     tell((number + done) / count)
-
-
-def _ranks(distances: Distances) -> Distances:
-    """The rank of each, from 1; equal ones share the first."""
-    return 1.0 + np.searchsorted(np.sort(distances), distances, side="left").astype(np.float64)

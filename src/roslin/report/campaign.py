@@ -13,7 +13,7 @@ import numpy as np
 from roslin.campaign.campaign import Campaign
 from roslin.campaign.tables import all_remarks, disagreement_table, main_tables, pairs, standings, tie_table, times
 from roslin.collection.store import Store
-from roslin.evaluate import Comparison, bootstrap_intervals, compare
+from roslin.evaluate import Comparison, compare, mean_intervals
 from roslin.evaluate.disagreement import Disagreement, disagreements
 from roslin.evaluate.tables import groupings, means, per_query
 from roslin.melody import Melody
@@ -22,7 +22,6 @@ from roslin.report.plots import heat_map, interval_plot
 
 __all__ = ["campaign_page", "campaign_text", "write_report"]
 
-_CHANCE = 0.05
 _MOST_ROWS = 5_000
 _DRAWN_QUERIES, _DRAWN_DOCUMENTS = 5, 3
 
@@ -76,7 +75,7 @@ def campaign_page(campaign: Campaign, collection: Store, comparisons: Sequence[C
         interval_plot=interval_plot(
             names,
             evaluation.means[order, 0],
-            bootstrap_intervals(values),
+            mean_intervals(values, upper=evaluation.measures[0].largest),
             f"Mean {first} of each system with its confidence interval",
         ),
         means=means(evaluation),
@@ -113,9 +112,6 @@ def _pairs(comparisons: Sequence[Comparison], names: Sequence[str]) -> dict[str,
     found = {(each.system, each.other): each for each in comparisons}
     return {
         "queries": comparisons[0].queries,
-        "chance": f"{_CHANCE:g}",
-        "pairs": len(found),
-        "sure": sum(each.p_holm < _CHANCE for each in found.values()),
         "rows": [(name, [_pair(found, name, other) for other in names]) for name in names],
         "table": pairs(comparisons),
     }
@@ -129,8 +125,8 @@ def _pair(found: dict[tuple[str, str], Comparison], name: str, other: str) -> di
     counts = f"better on {ahead} queries, worse on {behind}, equal on {one.ties}"
     return {
         "difference": sign * one.difference,
-        "real": one.p_holm < _CHANCE,
-        "said": f"{name} - {other}: p = {one.p_holm:.3g} after Holm; {counts}",
+        "real": one.is_shown,
+        "said": f"{name} - {other}: p = {one.p_max:.3g} among all pairs; {counts}",
     }
 
 

@@ -27,16 +27,22 @@ def provenance(truths: Iterable[Path], runs: Iterable[Path]) -> list[str]:
         versions("numpy", python=True),
         *(said_of_file("truth", Path(path)) for path in truths),
         *(said_of_file("run", Path(path)) for path in runs),
-        "confidence intervals: BCa bootstrap over queries; tests: paired permutation; all with a fixed seed",
+        "intervals of means: Wilson's, with the variance of the values; pairs: Student's t; all pairs together: the "
+        "largest t under exchanges of systems, with a fixed seed",
     ]
 
 
 def evaluation_page(
-    evaluations: Sequence[Evaluation], extra: Sequence[Table] = (), sources: Sequence[str] = (), level: float = 0.95
+    evaluations: Sequence[Evaluation],
+    extra: Sequence[Table] = (),
+    sources: Sequence[str] = (),
+    level: float = 0.95,
+    against: str | None = None,
 ) -> str:
     """The whole page: about the first evaluation, with the means under the truths of the others.
 
-    `extra`: tables that a page has only when they are asked for; `sources`: lines of `provenance`.
+    `extra`: tables that a page has only when they are asked for; `sources`: lines of `provenance`; `against`: the
+    system that the others are compared with, instead of every pair.
     """
     evaluation = evaluations[0]
     number = len(evaluation.runs)
@@ -47,7 +53,7 @@ def evaluation_page(
         counted=len(counted),
         remarks=remarks(evaluations),
         means=means(evaluation, level),
-        **_pairs(evaluation, level),
+        **_pairs(evaluation, level, against),
         groupings=groupings(evaluations) if len(evaluations) > 1 else None,
         extra=extra,
         recall_plot=_recall_plot(evaluation, counted),
@@ -60,14 +66,14 @@ def evaluation_page(
     )
 
 
-def _pairs(evaluation: Evaluation, level: float) -> dict[str, Any]:
-    """Every pair of systems, and in words those of the first measure."""
+def _pairs(evaluation: Evaluation, level: float, against: str | None) -> dict[str, Any]:
+    """What can be shown at all, every pair of systems, and in words those of the first measure."""
     if len(evaluation.runs) < 2:
-        return {"pairs": None, "sentences": []}
-    pairs = comparisons(evaluation, level)
+        return {"reach": None, "pairs": None, "sentences": []}
+    reach, pairs = comparisons(evaluation, level, against)
     first = repr(evaluation.measures[0])
     said = [row["sentence"] for row in pairs.rows if row["measure"] == first]
-    return {"pairs": pairs.without("sentence"), "sentences": said}
+    return {"reach": reach, "pairs": pairs.without("sentence"), "sentences": said}
 
 
 def _steps(evaluation: Evaluation, query: str) -> list[tuple[Table, int]]:
@@ -80,7 +86,9 @@ def _recall_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
     """Dynamic recall along the truth: x is the share i / n of the ranks that ADR looks at."""
 
     def curve(system: int, query: str) -> Curve:
-        recall = dynamic_recall(evaluation.truth[query], evaluation.runs[system].ranking(query), query=query)
+        recall = dynamic_recall(
+            evaluation.truth[query], evaluation.runs[system].ranking(query), query=evaluation.taken_out(query)
+        )
         return np.arange(1, len(recall) + 1) / len(recall), recall
 
     curves = _mean_curves(evaluation, queries, curve)
@@ -94,7 +102,7 @@ def _lift_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
         ranking = evaluation.runs[system].ranking(query)
         if not ranking:
             return np.array([0.0, 1.0]), np.zeros(2)
-        return normalised_lift_curve(evaluation.truth[query], ranking, query=query)
+        return normalised_lift_curve(evaluation.truth[query], ranking, query=evaluation.taken_out(query))
 
     curves = _mean_curves(evaluation, queries, curve)
     return curve_plot(curves, "share of the list", "recall", "Mean normalised lift curve of each system")

@@ -1,7 +1,8 @@
 """A ground truth as one page: the tables of paper 002, section 3.3.2, and what they leave out.
 
 For every candidate the median rank, its notation where it is a melody at hand, id and title, a box-and-whisker plot,
-and the p-values against all earlier candidates; a line above every candidate that begins a group.
+and the p-values against all earlier candidates; a line above every candidate that begins a group, with its confidence,
+dashed where it is more likely spurious than real.
 """
 
 from __future__ import annotations
@@ -25,10 +26,21 @@ from roslin.report.rank_plots import (
     scale_of,
 )
 from roslin.report.svg import svg
+from roslin.truth.boundaries import Boundary
 from roslin.truth.power import MOST_EXPERTS
 from roslin.truth.study import QueryStudy, Study
 
-__all__ = ["Melodies", "common_scale", "heading_of", "rankings_provenance", "title_of", "truth_csv", "truth_page"]
+__all__ = [
+    "Melodies",
+    "common_scale",
+    "confidence_text",
+    "few_votes_text",
+    "heading_of",
+    "rankings_provenance",
+    "title_of",
+    "truth_csv",
+    "truth_page",
+]
 
 Melodies = Mapping[str, Melody]
 
@@ -94,6 +106,7 @@ def _query(found: Study, query: str, melodies: Melodies, prefix: str) -> dict[st
         "id": query,
         "title": melodies[query].title if query in melodies else "",
         "sentence": each.sentence,
+        "doubts": each.doubts,
         "left_out": arranged.left_out,
         "rows": [_row(each, k, scale, melodies.get(id), f"{prefix}{k}-") for k, id in enumerate(arranged.documents)],
         "axis": svg(scale_axis(scale), scale.width, 14, ""),
@@ -106,9 +119,13 @@ def _row(each: QueryStudy, k: int, scale: Scale, melody: Melody | None, prefix: 
     arranged = each.grouped.arranged
     sample = arranged.sample(k)
     name = f"{arranged.documents[k]}: median {arranged.medians[k]:g}, mean {arranged.means[k]:.2f}, {len(sample)} ranks"
+    line = each.line_at.get(k)
     squares = p_squares(each.grouped.pvalues[:k, k].tolist(), arranged.documents[:k])
     return {
         "begins": k > 0 and k in each.grouped.starts,
+        "doubtful": line is not None and line.is_doubtful,
+        "confidence": confidence_text(line),
+        "few_votes": few_votes_text(each, k),
         "median": arranged.medians[k],
         "notation": "" if melody is None else drawing(melody).in_page(prefix),
         "title": title_of(melody),
@@ -143,6 +160,21 @@ def common_scale(each: QueryStudy, width: float = 380.0) -> Scale:
     """One scale for all plots of a list, from rank 1."""
     arranged = each.grouped.arranged
     return scale_of(map(arranged.sample, range(len(arranged.documents))), least=1, width=width)
+
+
+def confidence_text(line: Boundary | None) -> str:
+    """What stands beside a line; nothing where nothing was shuffled."""
+    if line is None:
+        return ""
+    return f"line: {100 * line.confidence:.0f} %{', may be spurious' if line.is_doubtful else ''}"
+
+
+def few_votes_text(each: QueryStudy, k: int) -> str:
+    """What stands beside a candidate that is high in the list by few votes; nothing for others."""
+    arranged = each.grouped.arranged
+    if k not in arranged.thin:
+        return ""
+    return f"few votes: {arranged.votes[k]}, later candidates up to {arranged.votes[k:].max()}"
 
 
 def title_of(melody: Melody | None) -> str:

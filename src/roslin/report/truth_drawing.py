@@ -16,13 +16,13 @@ from roslin.report.rank_plots import (
     scale_axis,
 )
 from roslin.report.svg import SvgElement, group, line, placed, plot_style, svg, text
-from roslin.report.truth import Melodies, common_scale, heading_of, title_of
+from roslin.report.truth import Melodies, common_scale, confidence_text, few_votes_text, heading_of, title_of
 from roslin.truth.study import QueryStudy, Study
 
 __all__ = ["truth_svg"]
 
 _WIDTH = 840
-_ROW = 76
+_ROW = 80
 _PLOT_AT = 440
 _NOTATION = (360, 48)
 
@@ -38,10 +38,15 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
     for number, (query, each) in enumerate(found.queries.items()):
         parts.append(text("plot-text", 10, y + 14, f"Query {query}: {each.sentence}"))
         y += 26
-        scale = common_scale(each)
+        for doubt in each.doubts:
+            parts.append(text("plot-soft", 10, y + 10, doubt))
+            y += 18
+        scale, lines = common_scale(each), each.line_at
         for k, document in enumerate(each.grouped.arranged.documents):
             if k in each.grouped.starts:
-                parts.append(line("plot-rule", 10, y, _WIDTH - 10, y))
+                drawn = lines.get(k)
+                doubtful = drawn is not None and drawn.is_doubtful
+                parts.append(line("plot-doubtful" if doubtful else "plot-rule", 10, y, _WIDTH - 10, y))
             parts.append(group(_row(each, k, known.get(document), f"s{number}-{k}-", scale), 0, y + 4))
             y += max(_ROW, PLOT_HEIGHT + 8 + bar_height(k))
         parts.append(group(scale_axis(scale), _PLOT_AT, y))
@@ -57,6 +62,12 @@ def _row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Sc
     yield text("plot-text", 60, 20 if melody is None else 62, f"{title_of(melody)} {document}".strip())
     if melody is not None:
         yield placed(drawing(melody).in_page(prefix), 60, 0, *_NOTATION)
+    confidence = confidence_text(each.line_at.get(k))
+    if confidence:
+        yield text("plot-soft", _PLOT_AT - 20, 20 if melody is None else 62, confidence, "end")
+    few_votes = few_votes_text(each, k)
+    if few_votes:
+        yield text("plot-warn", 60, 38 if melody is None else 76, few_votes)
     yield group(box_plot(arranged.sample(k), scale), _PLOT_AT, 0)
     squares = p_squares(each.grouped.pvalues[:k, k].tolist(), arranged.documents[:k])
     yield group(squares, _PLOT_AT, PLOT_HEIGHT + 2)

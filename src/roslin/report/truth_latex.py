@@ -13,7 +13,7 @@ import numpy as np
 
 from roslin.display.latex import latex_text
 from roslin.report.rank_plots import Scale, mean_and_deviation, scale_of
-from roslin.report.truth import Melodies, common_scale, title_of
+from roslin.report.truth import Melodies, common_scale, confidence_text, few_votes_text, title_of
 from roslin.truth.rankings import Floats
 from roslin.truth.study import QueryStudy, Study
 
@@ -43,13 +43,16 @@ def truth_latex(found: Study, melodies: Melodies | None = None, experience: Sequ
 def _table(query: str, each: QueryStudy, melodies: Melodies) -> str:
     arranged = each.grouped.arranged
     scale = common_scale(each, _WIDTH)
-    head = [f"Query {latex_text(query)}", latex_text(each.sentence)]
+    head = [f"Query {latex_text(query)}", latex_text(each.sentence), *map(latex_text, each.doubts)]
+    drawn = each.line_at
     lines = ["\\begin{longtable}{rp{0.24\\textwidth}l}"]
     lines += [f"\\multicolumn{{3}}{{l}}{{\\small {line}}}\\\\" for line in head] + ["\\endhead"]
     for k, document in enumerate(arranged.documents):
         if k in each.grouped.starts:
             lines.append("\\hline")
         name = " ".join(latex_text(part) for part in (title_of(melodies.get(document)), document) if part)
+        said = [part for part in (confidence_text(drawn.get(k)), few_votes_text(each, k)) if part]
+        name += "".join(f" {{\\small ({latex_text(part)})}}" for part in said)
         plot = latex_box_plot(arranged.sample(k), scale)
         lines.append(f"{arranged.medians[k]:g} & {name} & {plot}\\\\")
         if k:

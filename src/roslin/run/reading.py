@@ -1,8 +1,9 @@
 """Runs from files, mappings, data frames and rows.
 
 Files: TREC runs, JSON ({query: [id, ...]}, {query: {id: score}}, or what `Run.to_json` writes), CSV, TSV and Parquet
-with the columns query, document and score, distance or rank. Tied values keep the order of their ranks, and after that
-of their lines.
+with the columns query, document and score, distance or rank; any of them may be compressed (`.gz`, `.zst`). Tied values
+keep the order of their ranks, and after that of their lines. Scores decide where ranks contradict them. What is odd is
+counted in `Run.remarks`; what makes no run, or is empty, is refused.
 """
 
 from __future__ import annotations
@@ -11,13 +12,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roslin.errors import ArgumentError, UnknownNameError
-from roslin.rows import column_rows, frame_rows, number, read_json, refuse, table_rows, whole_number
+from roslin.errors import ArgumentError, UnknownNameError, shortened
+from roslin.rows import (
+    called,
+    column_rows,
+    form_of,
+    frame_rows,
+    is_frame,
+    is_missing,
+    named,
+    number,
+    read_json,
+    refuse,
+    table_rows,
+    whole_number,
+)
+from roslin.run.oddities import contradiction, oddities, several_tags
 from roslin.run.run import Kind, Ranking, Run, checked_value
 from roslin.run.writing import JSON_MARK
 
 __all__ = ["read_run"]
 
+_COLUMNS = ("query", "document", "score|distance|rank")
 _TREC = ("query", "Q0", "document", "rank", "score", "tag")
 
 
@@ -29,18 +45,23 @@ def read_run(source: Any, *, name: str | None = None) -> Run:
     """
     if isinstance(source, Run):
         return source if name is None else source.named(name)
+    run = _read(source, name)
+    return run.with_remarks(oddities(run))
+
+
+def _read(source: Any, name: str | None) -> Run:
     if isinstance(source, (str, Path)):
         return _from_file(Path(source), name)
-    called = name or "run"
+    known = name or "run"
     if isinstance(source, Mapping):
-        return Run(source, name=called)
-    if hasattr(source, "columns") or hasattr(source, "column_names"):
-        return _from_table(frame_rows(source, ["query", "document", "score|distance|rank"], ["rank"]), called, "")
+        return Run(source, name=known)
+    if is_frame(source):
+        return _from_table(frame_rows(source, _COLUMNS, ["rank"]), known, "")
     if isinstance(source, Iterable):
         items = list(source)
         if items and all(isinstance(item, Run) for item in items):
             return Run.joined(items, name=name)
-        return Run.from_rows(list(_checked_rows(items)), name=called)
+        return Run.from_rows(list(_checked_rows(items)), name=known)
     raise ArgumentError(f"a run must be a path, a mapping, a data frame or a list of rows; got {type(source).__name__}")
 
 
@@ -53,13 +74,12 @@ def _checked_rows(items: Sequence[Any]) -> Iterator[tuple[str, str, float]]:
 
 
 def _from_file(path: Path, name: str | None) -> Run:
-    called = name or path.stem
-    if path.suffix == ".json":
+    form = form_of(path)
+    if form == ".json":
         return _from_json(path, name)
-    if path.suffix in (".csv", ".tsv", ".parquet"):
-        rows = table_rows(path, ["query", "document", "score|distance|rank"], ["rank"])
-        return _from_table(rows, called, str(path))
-    return _from_trec(path, called)
+    if form in (".csv", ".tsv", ".parquet"):
+        return _from_table(table_rows(path, _COLUMNS, ["rank"]), name or called(path), str(path))
+    return _from_trec(path, name or called(path))
 
 
 def _from_json(path: Path, name: str | None) -> Run:
@@ -69,46 +89,90 @@ def _from_json(path: Path, name: str | None) -> Run:
     try:
         if JSON_MARK in value:
             return _from_own_json(value, name)
-        return Run(value, name=name or path.stem)
+        lists = {named(query, "query", file=str(path)): _json_ids(each) for query, each in value.items()}
+        run = Run(lists, name=name or called(path))
     except ArgumentError as error:
         raise refuse(str(error), file=str(path)) from None
     except (AttributeError, KeyError, TypeError, UnknownNameError):
         raise refuse("not a run", expected="what Run.to_json writes", file=str(path)) from None
+    if not lists:
+        raise refuse("the run is empty", expected="an object {query: ranking}", found="no query", file=str(path))
+    return run
+
+
+def _json_ids(ranking: Any) -> Any:
+    """Ids are texts, as in every other form; whole numbers are taken for such."""
+    if isinstance(ranking, list):
+        return [_json_id(each) for each in ranking]
+    return {_json_id(id): value for id, value in ranking.items()} if isinstance(ranking, dict) else ranking
+
+
+def _json_id(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise ArgumentError(f"an id must be a text or a whole number; got {shortened(repr(value))}")
+    return str(value)
 
 
 def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
     about, kind = value[JSON_MARK], value[JSON_MARK]["kind"]
     rankings = []
     for query, rows in value["queries"].items():
-        ids = tuple(str(row["document"]) for row in rows)
+        ids = tuple(_json_id(row["document"]) for row in rows)
         values = (
             tuple(checked_value(row[kind], kind, row["document"], query) for row in rows) if kind != "order" else None
         )
         counted = tuple(
             checked_value(row["expected"], "expected", row["document"], query) for row in rows if "expected" in row
         )
+        _check_order(query, values, kind)
         rankings.append(Ranking(query, ids, values, expected=counted if len(counted) == len(ids) > 0 else None))
     return Run(rankings, name=name or str(about["name"]), kind=kind)
 
 
+def _check_order(query: str, values: Sequence[float] | None, kind: Kind) -> None:
+    """Lists of this form are in order; where one is not, somebody has changed it."""
+    if values and list(values) != sorted(values, reverse=kind == "score"):
+        raise ArgumentError(f"query {shortened(query)!r}: the list is not in the order of its {kind}s")
+
+
 def _from_trec(path: Path, name: str) -> Run:
-    rows = []
+    rows: list[tuple[str, str, float, float]] = []
+    tags: dict[str, None] = {}
     for row in column_rows(path, _TREC):
-        query, _, document, rank, score, _ = row.cells
+        query, _, document, rank, score, tag = row.cells
         place = whole_number(rank, "rank", file=row.file, line=row.line)
         rows.append((query, document, number(score, "score", file=row.file, line=row.line), place))
-    rows.sort(key=lambda row: row[3])
-    return Run.from_rows(((query, document, score) for query, document, score, _ in rows), name=name)
+        tags[tag] = None
+    if not rows:
+        raise refuse("the run is empty", expected=f"lines with {' '.join(_TREC)}", found="none", file=str(path))
+    return _by_rank(rows, name, "score").with_remarks(several_tags(tags, name))
 
 
 def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Run:
-    """A rank beside a score or a distance decides between ties."""
+    """A rank beside a score or a distance decides between ties, where there is one."""
     taken = []
     kind: Kind = "score"
     for cells, line in rows:
         kind = next(column for column in ("score", "distance", "rank") if column in cells)
+        query, document = (named(cells[column], column, file=file, line=line) for column in ("query", "document"))
         value = number(cells[kind], kind, file=file, line=line)
-        rank = number(cells["rank"], "rank", file=file, line=line) if "rank" in cells else 0.0
-        taken.append((str(cells["query"]), str(cells["document"]), value, rank))
-    taken.sort(key=lambda row: row[3])
-    return Run.from_rows(((query, document, value) for query, document, value, _ in taken), name=name, kind=kind)
+        has_rank = "rank" in cells and not is_missing(cells["rank"])
+        rank = number(cells["rank"], "rank", file=file, line=line) if has_rank else 0.0
+        taken.append((query, document, value, rank))
+    if not taken:
+        raise refuse("the run is empty", expected="a row for each document found", found="none", file=file)
+    return _by_rank(taken, name, kind)
+
+
+def _by_rank(rows: list[tuple[str, str, float, float]], name: str, kind: Kind) -> Run:
+    """The run of rows (query, document, value, rank)."""
+    rows.sort(key=lambda row: row[3])
+    run = Run.from_rows(((query, document, value) for query, document, value, _ in rows), name=name, kind=kind)
+    if kind == "rank":
+        return run
+    ranked: dict[str, list[str]] = {query: [] for query in run.queries}
+    for query, document, _, _ in rows:
+        ranked[query].append(document)
+    moved = {query for query, ids in ranked.items() if tuple(ids) != run.ranking(query)}
+    doubtful = (row for row in rows if row[0] in moved) if moved else ()
+    return run.with_remarks(contradiction(doubtful, name, len(ranked), rising=kind == "distance"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
 from roslin.run.meaning import BY_CHANCE, CLOSE, meaning_of
 
@@ -107,6 +107,7 @@ class Run:
         name: str = "run",
         kind: Kind | None = None,
         titles: Titles | None = None,
+        remarks: Sequence[str] = (),
     ):
         if kind is not None and kind not in _KINDS:
             raise UnknownNameError("kind of run", str(kind), _KINDS)
@@ -116,6 +117,7 @@ class Run:
         self.kind: Kind = kind or ("score" if has_values else "order")
         self.rankings: dict[str, Ranking] = {query: self._ranking(query, each) for query, each in given.items()}
         self._titles = titles
+        self._remarks = tuple(remarks)
 
     def _ranking(self, query: str, given: Any) -> Ranking:
         if isinstance(given, Ranking):
@@ -150,7 +152,8 @@ class Run:
         if twice:
             raise ArgumentError(f"two of the runs to join have lists for query {twice[0]!r}")
         rankings = [ranking for run in runs for ranking in run.rankings.values()]
-        return cls(rankings, name=name or runs[0].name, kind=runs[0].kind, titles=runs[0]._titles)
+        remarks = [said for run in runs for said in run._remarks]
+        return cls(rankings, name=name or runs[0].name, kind=runs[0].kind, titles=runs[0]._titles, remarks=remarks)
 
     # -- what it holds --------------------------------------------------------------------------------------------
 
@@ -218,8 +221,9 @@ class Run:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What whoever asked must be told, such as that the rhythm was ignored."""
-        return tuple(dict.fromkeys(each for ranking in self.rankings.values() for each in ranking.remarks))
+        """What whoever asked must be told: that the rhythm was ignored, that a file has documents twice."""
+        of_lists = (each for ranking in self.rankings.values() for each in ranking.remarks)
+        return tuple(dict.fromkeys((*self._remarks, *of_lists)))
 
     @property
     def matches(self) -> Self:
@@ -272,7 +276,12 @@ class Run:
 
     def named(self, name: str) -> Self:
         """The same lists under another name."""
-        return type(self)(self.rankings, name=name, kind=self.kind, titles=self._titles)
+        return type(self)(self.rankings, name=name, kind=self.kind, titles=self._titles, remarks=self._remarks)
+
+    def with_remarks(self, remarks: Iterable[str]) -> Self:
+        """The same lists, with more to say about them."""
+        said = (*self._remarks, *remarks)
+        return type(self)(self.rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=said)
 
     def only(self, queries: Iterable[str]) -> Self:
         """The lists of these queries, as far as the run has them."""
@@ -280,7 +289,7 @@ class Run:
         return self._with([ranking for query, ranking in self.rankings.items() if query in wanted])
 
     def _with(self, rankings: Iterable[Ranking]) -> Self:
-        return type(self)(rankings, name=self.name, kind=self.kind, titles=self._titles)
+        return type(self)(rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=self._remarks)
 
     # -- how it shows itself --------------------------------------------------------------------------------------
 
@@ -387,10 +396,11 @@ def _has_values(ranking: object) -> bool:
 
 def checked_value(value: Any, kind: str, id: str, query: str) -> float:
     """A value as a number; what is none is refused with the document and the query that it belongs to."""
+    where = f"query {shortened(query)!r}: the {kind} of {shortened(str(id))!r}"
     try:
         exact = float(value)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"query {query!r}: the {kind} of {id!r} must be a number; got {value!r}") from None
+    except (OverflowError, TypeError, ValueError):
+        raise ArgumentError(f"{where} must be a number; got {shortened(str(value))!r}") from None
     if math.isnan(exact):
-        raise ArgumentError(f"query {query!r}: the {kind} of {id!r} is NaN; expected a number")
+        raise ArgumentError(f"{where} is NaN; expected a number")
     return exact

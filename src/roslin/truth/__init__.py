@@ -1,12 +1,14 @@
 """What people judged: for every query, groups of documents, the most similar group first.
 
-model, qrel     a truth, its files; `compare` two of them
+model, qrel     a truth, its files; `compare` two of them, `convert` one
 rankings        what experts said, its files; `simulate` draws some
 arrangement     the order of candidates
 ranktests       p-values of all pairs; `correction` for many tests
 grouping        groups from ranks
 consistency     how well groups and tests agree
 null            how many groups noise would give
+boundaries      how sure each line is
+panels          the truths that other experts would give
 agreement       how far the experts agree, and who does not
 power           how many more experts are needed
 plackett_luce   strengths, and groups, from rankings

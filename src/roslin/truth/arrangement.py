@@ -7,7 +7,8 @@ rankings give the same list. What an unranked candidate counts is a choice:
   last   it counts as the last place: the number of candidates of the query, or the largest rank where that is more
 
 The papers' choice has a hazard: a candidate that one expert ranked first and all others left out has median 1 and heads
-the list. `min_votes` leaves out candidates that fewer experts ranked.
+the list. Such a candidate is called thin: one further down has more than twice its votes. `min_votes` leaves out
+candidates that fewer experts ranked.
 """
 
 from __future__ import annotations
@@ -56,6 +57,17 @@ class Arranged:
     def means(self) -> Floats:
         """The mean rank of each candidate."""
         return _statistics(self.ranks)[1]
+
+    @property
+    def thin(self) -> tuple[int, ...]:
+        """Positions of candidates that stand high by few votes: a later one has more than twice as many.
+
+        None where every expert's ranks count for every candidate.
+        """
+        if not np.isnan(self.ranks).any():
+            return ()
+        most_below = np.maximum.accumulate(self.votes[::-1])[::-1]
+        return tuple(np.flatnonzero(2 * self.votes < most_below).tolist())
 
     def sample(self, position: int) -> Floats:
         """The ranks of the candidate at this position, from 0."""

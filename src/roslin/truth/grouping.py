@@ -25,7 +25,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.arrangement import UNRANKED, Arranged, arrange
 from roslin.truth.correction import CORRECTIONS, corrected_pairs
 from roslin.truth.model import Groups, Truth
-from roslin.truth.rankings import Floats, QueryRankings, as_rankings
+from roslin.truth.rankings import Floats, QueryRankings, Rankings, as_rankings
 from roslin.truth.ranktests import TESTS, pairwise_less, two_tailed
 
 __all__ = [
@@ -34,8 +34,10 @@ __all__ = [
     "SIX_FUNCTIONS",
     "Grouped",
     "Method",
+    "function_named",
     "group_rankings",
     "group_starts",
+    "grouped_truth",
     "groups_of",
     "truth_of_groups",
 ]
@@ -103,6 +105,19 @@ class Method:
 SIX_FUNCTIONS = tuple(Method(rule, tails) for tails in (2, 1) for rule in ("all", "any", "prev"))
 
 
+def function_named(name: str) -> Method:
+    """A function of paper 004 by its name; small and capital letters are the same.
+
+    >>> function_named("any-1").rule
+    'any'
+    """
+    known = {method.name: method for method in SIX_FUNCTIONS}
+    found = known.get(name.capitalize())
+    if found is None:
+        raise UnknownNameError("grouping", name, known)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Grouped:
     """A grouped list: what was arranged, p[i, j] of every pair (i before j), and where each group begins."""
@@ -139,8 +154,12 @@ def group_rankings(
     >>> group_rankings(rows)["q"]
     (('a',), ('b', 'c'))
     """
-    method = Method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
-    return truth_of_groups({query: groups_of(said, method) for query, said in as_rankings(rows).items()}, method)
+    return grouped_truth(as_rankings(rows), Method(rule, tails, alpha, scope, test, unranked, min_votes, correction))
+
+
+def grouped_truth(rankings: Rankings, method: Method) -> Truth:
+    """The truth that a method makes of rankings."""
+    return truth_of_groups({query: groups_of(said, method) for query, said in rankings.items()}, method)
 
 
 def truth_of_groups(grouped: Mapping[str, Grouped], method: Method) -> Truth:

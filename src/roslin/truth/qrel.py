@@ -6,7 +6,7 @@
   CSV, Parquet   a header with query, document, and group or relevance
 
 A file that judges a document twice (the MIREX 2005 lists do) is read with the first judgement, and the truth's `notes`
-say so.
+say so; they also count the lines whose relevance is below 0. Any of these may be compressed (`.gz`, `.zst`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roslin.errors import ArgumentError, Problem, UnknownNameError
+from roslin.display.text import counted
+from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError, shortened
 from roslin.rows import (
     Row,
+    called,
     column_rows,
+    form_of,
     frame_rows,
+    is_frame,
+    named,
     number,
     read_json,
     refuse,
@@ -33,10 +39,12 @@ from roslin.rows import (
 )
 from roslin.truth.model import Truth, check_groups
 
-__all__ = ["FORMATS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
+__all__ = ["FORMATS", "WRITERS", "Truth", "check_groups", "read_truth", "truth_writer", "write_truth"]
 
 _JSON_FORMAT = "roslin-truth"
 _NO_ITERATION = {"0", "Q0"}
+_FIRST_ITERATION = {"1"}
+_NAMED = 5  # so many repeated judgements are named; the rest is counted
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -48,35 +56,45 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
         return source
     if isinstance(source, Mapping):
         return _from_mapping(source)
-    if hasattr(source, "columns"):
+    if is_frame(source):
         return _from_table(frame_rows(source, ["query", "document", "group|relevance"]), "", "")
     if not isinstance(source, (str, Path)):
         raise ArgumentError(f"a truth must be a path, a mapping or a data frame; got {type(source).__name__}")
     path = Path(source)
     if format is None:
-        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(path.suffix.lower(), "qrel")
+        format = {".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "csv"}.get(form_of(path), "qrel")
     if format not in FORMATS:
         raise UnknownNameError("format of a truth", format, sorted(FORMATS))
-    return FORMATS[format](path)
+    truth = FORMATS[format](path)
+    if not truth:
+        raise refuse("the truth is empty", expected="a judgement or more", found="none", file=str(path))
+    return truth
 
 
 def _read_columns(path: Path) -> Truth:
     """Grouped or TREC, told by the first two columns, which are a list and a query, or a query and an iteration.
 
-    The iteration is 0 (or Q0) on every line; some files have other numbers among them. Then the first column decides:
-    a grouped qrel holds one list, so that it is the same on every line. The notes say what was decided.
+    The iteration is 0 (or Q0) on every line in most files; some have 1, or several numbers. Then the first column
+    decides: a grouped qrel holds one list, so that it is the same on every line. The notes say what was decided.
     """
     rows = list(column_rows(path, ("list", "query", "document", "group")))
-    seconds = {row.cells[1] for row in rows}
+    firsts, seconds = ({row.cells[place] for row in rows} for place in (0, 1))
     if seconds <= _NO_ITERATION:
         return _from_trec(rows, path)
-    is_mixed = not seconds.isdisjoint(_NO_ITERATION) and all(map(str.isdecimal, seconds - _NO_ITERATION))
-    if not is_mixed:
-        return _from_grouped(rows, path)
-    if len({row.cells[0] for row in rows}) > 1:
-        return _from_trec(rows, path, [f"{path}: read as TREC qrels: the first column has queries, the second numbers"])
-    note = f"{path}: read as a grouped qrel with one list; for TREC qrels of one query write 0 into the second column"
-    return _from_grouped(rows, path, [note])
+    others = seconds - _NO_ITERATION
+    is_mixed = seconds != others and all(map(str.isdecimal, others))
+    if len(firsts) > 1:
+        # Several queries, and fewer iterations than that; a second list would have queries of its own.
+        if is_mixed or (len(seconds) < len(firsts) and all(map(str.isdecimal, seconds))):
+            iterations = shortened(", ".join(sorted(seconds)))
+            note = f"{path}: read as TREC qrels: the first column has queries, the second iterations ({iterations})"
+            return _from_trec(rows, path, [note])
+    elif is_mixed or seconds == _FIRST_ITERATION:
+        note = (
+            f"{path}: read as a grouped qrel with one list; for TREC qrels of one query write 0 into the second column"
+        )
+        return _from_grouped(rows, path, [note])
+    return _from_grouped(rows, path)
 
 
 def _read_grouped(path: Path) -> Truth:
@@ -88,7 +106,7 @@ def _read_trec(path: Path) -> Truth:
 
 
 def _read_table(path: Path) -> Truth:
-    return _from_table(table_rows(path, ["query", "document", "group|relevance"]), path.stem, str(path))
+    return _from_table(table_rows(path, ["query", "document", "group|relevance"]), called(path), str(path))
 
 
 def _read_json(path: Path) -> Truth:
@@ -96,9 +114,26 @@ def _read_json(path: Path) -> Truth:
     if not isinstance(value, dict):
         raise refuse("not a truth", expected="an object {query: groups}", found=type(value).__name__, file=str(path))
     try:
-        return _from_mapping(value, path.stem)
-    except (ArgumentError, TypeError, ValueError) as error:
+        return _from_mapping(_with_texts(value), called(path))
+    except (ArgumentError, FormatError) as error:
         raise refuse(str(error), file=str(path)) from None
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        raise refuse("not a truth", expected="what write_truth writes", file=str(path)) from None
+
+
+def _with_texts(value: Any) -> Any:
+    """Ids are texts, as in every other form; whole numbers in lists are taken for such."""
+    if isinstance(value, dict):
+        return {name: each if name == "gains" else _with_texts(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(each) if isinstance(each, (list, dict)) else _id(each) for each in value]
+    return value
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise ArgumentError(f"an id must be a text or a whole number; got {value!r}")
+    return str(value)
 
 
 FORMATS = {
@@ -111,14 +146,14 @@ FORMATS = {
 
 
 def _from_grouped(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) -> Truth:
-    name = rows[0].cells[0] if rows else path.stem
+    name = rows[0].cells[0] if rows else called(path)
     judgements = []
     for row in rows:
         if row.cells[0] != name:
             raise refuse(
                 "a second list in one file (for TREC qrels say format='trec')",
-                expected=name,
-                found=row.cells[0],
+                expected=shortened(name),
+                found=shortened(row.cells[0]),
                 file=row.file,
                 line=row.line,
             )
@@ -132,13 +167,13 @@ def _from_trec(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) -> Tr
     for row in rows:
         gain = number(row.cells[3], "relevance", file=row.file, line=row.line)
         judgements.append((row.cells[0], row.cells[2], gain, row.line))
-    return _graded(judgements, path.stem, str(path), notes)
+    return _graded(judgements, called(path), str(path), notes)
 
 
 def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Truth:
     grouped, graded = [], []
     for cells, line in rows:
-        query, document = str(cells["query"]), str(cells["document"])
+        query, document = (named(cells[name], name, file=file, line=line) for name in ("query", "document"))
         if "group" in cells:
             grouped.append((query, document, whole_number(cells["group"], "group", file=file, line=line), line))
         else:
@@ -164,26 +199,39 @@ def _graded(
 ) -> Truth:
     relevance: dict[str, dict[str, float]] = {}
     notes = list(known)
-    for query, document, gain, _ in _once(judgements, file, notes):
+    unjudged = 0
+    for query, document, gain, line in _once(judgements, file, notes):
+        if math.isinf(gain):
+            raise refuse("bad relevance", expected="a finite number", found=f"{gain:g}", file=file, line=line)
         relevance.setdefault(query, {})[document] = gain
+        unjudged += gain < 0
+    if unjudged:
+        notes.append(_below(unjudged, file))
     return Truth.from_relevance(relevance, name=name, notes=notes)
+
+
+def _below(count: int, file: str) -> str:
+    return str(Problem(f"{counted(count, 'relevance')} below 0: taken as not judged", file=file))
 
 
 def _once(
     judgements: Iterable[tuple[str, str, Any, int]], file: str, notes: list[str]
 ) -> Iterator[tuple[str, str, Any, int]]:
-    """Each judgement of a document once, the first; a later one becomes a note."""
+    """Each judgement of a document once, the first; later ones become notes, the first few of them one each."""
     first: dict[tuple[str, str], int] = {}
+    again = 0
     for query, document, value, line in judgements:
         before = first.setdefault((query, document), line)
         if before == line:
             yield query, document, value, line
-        else:
-            notes.append(
-                str(
-                    Problem(f"{document} is judged again for query {query}; line {before} counts", line=line, file=file)
-                )
-            )
+            continue
+        again += 1
+        if again <= _NAMED:
+            said = f"{shortened(document)} is judged again for query {shortened(query)}; line {before} counts"
+            notes.append(str(Problem(said, line=line, file=file)))
+    if again > _NAMED:
+        rest = counted(again - _NAMED, "more judgement")
+        notes.append(str(Problem(f"{rest} of documents that were judged before: the first counts", file=file)))
 
 
 def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
@@ -196,25 +244,37 @@ def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
             name=source.get("name", name),
         )
     if source and all(isinstance(each, Mapping) for each in source.values()):
-        return Truth.from_relevance(source, name=name)
+        below = sum(number(gain, "relevance") < 0 for judged in source.values() for gain in judged.values())
+        return Truth.from_relevance(source, name=name, notes=[_below(below, name)] if below else ())
     return Truth(source, name=name)
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_truth(truth: Truth, path: str | Path) -> None:
-    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains)."""
-    text = truth_writer(path)(truth)
+def write_truth(truth: Truth, path: str | Path, format: str | None = None) -> None:
+    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains).
+
+    `format`: one of `WRITERS` instead; `trec` has gains, and no name.
+    """
+    text = truth_writer(path, format)(truth)
     Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def truth_writer(path: str | Path) -> Callable[[Truth], str]:
-    """What makes the text of a file with this name; an ending that is not known is refused."""
+def truth_writer(path: str | Path, format: str | None = None) -> Callable[[Truth], str]:
+    """What makes the text of a file with this name, or in this format; one that is not known is refused."""
     ending = Path(path).suffix.lower()
-    if ending not in _WRITERS:
-        raise ArgumentError(f"a truth is written to a file that ends with {', '.join(_WRITERS)}; got {Path(path).name}")
-    return _WRITERS[ending]
+    if format is not None:
+        if format not in WRITERS:
+            raise UnknownNameError("format to write a truth in", format, WRITERS)
+        if (ending in (".json", ".csv") or format in ("json", "csv")) and ending != f".{format}":
+            raise ArgumentError(
+                f"a file called {Path(path).name} would not be read as {format}; give it another ending"
+            )
+        return WRITERS[format]
+    if ending not in _ENDINGS:
+        raise ArgumentError(f"a truth is written to a file that ends with {', '.join(_ENDINGS)}; got {Path(path).name}")
+    return WRITERS[_ENDINGS[ending]]
 
 
 def _to_json(truth: Truth) -> str:
@@ -233,15 +293,24 @@ def _to_grouped(truth: Truth) -> str:
     return "".join("\t".join(map(to_word, row)) + "\n" for row in words)
 
 
+def _to_trec(truth: Truth) -> str:
+    rows = []
+    for query, groups in truth.items():
+        for gain, ids in [*zip(truth.gains(query), groups, strict=True), (0.0, truth.nonrelevant(query) or ())]:
+            rows += [f"{to_word(query)} 0 {to_word(id)} {repr(float(gain)).removesuffix('.0')}\n" for id in ids]
+    return "".join(rows)
+
+
 def _to_csv(truth: Truth) -> str:
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([("query", "document", "group"), *truth.judgements()])
     return stream.getvalue()
 
 
-_WRITERS: dict[str, Callable[[Truth], str]] = {
-    ".qrel": _to_grouped,
-    ".txt": _to_grouped,
-    ".json": _to_json,
-    ".csv": _to_csv,
+WRITERS: dict[str, Callable[[Truth], str]] = {
+    "grouped": _to_grouped,
+    "trec": _to_trec,
+    "json": _to_json,
+    "csv": _to_csv,
 }
+_ENDINGS = {".qrel": "grouped", ".txt": "grouped", ".json": "json", ".csv": "csv"}

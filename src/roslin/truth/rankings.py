@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.errors import ArgumentError, UnknownNameError
-from roslin.rows import frame_rows, number, read_json, refuse, table_rows
+from roslin.errors import ArgumentError, UnknownNameError, shortened
+from roslin.rows import called, form_of, frame_rows, is_frame, is_missing, number, read_json, refuse, table_rows
 
 __all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
 
@@ -118,11 +118,12 @@ class _Places:
             _named(value, name, self.at(line)) for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
         )
         if self.queries is not None and query not in self.queries:
-            known = ", ".join(self.queries)
-            raise refuse("unknown query", expected=f"one of {known}", found=query, **self.at(line))
+            known = ", ".join(map(shortened, self.queries))
+            raise refuse("unknown query", expected=f"one of {known}", found=shortened(query), **self.at(line))
         before = self._given.setdefault((query, expert, document), line)
         if before != line:
-            reason = f"expert {expert} judges {document} again for query {query} (first in {self.unit} {before})"
+            who, what, asked = map(shortened, (expert, document, query))
+            reason = f"expert {who} judges {what} again for query {asked} (first in {self.unit} {before})"
             raise refuse(reason, expected="one rank", **self.at(line))
         value = _rank(row[3], self.at(line))
         self.found.setdefault(query, {}).setdefault(expert, {})[document] = value
@@ -130,9 +131,10 @@ class _Places:
     def _refuse_slips(self, query: str, expert: str, ranks: Mapping[str, float]) -> None:
         for first, second in _slips(ranks):
             before, line = (self._given[query, expert, document] for document in (first, second))
-            reason = f"expert {expert} gives rank {ranks[first]:g} twice for query {query}"
+            reason = f"expert {shortened(expert)} gives rank {ranks[first]:g} twice for query {shortened(query)}"
             room = "another rank, or room for a tie (1, 2, 2, 4 or 1, 2.5, 2.5, 4)"
-            raise refuse(f"{reason} ({first} in {self.unit} {before})", expected=room, found=second, **self.at(line))
+            earlier = f"{shortened(first)} in {self.unit} {before}"
+            raise refuse(f"{reason} ({earlier})", expected=room, found=shortened(second), **self.at(line))
 
     def rankings(self, name: str) -> Rankings:
         """All judgements as tables."""
@@ -163,19 +165,20 @@ def _slips(ranks: Mapping[str, float]) -> Iterator[tuple[str, str]]:
 
 
 def _named(value: Any, what: str, place: dict[str, Any]) -> str:
-    text = "" if value is None or value != value else str(value).strip()
+    text = "" if is_missing(value) else str(value).strip()
     if not text:
         raise refuse(f"no {what}", expected="a name", found="nothing", **place)
     return text
 
 
 def _rank(value: Any, place: dict[str, Any]) -> float:
-    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return float("nan")
     rank = number(value, "rank", **place)
     if not 1 <= rank < float("inf"):
         expected = "1 (the most similar) or more, or nothing"
-        raise refuse("bad rank", expected=expected, found=str(value), **place)
+        found = str(value) if isinstance(value, str) else repr(value)
+        raise refuse("bad rank", expected=expected, found=shortened(found), **place)
     return rank
 
 
@@ -184,7 +187,7 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
     if isinstance(rows, Rankings):
         return rows
     places = _Places(ties=ties)
-    if hasattr(rows, "columns"):
+    if is_frame(rows):
         for cells, line in frame_rows(rows, _COLUMNS):
             places.take([cells[name] for name in _COLUMNS], line)
         return places.rankings("")
@@ -201,7 +204,7 @@ def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Ranking
 def read_rankings(path: str | Path, *, ties: bool = False, queries: Sequence[str] | None = None) -> Rankings:
     """Rankings from a CSV or JSON file. `queries`: only these may occur. `ties`: any rank may be given twice."""
     path = Path(path)
-    is_json = path.suffix.lower() == ".json"
+    is_json = form_of(path) == ".json"
     places = _Places(str(path), "judgement" if is_json else "line", ties=ties, queries=queries)
     if is_json:
         _take_json(read_json(path), places)
@@ -210,7 +213,7 @@ def read_rankings(path: str | Path, *, ties: bool = False, queries: Sequence[str
             places.take([cells[name] for name in _COLUMNS], line)
     if not places.found:
         raise refuse("no rankings", expected="at least one row", found="none", file=str(path))
-    return places.rankings(path.stem)
+    return places.rankings(called(path))
 
 
 def _take_json(value: Any, places: _Places) -> None:

@@ -65,7 +65,7 @@ def _histograms(ranks: Floats) -> Floats:
     values = np.unique(ranks[~np.isnan(ranks)])
     codes = np.searchsorted(values, np.where(np.isnan(ranks), np.inf, ranks))  # no rank: one past the last
     *lead, experts, documents = ranks.shape
-    flat = np.moveaxis(codes, -2, -1).reshape(-1, experts)
+    flat = np.moveaxis(codes, -2, -1).reshape(math.prod(lead) * documents, experts)
     width = len(values) + 1
     offset = np.arange(len(flat))[:, None] * width
     counts = np.bincount((flat + offset).ravel(), minlength=len(flat) * width)

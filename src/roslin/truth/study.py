@@ -4,8 +4,9 @@
     print(found)
     found.truth
 
-For every query: its groups, how many groups noise would give, how consistent the list is, how far the experts agree,
-and how many more of them neighbours would need. `roslin truth group` and the report show the same study.
+For every query: its groups, how many groups noise would give, how sure each line is, which candidates stand high by few
+votes, how consistent the list is, how far the experts agree, and how many more of them neighbours would need. `roslin
+truth group` and the report show the same study.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import numpy as np
 
 from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.truth.agreement import kendall_w, krippendorff_alpha
+from roslin.truth.boundaries import Boundary, boundaries, spurious
 from roslin.truth.consistency import ListConsistency, list_consistency
 from roslin.truth.grouping import Grouped, Method, groups_of, truth_of_groups
 from roslin.truth.model import Truth
@@ -27,7 +30,10 @@ from roslin.truth.power import Neighbours, more_experts
 from roslin.truth.rankings import Rankings, as_rankings
 from roslin.truth.tables import people
 
-__all__ = ["Progress", "QueryStudy", "Study", "study_rankings"]
+__all__ = ["SHOWN", "Progress", "QueryStudy", "Study", "study_rankings"]
+
+# The columns of `Study.lists` that a screen has room for.
+SHOWN = ("query", "group", "document", "median", "mean", "votes", "largest_p", "confidence")
 
 # Told how many queries are done, and which one comes next.
 Progress = Callable[[float, str], None]
@@ -37,7 +43,8 @@ Progress = Callable[[float, str], None]
 class QueryStudy:
     """One query: its list, what noise would give, how consistent the list is, and how far the experts agree.
 
-    `null` is None where nothing was shuffled, `neighbours` is empty where no power was asked for.
+    `null` is None and `boundaries` is empty where nothing was shuffled, `neighbours` is empty where no power was asked
+    for.
     """
 
     grouped: Grouped
@@ -46,12 +53,41 @@ class QueryStudy:
     neighbours: list[Neighbours]
     kendall_w: float
     alpha: float
+    boundaries: tuple[Boundary, ...] = ()
 
     @property
     def sentence(self) -> str:
         """Groups found beside groups of noise, in words."""
         count = len(self.grouped.starts)
         return self.null.sentence() if self.null else f"{count} group{'' if count == 1 else 's'}"
+
+    @property
+    def line_at(self) -> dict[int, Boundary]:
+        """The line above each candidate that begins a group, by its position."""
+        return {line.position: line for line in self.boundaries}
+
+    @property
+    def spurious(self) -> float | None:
+        """How many lines are expected to be spurious; None where nothing was shuffled."""
+        return None if self.null is None else spurious(self.boundaries)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What not to trust, a sentence each: lines that may be spurious, candidates that stand high by few votes."""
+        arranged, said = self.grouped.arranged, []
+        if self.boundaries:
+            doubtful = [line.below for line in self.boundaries if line.is_doubtful]
+            which = f"; more likely spurious than real: above {_names(doubtful)}" if doubtful else ""
+            lines = counted(len(self.boundaries), "line")
+            said.append(f"about {spurious(self.boundaries):.1f} of {lines} may be spurious{which}")
+        if arranged.thin:
+            thin = [f"{arranged.documents[k]} ({arranged.votes[k]})" for k in arranged.thin]
+            most = arranged.votes[min(arranged.thin) :].max()
+            said.append(
+                f"high by few votes: {_names(thin)}; later candidates have up to {most} "
+                "(--min-votes or --unranked last would change that)"
+            )
+        return said
 
     @property
     def agreement(self) -> str:
@@ -84,17 +120,20 @@ class Study:
                 "groups": len(each.grouped.starts),
                 "noise": None if each.null is None else each.null.mean,
                 "p": None if each.null is None else each.null.p,
+                "spurious": each.spurious,
+                "thin": len(each.grouped.arranged.thin),
                 "W": each.kendall_w,
                 "alpha": each.alpha,
                 "ADR-1": each.consistency.value,
             }
             for query, each in self.queries.items()
         ]
-        columns = ("query", "experts", "candidates", "groups", "noise", "p", "W", "alpha", "ADR-1")
+        columns = ("query", "experts", "candidates", "groups", "noise", "p", "spurious", "thin", "W", "alpha", "ADR-1")
         note = (
             "noise: mean number of groups when every expert's ranks are shuffled; p: how often that gives at least as "
-            "many groups as were found. W: Kendall's concordance; alpha: Krippendorff's (ordinal), not the level of "
-            "the tests. ADR-1: consistency."
+            "many groups as were found. spurious: how many lines between groups are expected to be so, from ranks that "
+            "are shuffled within neighbouring groups. thin: candidates above others with more than twice their votes. "
+            "W: Kendall's concordance; alpha: Krippendorff's (ordinal), not the level of the tests. ADR-1: consistency."
         )
         return Table(columns, tuple(rows), f"Queries, grouped by {self.method.name}", note, key="summary")
 
@@ -107,13 +146,14 @@ class Study:
         """A row for each candidate, in the order of the lists; `titles` of the documents where they are known."""
         rows = [row for query in self.queries for row in self._list(query, titles or {})]
         columns = ("query", "group", "document", "title", "median", "mean", "deviation", "low_10", "quartile_1")
-        more = ("quartile_3", "high_10", "votes", "largest_p", "noise_groups", "noise_p")
+        more = ("quartile_3", "high_10", "votes", "largest_p", "noise_groups", "noise_p", "confidence", "thin")
         return Table((*columns, *more), tuple(rows), "Lists", key="lists")
 
     def _list(self, query: str, titles: Mapping[str, str]) -> Iterable[dict[str, Any]]:
         each = self.queries[query]
         arranged = each.grouped.arranged
         medians, means = arranged.medians, arranged.means
+        lines = each.line_at
         group = 0
         for k, document in enumerate(arranged.documents):
             group += k in each.grouped.starts
@@ -132,7 +172,9 @@ class Study:
                 "quartile_3": third,
                 "high_10": high,
                 "votes": int(arranged.votes[k]),
+                "thin": "thin" if k in arranged.thin else "",
                 "largest_p": float(each.grouped.pvalues[:k, k].max()) if k else None,
+                "confidence": lines[k].confidence if k in lines else None,
                 "noise_groups": each.null.mean if each.null else None,
                 "noise_p": each.null.p if each.null else None,
             }
@@ -149,8 +191,12 @@ class Study:
 
     @property
     def _shown(self) -> tuple[Table, ...]:
-        lists = self.lists().only("query", "group", "document", "median", "mean", "votes", "largest_p")
-        return self.summary, lists
+        return self.summary, self.lists().only(*SHOWN)
+
+
+def _names(names: list[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def study_rankings(
@@ -194,5 +240,6 @@ def study_rankings(
             more_experts(said, chosen, seed=seed) if power else [],
             kendall_w(said),
             krippendorff_alpha(said),
+            boundaries(grouped, chosen, shuffles, seed) if shuffles else (),
         )
     return Study(rankings, chosen, found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from roslin.display.table import Table
 from roslin.truth.agreement import attention, experts
-from roslin.truth.compare import Likeness
+from roslin.truth.compare import Likeness, PlacedTwice
 from roslin.truth.consistency import Consistency
 from roslin.truth.model import Truth
 from roslin.truth.plackett_luce import FittedStrengths
@@ -23,6 +23,7 @@ __all__ = [
     "likenesses",
     "neighbours",
     "people",
+    "places",
     "positions",
     "strengths",
 ]
@@ -130,6 +131,13 @@ def likenesses(found: Sequence[Likeness]) -> Table:
     """A row for each query of two truths that were compared."""
     columns = tuple(field.name for field in fields(Likeness))
     return Table(columns, tuple(map(asdict, found)), "How alike two truths are", key="likeness")
+
+
+def places(found: Sequence[PlacedTwice]) -> Table:
+    """A row for each document of which two truths do not say the same."""
+    columns = tuple(field.name for field in fields(PlacedTwice))
+    note = "group 0: judged not relevant; an empty group: not in that truth"
+    return Table(columns, tuple(map(asdict, found)), "Documents that differ", note, key="documents")
 
 
 def neighbours(found: Mapping[str, list[Neighbours]]) -> Table:

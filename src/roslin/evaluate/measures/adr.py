@@ -5,12 +5,18 @@ of the truth; because the order inside a group is not known, every document of t
 i-th counts. Dynamic recall r_i is the share of the first i ranks that hold such a document; ADR is the mean of
 r_1 ... r_n. It is 1 for every list that keeps the order of the groups and has nothing else in between.
 
+Ties: i r_i is a sum over hits, each counting from its rank on, but not before its group is due. So
+  E[r_i] = 1/i sum P(rank <= i)      over the hits whose group begins before rank i
+and ADR and NRGB are means of that. Two hits of one tie, both in scope, stand in the wrong order in half of all cases:
+an inversion counts 1/2 P(both in scope) there, with P = m (m - 1) / (n (n - 1)) for m places in scope of n.
+
 Secondary keys, for lists with the same ADR: `adr_tie_break` is the published one, `inversions` counts pairs in the
 wrong order. Only the second is sound; docs/concepts/measures/adr.md has the numbers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,7 +26,7 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, judged
 from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
-from roslin.evaluate.rankings import RankedIds, in_order, takes_out
+from roslin.evaluate.rankings import RankedIds, in_order
 from roslin.truth.qrel import check_groups
 from roslin.values.parameters import choice, whole
 
@@ -77,6 +83,11 @@ class ADR(Measure):
     short: str = choice("pad", "pad", "cut")
     k: int | None = whole(None)
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A sum over the hits."""
+        return True
+
     def limits(self, hits: Hits) -> Ints:
         """(Q,) Over how many ranks the mean goes."""
         limit = hits.relevant if self.k is None else np.full(len(hits), self.k)
@@ -97,11 +108,17 @@ class ADR(Measure):
 def _curves(hits: Hits, limit: Ints) -> Floats:
     """Dynamic recall of all queries one after the other, `limit` ranks each."""
     offset = np.concatenate([[0], np.cumsum(limit)])
+    start = hits.group_start[hits.group]
+    # All ranks that a hit may have, as far as they are in scope: one, or those of its tie, each as likely.
+    ranks = np.clip(limit[hits.query] - hits.before, 0, hits.tied)
+    hit = np.repeat(np.arange(len(ranks)), ranks)
+    rank = hits.before[hit] + 1 + np.arange(len(hit)) - (np.cumsum(ranks) - ranks)[hit]
     # A hit counts from its own rank on, but not before its group does.
-    counts_from = np.maximum(hits.rank, hits.group_start[hits.group] + 1)
-    in_scope = counts_from <= limit[hits.query]
-    slot = (offset[hits.query] + counts_from - 1)[in_scope]
-    found = np.cumsum(np.bincount(slot, minlength=int(offset[-1])))
+    counts_from = np.maximum(rank, start[hit] + 1)
+    in_scope = counts_from <= limit[hits.query[hit]]
+    slot = (offset[hits.query[hit]] + counts_from - 1)[in_scope]
+    weights = 1.0 / hits.tied[hit][in_scope] if hits.has_ties else None
+    found = np.cumsum(np.bincount(slot, weights, minlength=int(offset[-1])))
     before = np.concatenate([[0], found])[offset[:-1]]
     rank = np.arange(1, offset[-1] + 1) - np.repeat(offset[:-1], limit)
     return np.asarray((found - np.repeat(before, limit)) / rank, dtype=np.float64)
@@ -115,6 +132,11 @@ class NRGB(Measure):
     name: ClassVar[str] = "NRGB"
     summary: ClassVar[str] = "Normalised recall at group boundaries: dynamic recall where a group ends, averaged."
     reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """A sum over the hits."""
+        return True
 
     def _values(self, hits: Hits) -> Floats:
         end = hits.group_start + hits.group_size
@@ -146,6 +168,7 @@ class Inversions(Measure):
     name: ClassVar[str] = "Inversions"
     summary: ClassVar[str] = "Pairs of found documents that stand in the wrong order: breaks ties of ADR soundly."
     reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
+    largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
 
     k: int | None = whole(None)
@@ -160,17 +183,29 @@ class Inversions(Measure):
         """No: a document that moves into scope may bring inversions with it."""
         return False
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A sum over pairs of hits."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
-        in_scope = hits.rank <= ADR(k=self.k).limits(hits)[hits.query]
-        query, group = hits.query[in_scope], hits.group[in_scope]
-        first = np.searchsorted(query, np.arange(len(hits) + 1))
-        counts = [_inverted(group[first[q] : first[q + 1]]) for q in range(len(hits))]
+        limit = ADR(k=self.k).limits(hits)
+        first = np.searchsorted(hits.query, np.arange(len(hits) + 1))
+        parts = (slice(first[q], first[q + 1]) for q in range(len(hits)))
+        counts = [
+            _inverted(hits.group[own], hits.before[own], hits.tied[own], int(k))
+            for own, k in zip(parts, limit, strict=True)
+        ]
         return np.array(counts, dtype=np.float64)
 
 
-def _inverted(group: Ints) -> int:
-    """Pairs (a before b) with a in a later group than b."""
-    return int(np.count_nonzero(np.triu(group[:, None] > group[None, :], 1)))
+def _inverted(group: Ints, before: Ints, tied: Ints, k: int) -> float:
+    """Pairs (a before b) with a in a later group than b, both among the first k; or how many are to be expected."""
+    places = np.clip(k - before, 0, tied)
+    # Of two ties the first is in scope as a whole wherever the second is in part.
+    apart = (before[:, None] < before[None, :]) * (places / tied)[None, :]
+    together = (before[:, None] == before[None, :]) * (places * (places - 1) / np.maximum(tied * (tied - 1), 1)) / 2
+    return float(((group[:, None] > group[None, :]) * (apart + together)).sum())
 
 
 def inversions(
@@ -223,9 +258,9 @@ def _kept(
         scores = [float(ranking[id]) for id in ids]
     if scores is not None and len(scores) != len(ids):
         raise ArgumentError(f"{len(scores)} scores for {len(ids)} ids")
-    without = takes_out(judged(groups, query=query), query)
+    itself = judged(groups, query=query).taken_out
     beside: Sequence[float | None] = [None] * len(ids) if scores is None else scores
-    return [(id, score) for id, score in zip(ids, beside, strict=True) if not (without and id == query)]
+    return [(id, score) for id, score in zip(ids, beside, strict=True) if itself is None or id != itself]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ reads that text back. Values are larger for better rankings unless `larger_is_be
 
 An empty truth has no value: NaN and a warning, and means leave it out. A ranking that finds nothing is worth what the
 formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best: `rewards_silence` says so.
+
+Where hits are tied, the value is the expected one over all orders of the ties. A measure that is `exact_in_ties` has a
+formula for it; its family's module has it. For any other it is the mean over `DRAWN_ORDERS` orders from a fixed state.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.hits import Floats, Hits, collect, judged
+from roslin.evaluate.hits import Floats, Hits, collect, drawn, judged
 from roslin.evaluate.rankings import RankedIds, places
 from roslin.truth.qrel import check_groups
 from roslin.values.named import Named
@@ -29,6 +32,7 @@ from roslin.values.numbers import one_number_each
 from roslin.values.registry import NamedRegistry
 
 __all__ = [
+    "DRAWN_ORDERS",
     "MEASURES",
     "EmptyTruthWarning",
     "Measure",
@@ -38,6 +42,9 @@ __all__ = [
     "register",
     "register_measure",
 ]
+
+DRAWN_ORDERS = 400
+_STATE = 2006
 
 
 class EmptyTruthWarning(UserWarning):
@@ -49,6 +56,8 @@ class Measure(Named, ABC):
     """One measure with its parameters; `k` is the cutoff of those that have one."""
 
     larger_is_better: ClassVar[bool] = True
+    largest: ClassVar[float] = 1.0
+    """The largest value there can be; infinite where the number of documents decides."""
     cutoff: ClassVar[str] = "k"
 
     @property
@@ -64,10 +73,19 @@ class Measure(Named, ABC):
         """
         return True
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """Whether `_values` gives the expected value where hits are tied; else orders of the ties are drawn for it."""
+        return False
+
     def values(self, hits: Hits) -> Floats:
-        """(Q,) One value a query; NaN where the truth is empty."""
-        expected = f"the measure {self!r} must give {len(hits)} values, one for each query"
-        result = one_number_each(self._values(hits), len(hits), expected, undefined=True).copy()
+        """(Q,) One value a query, the expected one where hits are tied; NaN where the truth is empty."""
+        if hits.has_ties and not self.exact_in_ties:
+            random = np.random.default_rng(_STATE)
+            orders = [self._checked(drawn(hits, random)) for _ in range(DRAWN_ORDERS)]
+            result = np.asarray(np.mean(orders, axis=0), dtype=np.float64)
+        else:
+            result = self._checked(hits).copy()
         empty = hits.relevant == 0
         if empty.any():
             warnings.warn(
@@ -77,6 +95,10 @@ class Measure(Named, ABC):
             )
             result[empty] = np.nan
         return result
+
+    def _checked(self, hits: Hits) -> Floats:
+        expected = f"the measure {self!r} must give {len(hits)} values, one for each query"
+        return one_number_each(self._values(hits), len(hits), expected, undefined=True)
 
     def __call__(
         self,

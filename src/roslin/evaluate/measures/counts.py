@@ -2,10 +2,14 @@
 
 None of them sees the order of the groups or of the ranks; with a cutoff k they look at the first k ranks only. Those
 that count true negatives need the size of the collection, with the query itself in it, as in the paper (2054 songs).
+
+Ties: every value is a straight line in TP, the hits among the first k ranks, because all other sums of cells are fixed.
+So the expected value is the value at E[TP] = sum over hits of P(rank <= k).
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -50,8 +54,13 @@ class Counting(Measure):
     k: int | None = whole(None)
 
     def found(self, hits: Hits) -> Floats:
-        """(Q,) Relevant documents in scope: true positives."""
-        return hits.per_query(keep=None if self.k is None else hits.rank <= self.k)
+        """(Q,) Relevant documents in scope: true positives, or how many are to be expected."""
+        return hits.per_query(None if self.k is None else hits.within(self.k))
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in the hits in scope."""
+        return True
 
     def seen(self, hits: Hits) -> Floats:
         """(Q,) Ranks in scope that hold a document."""
@@ -69,6 +78,7 @@ class TP(Counting):
 
     name: ClassVar[str] = "TP"
     summary: ClassVar[str] = "True positives: relevant documents in the list."
+    largest: ClassVar[float] = math.inf
 
     def _values(self, hits: Hits) -> Floats:
         return self.found(hits)
@@ -81,6 +91,7 @@ class FP(Counting):
 
     name: ClassVar[str] = "FP"
     summary: ClassVar[str] = "False positives: ranks of the list that hold nothing relevant."
+    largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
 
     @property
@@ -99,6 +110,7 @@ class FN(Counting):
 
     name: ClassVar[str] = "FN"
     summary: ClassVar[str] = "False negatives: relevant documents that the list lacks."
+    largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
 
     def _values(self, hits: Hits) -> Floats:
@@ -138,6 +150,7 @@ class TN(_OfCollection):
 
     name: ClassVar[str] = "TN"
     summary: ClassVar[str] = "True negatives: documents of the collection that are rightly left out."
+    largest: ClassVar[float] = math.inf
 
     @property
     def rewards_silence(self) -> bool:

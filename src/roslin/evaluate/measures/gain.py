@@ -3,10 +3,18 @@
 A document of group j is worth the gain of that group: by default the last group 1, the one before it 2, and so on. That
 choice is arbitrary, and so is the discount; paper 000, section 4 objects to both, and docs/concepts/measures/gain.md
 shows two lists that change places when the logarithm does.
+
+Ties: DCG and RBP add up what each hit gives, so they add up E[discount(rank)] over the ranks that a hit may have
+(McSherry & Najork 2008); the best possible list has no ties. For ERR let g(m) be the probability that the reader goes
+on after m places of a tie of n documents: the mean over all choices of m documents of the product of 1 - satisfies.
+With h hits, i of them among the m,
+  g(m) = sum_i C(h, i) C(n - h, m - i) / C(n, m) s_i,   s_i: the mean over all choices of i hits of that product
+and the tie gives the sum over its places of (g(m - 1) - g(m)) / (t + m), times the probability of reaching it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -65,10 +73,16 @@ class _Discounted(Measure):
         """Not where rank 2 weighs more than rank 1."""
         return self.discount != "serra"
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A sum over the hits."""
+        return True
+
     def collected(self, hits: Hits) -> Floats:
         """(Q,) Discounted gain of the list."""
-        worth = _GAINS[self.gain](hits.group_gain)[hits.group] * _DISCOUNTS[self.discount](hits.rank, self.base)
-        return hits.per_query(worth, None if self.k is None else hits.rank <= self.k)
+        k = math.inf if self.k is None else self.k
+        discount = hits.expected(lambda rank: np.where(rank <= k, _DISCOUNTS[self.discount](rank, self.base), 0.0))
+        return hits.per_query(_GAINS[self.gain](hits.group_gain)[hits.group] * discount)
 
     def ideal(self, hits: Hits) -> Floats:
         """(Q,) Discounted gain of the best list: all relevant documents, most similar group first."""
@@ -90,6 +104,7 @@ class DCG(_Discounted):
     name: ClassVar[str] = "DCG"
     summary: ClassVar[str] = "Discounted cumulated gain: what the list is worth, later ranks less."
     reference: ClassVar[str] = "Järvelin & Kekäläinen 2002; Serrà 2007, Table 2"
+    largest: ClassVar[float] = math.inf
 
     def _values(self, hits: Hits) -> Floats:
         return self.collected(hits)
@@ -123,6 +138,11 @@ class ERR(Measure):
     top: float | None = real(None, above=0)
     k: int | None = whole(None)
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """From the probability of going on."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         of_query = np.repeat(np.arange(len(hits)), np.diff(hits.group_offset))
         top = np.zeros(len(hits))
@@ -134,14 +154,46 @@ class ERR(Measure):
         satisfies = (_power(hits.group_gain[hits.group]) - 1.0) / _power(top[hits.query])
         value = np.zeros(len(hits))
         going_on = np.ones(len(hits))
+        k = math.inf if self.k is None else self.k
+        if hits.has_ties:
+            return _err_of_ties(hits, satisfies, k)
         order = hits.order_in_query()
-        in_scope = np.ones(len(order), dtype=bool) if self.k is None else hits.rank <= self.k
+        in_scope = hits.rank <= k
         for place in range(1, int(order.max(initial=0)) + 1):  # the j-th hits of all queries at once
             now = np.flatnonzero((order == place) & in_scope)
             query = hits.query[now]
             value[query] += going_on[query] * satisfies[now] / hits.rank[now]
             going_on[query] *= 1.0 - satisfies[now]
         return value
+
+
+def _err_of_ties(hits: Hits, satisfies: Floats, k: float) -> Floats:
+    """(Q,) ERR, tie by tie; a hit with a rank of its own is a tie of one."""
+    value, going_on = np.zeros(len(hits)), np.ones(len(hits))
+    edges = hits.tie_edges()
+    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        query, before, size = int(hits.query[first]), int(hits.before[first]), int(hits.tied[first])
+        after = _going_on(size, 1.0 - satisfies[first:last])
+        ranks = before + np.arange(1, size + 1)
+        value[query] += going_on[query] * float((-np.diff(after) / ranks)[ranks <= k].sum())
+        going_on[query] *= after[-1]
+    return value
+
+
+def _going_on(size: int, goes_on: Floats) -> Floats:
+    """(size + 1,) The probability of going on after 0, 1, ... places of a tie, given that of each of its hits."""
+    means = np.ones(1)  # the mean product over all choices of 0, 1, ... of the hits so far
+    chance = np.zeros((size + 1, 1))  # that so many of these stand among the first places
+    chance[:, 0] = 1.0
+    places = np.arange(size + 1)
+    for number, each in enumerate(goes_on.tolist()):
+        of = np.arange(number + 2) / (number + 1)
+        means = np.append(means, 0.0) * (1 - of) + np.insert(means, 0, 0.0) * each * of
+        # The next hit takes one of the places that the others leave.
+        taken = (places[:, None] - np.arange(number + 1)) / (size - number)
+        taken = np.clip(taken, 0.0, 1.0)
+        chance = np.pad(chance * (1 - taken), ((0, 0), (0, 1))) + np.pad(chance * taken, ((0, 0), (1, 0)))
+    return np.asarray(chance @ means, dtype=np.float64)
 
 
 @register
@@ -156,9 +208,14 @@ class RBP(Measure):
     p: float = real(0.8, above=0, below=1)
     k: int | None = whole(None)
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A sum over the hits."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
-        keep = None if self.k is None else hits.rank <= self.k
-        return (1.0 - self.p) * hits.per_query(self.p ** (hits.rank - 1.0), keep)
+        k = math.inf if self.k is None else self.k
+        return (1.0 - self.p) * hits.per_query(hits.expected(lambda rank: (rank <= k) * self.p ** (rank - 1.0)))
 
 
 def dcg(

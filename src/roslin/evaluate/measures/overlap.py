@@ -6,10 +6,16 @@ The truth has ties: the documents of a group share a place. The list has none. C
       at depth d >= t, which is the mean over all orders of the group
   b   the same, divided by the root of what each list shares with itself, so that a list with ties agrees with itself
   w   the documents are equal: the whole group is in at depth t, and agreement is 2 X / (documents in truth and list)
+
+Where the list has ties too, values are expected ones over the orders of these. What is shared at depth d is a sum over
+hits of their weight times P(rank <= d), and AO and RBO are straight lines in it. Compatibility adds up a function of
+the j-th hit of each group: of h hits of a group in a tie of n documents, the j-th is at place x with probability
+C(x - 1, j - 1) C(n - x, h - j) / C(n, h).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -36,9 +42,10 @@ _TIES = ("a", "b", "w")
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A list and the truth of its query, as two lists: the first has no ties, the second has groups."""
+    """A list and the truth of its query, as two lists: the second has groups."""
 
-    rank: Ints  # (hits,) places in the list
+    before: Ints  # (hits,) places in the list: documents before the tie of the hit, and in it
+    tied: Ints  # (hits,)
     group: Ints  # (hits,) groups in the truth, from 0
     sizes: Ints  # (groups,)
     length: int  # of the list
@@ -53,7 +60,8 @@ class _Pair:
 
     def shared(self, weights: Floats) -> Floats:
         """(depth,) What list and truth have in common among their first 1, 2, ... places."""
-        seen = np.arange(1, weights.shape[1] + 1) >= self.rank[:, None]
+        depth = np.arange(1, weights.shape[1] + 1)
+        seen = np.clip((depth - self.before[:, None]) / self.tied[:, None], 0.0, 1.0)
         return np.asarray((weights[self.group] * seen).sum(axis=0), dtype=np.float64)
 
     def scale(self, ties: str, weights: Floats) -> Floats:
@@ -72,7 +80,8 @@ def _pairs(hits: Hits) -> Iterator[_Pair]:
     for query in range(len(hits)):
         own = slice(edges[query], edges[query + 1])
         first, last = hits.group_offset[query], hits.group_offset[query + 1]
-        yield _Pair(hits.rank[own], hits.group[own] - first, hits.group_size[first:last], int(hits.depth[query]))
+        groups, sizes = hits.group[own] - first, hits.group_size[first:last]
+        yield _Pair(hits.before[own], hits.tied[own], groups, sizes, int(hits.depth[query]))
 
 
 @register
@@ -91,6 +100,11 @@ class AO(Measure):
     def monotone(self) -> bool:
         """Only where each document has its own weight."""
         return self.ties == "a"
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in what is shared at each depth."""
+        return True
 
     def _values(self, hits: Hits) -> Floats:
         result = np.zeros(len(hits))
@@ -117,6 +131,11 @@ class RBO(Measure):
     def monotone(self) -> bool:
         """Not proven for the extrapolated part."""
         return False
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in what is shared at each depth."""
+        return True
 
     def _values(self, hits: Hits) -> Floats:
         return np.array([_extrapolated(pair, self.ties, self.p) for pair in _pairs(hits)])
@@ -163,6 +182,11 @@ class Compatibility(Measure):
         """Not proven: the ideal list changes with the list."""
         return False
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """From the place of the j-th hit of each group."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         relevant = hits.relevant
         depth = np.maximum(hits.depth, relevant)
@@ -173,14 +197,27 @@ class Compatibility(Measure):
         order = np.lexsort((hits.rank, hits.group))
         in_group = np.empty(len(order), dtype=np.int64)
         in_group[order] = np.arange(len(order)) - np.searchsorted(hits.group[order], hits.group[order])
-        both = np.maximum(hits.rank, hits.group_start[hits.group] + in_group + 1)
-        score = hits.per_query(weight[depth[hits.query]] - weight[both - 1])
+        due = hits.group_start[hits.group] + in_group + 1
+        both = np.maximum(hits.rank, due)
+        worth = weight[depth[hits.query]] - weight[both - 1]
+        for at in np.flatnonzero(hits.tied > 1):
+            ranks, chance = _places_in_tie(hits, int(at), order)
+            worth[at] = weight[depth[hits.query[at]]] - float(chance @ weight[np.maximum(ranks, due[at]) - 1])
+        score = hits.per_query(worth)
         if not self.normalise:
             return np.asarray(score * (1 - self.p) / np.maximum(1 - self.p**depth, 1e-300), dtype=np.float64)
         # An ideal list shares min(d, R) documents with itself at depth d.
         powers = np.concatenate([[0.0], np.cumsum(self.p ** (places - 1.0))])
         ideal = powers[relevant] + relevant * (weight[depth] - weight[relevant])
         return share(score, ideal.astype(np.float64))
+
+
+def _places_in_tie(hits: Hits, at: int, order: Ints) -> tuple[Ints, Floats]:
+    """The ranks that a tied hit may have as the j-th of its group there, and the probability of each."""
+    alike = order[(hits.group[order] == hits.group[at]) & (hits.before[order] == hits.before[at])]
+    j, h, n = int(np.flatnonzero(alike == at)[0]) + 1, len(alike), int(hits.tied[at])
+    ways = [math.comb(x - 1, j - 1) * math.comb(n - x, h - j) / math.comb(n, h) for x in range(1, n + 1)]
+    return hits.before[at] + np.arange(1, n + 1), np.array(ways)
 
 
 def average_overlap(groups: Groups, ranking: RankedIds, k: int | None = None, *, ties: str = "a") -> float:

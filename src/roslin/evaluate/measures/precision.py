@@ -1,6 +1,11 @@
 """Shares of what was found: precision, recall, F-measure, success (paper 003, section 2 and Table 2).
 
 None of them sees the order of the groups or of the ranks, but for where a cutoff k lies.
+
+Ties: precision, recall, R-precision and F are straight lines in TP, F being (1 + beta^2) TP / (beta^2 R + k), so the
+expected value is the value at E[TP] = sum over hits of P(rank <= k). Success is 1 - P(no hit among the first k): only a
+tie around rank k without a hit before it leaves that open. With n documents in the tie, h of them hits, m of its places
+among the first k: P = (n - h)! (n - m)! / ((n - h - m)! n!).
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.hits import Floats, Hits, share
+from roslin.evaluate.hits import Floats, Hits, none_within, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.counts import Counting
 from roslin.evaluate.rankings import Groups, RankedIds
@@ -93,9 +98,24 @@ class Success(Measure):
 
     k: int | None = whole(1, optional=True)
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """From the place of the first hit."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
-        keep = None if self.k is None else hits.rank <= self.k
-        return np.minimum(hits.per_query(keep=keep), 1.0)
+        found = np.minimum(hits.per_query(), 1.0)
+        if self.k is None:
+            return found
+        first = hits.order_in_query() == 1
+        sizes = zip(hits.tied[first], hits.hits_tied()[first], self.k - hits.before[first], strict=True)
+        found[hits.query[first]] = [1.0 - _none(int(n), int(h), int(m)) for n, h, m in sizes]
+        return found
+
+
+def _none(size: int, hits: int, places: int) -> float:
+    """The probability that no hit of a tie stands at its first so many places."""
+    return float(none_within(size, hits, min(places, size))[-1]) if places > 0 else 1.0
 
 
 @register
@@ -108,9 +128,14 @@ class PND(Measure):
     summary: ClassVar[str] = "Precision at n documents, n being the size of the truth (R-precision)."
     reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in the hits in scope."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         relevant = hits.relevant
-        return share(hits.per_query(keep=hits.rank <= relevant[hits.query]), relevant.astype(np.float64))
+        return share(hits.per_query(hits.within(relevant[hits.query])), relevant.astype(np.float64))
 
 
 def precision(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:

@@ -9,6 +9,10 @@ a hit:
               1/R sum (1 - min(n, m) / m), m = min(R, N in the list)   old: trec_eval before 8
   bpref_10    the same with 10 + R in place of R
   bpref_star  1/R sum (1 - n / (A + R))                   A: length of the list
+
+Ties: of the m documents judged not relevant in the tie of a hit, 0, 1, ... m stand before it, each number as likely as
+any other. So n is b + u, with b before the tie and u even on 0 ... m: E[n] = b + m / 2, and capped at c
+  E[min(n, c)] = (j b + j (j - 1) / 2 + (m + 1 - j) c) / (m + 1),   j = min(max(c - b, 0), m + 1)
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.hits import Floats, Hits
+from roslin.evaluate.hits import Floats, Hits, Ints
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.rankings import Groups, RankedIds
 from roslin.values.parameters import choice, whole
@@ -37,6 +41,11 @@ class _Capped(Measure):
 
     variant: str = choice("trec", *_VARIANTS)
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """How many documents judged not relevant stand before a hit is even over its tie."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         scale = hits.relevant + self.added
         others = {
@@ -44,10 +53,24 @@ class _Capped(Measure):
             "old": hits.nonrelevant_found,
         }.get(self.variant, scale)
         divisor = np.maximum(np.minimum(scale, others), 1)[hits.query]
-        before = hits.nonrelevant_before
-        if self.variant != "serra":
-            before = np.minimum(before, divisor if self.variant == "old" else scale[hits.query])
+        if self.variant == "serra":
+            before = _before(hits)
+        else:
+            before = _capped(hits, divisor if self.variant == "old" else scale[hits.query])
         return hits.per_query(1.0 - before / divisor) / np.maximum(hits.relevant, 1)
+
+
+def _before(hits: Hits) -> Floats:
+    """(H,) Documents judged not relevant before each hit, or how many are to be expected."""
+    return hits.nonrelevant_before + hits.nonrelevant_tied / 2
+
+
+def _capped(hits: Hits, most: Ints) -> Floats:
+    """(H,) The same, where no more than `most` count."""
+    begin, among = hits.nonrelevant_before, hits.nonrelevant_tied
+    below = np.clip(most - begin, 0, among + 1)
+    total = below * begin + below * (below - 1) / 2 + (among + 1 - below) * most
+    return np.asarray(total / (among + 1), dtype=np.float64)
 
 
 @register
@@ -86,10 +109,15 @@ class BprefStar(Measure):
 
     length: int | None = whole(None)
 
+    @property
+    def exact_in_ties(self) -> bool:
+        """A straight line in the documents before a hit."""
+        return True
+
     def _values(self, hits: Hits) -> Floats:
         length = hits.depth if self.length is None else np.full(len(hits), self.length)
         scale = (length + hits.relevant)[hits.query]
-        return hits.per_query(1.0 - hits.nonrelevant_before / scale) / np.maximum(hits.relevant, 1)
+        return hits.per_query(1.0 - _before(hits) / scale) / np.maximum(hits.relevant, 1)
 
 
 def bpref(

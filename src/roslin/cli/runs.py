@@ -1,0 +1,144 @@
+"""roslin runs: files of runs put together, and pools of what they find."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roslin.cli.output import FormatOption, OutputFormat, print_table, remark
+
+if TYPE_CHECKING:
+    from roslin.run import Run
+    from roslin.truth import Truth
+
+__all__ = ["app", "name_and_path", "read_runs"]
+
+app = typer.Typer(
+    help="Files of runs: put together, and pooled for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+RunsArgument = Annotated[list[str], typer.Argument(metavar="RUNS", help="Files of runs; NAME=FILE gives one a name.")]
+
+
+class FusionMethod(StrEnum):
+    """How scores are put together."""
+
+    sum = "sum"
+    mnz = "mnz"
+    rrf = "rrf"
+
+
+class FusionScale(StrEnum):
+    """How scores are made comparable before."""
+
+    zscore = "zscore"
+    minmax = "minmax"
+    rank = "rank"
+    none = "none"
+
+
+def read_runs(texts: Sequence[str], *, tells: bool = True) -> list[Run]:
+    """The runs of files, FILE or NAME=FILE; with `tells` what is odd about them is said."""
+    from roslin.run import read_run
+
+    runs = [read_run(path, name=name) for name, path in map(name_and_path, texts)]
+    for said in (said for run in runs for said in run.remarks if tells):
+        remark(said)
+    return runs
+
+
+def name_and_path(text: str) -> tuple[str | None, Path]:
+    """A file may have = in its name; where there is one of that name, it is meant."""
+    name, sign, path = text.partition("=")
+    if not sign or Path(text).exists():
+        return None, Path(text)
+    if not name or not path:
+        raise typer.BadParameter(f"a run is FILE or NAME=FILE; got {text}")
+    return name, Path(path)
+
+
+@app.command("fuse")
+def fuse_command(
+    runs: RunsArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .run, .csv, .json or .parquet.")],
+    method: Annotated[
+        FusionMethod, typer.Option("--method", help="CombSUM, CombMNZ, or reciprocal ranks.")
+    ] = FusionMethod.sum,
+    scale: Annotated[
+        FusionScale, typer.Option("--scale", help="How the scores of each list are made comparable (not for rrf).")
+    ] = FusionScale.zscore,
+    weights: Annotated[
+        str, typer.Option("--weights", metavar="W,W,...", help="How much each run counts, such as 1,2,0.5.")
+    ] = "",
+) -> None:
+    """Put several runs together into one. With one run, only its scores are brought to a scale.
+
+    Example: roslin runs fuse dp.run emd.run --method rrf -o both.run
+    """
+    from roslin.display.text import counted
+    from roslin.run.fusion import fuse_runs
+
+    given = read_runs(runs)
+    fused = fuse_runs(given, method.value, scale.value, weights=_weights(weights), name=output.name.partition(".")[0])
+    for said in fused.remarks:
+        remark(said)
+    fused.write(output)
+    queries, hits = counted(len(fused.queries), "query", "queries"), counted(len(fused), "hit")
+    remark(f"written to {output}: {queries}, {hits} of {counted(len(given), 'run')}")
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        weights = tuple(float(part) for part in text.split(",")) if text else ()
+    except ValueError:
+        weights = (math.nan,)
+    if any(math.isnan(weight) for weight in weights):
+        raise typer.BadParameter(f"--weights must be numbers with commas between them; got {text}")
+    return weights
+
+
+@app.command("pool")
+def pool_command(
+    runs: RunsArgument,
+    depth: Annotated[int, typer.Option("--depth", min=1, help="How many of the first of each list.")] = 10,
+    judged: Annotated[
+        Path | None, typer.Option("--judged", metavar="TRUTH", help="Leave out what this truth has judged already.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write this .csv file instead.")] = None,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """What several runs find first, to be judged: the first so many documents of each, by id.
+
+    A study takes the file as it is: candidates = "pool.csv" in study.toml.
+
+    Example: roslin runs pool dp.run emd.run --depth 20 -o pool.csv
+    """
+    from roslin.run.pool import pool_runs
+    from roslin.truth import read_truth
+
+    if output is not None and output.suffix.lower() != ".csv":
+        raise typer.BadParameter(f"--output must end with .csv; got {output.name}")
+    truth = None if judged is None else read_truth(judged)
+    known = {query: _judged(truth, query) for query in truth} if truth is not None else None
+    pool = pool_runs(read_runs(runs), depth, known)
+    table = pool.to_table()
+    if pool.judged:
+        remark(f"{pool.judged:,} judged already: left out")
+    remark(table.title)
+    if output is None:
+        print_table(table, format)
+        return
+    # Without ranks: whoever judges must not see them.
+    output.write_text(table.only("query", "document").to_csv(), encoding="utf-8", newline="\n")
+    remark(f"written to {output}")
+
+
+def _judged(truth: Truth, query: str) -> set[str]:
+    return {id for group in truth[query] for id in group} | set(truth.nonrelevant(query) or ())

@@ -1,0 +1,151 @@
+"""Several rankings of one query put together into one: what the matcher `fuse` does with its members, and
+`roslin runs fuse` with files.
+
+Numbers of different systems cannot be added as they are. They are brought to one scale first, list by list, so that the
+best has the largest:
+
+    "zscore"   (mean - distance) / standard deviation
+    "minmax"   (largest - distance) / (largest - least): from 0 to 1
+    "rank"     1 - (rank - 1) / length: from 1 down
+    "none"     as they are (a distance d as -d)
+
+and are put together (E. A. Fox and J. A. Shaw, TREC-2, 1994; G. V. Cormack, C. L. A. Clarke and S. Buettcher, 2009):
+
+    "sum"      CombSUM: the weighted sum
+    "mnz"      CombMNZ: that sum (of scores from 0 up), times the number of lists that have the document
+    "rrf"      reciprocal ranks: the weighted sum of 1 / (60 + rank); it needs no scale
+
+Equal numbers share the first of their ranks. A list that lacks a document gives it 0, or the least score of the list
+where that is below 0: nothing is better for being missing. Tables have shape (lists, documents); NaN is a missing one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.display.text import counted
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.run.run import Ranking, Run
+
+__all__ = ["METHODS", "SCALES", "contributions", "fuse_runs", "scaled"]
+
+Floats = npt.NDArray[np.float64]
+METHODS = ("sum", "mnz", "rrf")
+SCALES = ("zscore", "minmax", "rank", "none")
+_RRF = 60.0
+
+
+def fuse_runs(
+    runs: Sequence[Run],
+    method: str = "sum",
+    scale: str = "zscore",
+    *,
+    weights: Sequence[float] = (),
+    name: str | None = None,
+) -> Run:
+    """One run of scores from several, query by query; documents that end up equal keep the order of the first run.
+
+    A query that a run lacks is put together from the others, and the remarks say so.
+
+    >>> one, other = Run({"q": {"a": 3, "b": 2, "c": 1}}), Run({"q": {"c": 9, "a": 5}})
+    >>> fuse_runs([one, other], scale="minmax").values("q")
+    (1.0, 1.0, 0.5)
+    """
+    if not runs:
+        raise ArgumentError("there is nothing to put together: no run is given")
+    for kind, value, known in (("method of fusion", method, METHODS), ("scale of fusion", scale, SCALES)):
+        if value not in known:
+            raise UnknownNameError(kind, value, known)
+    counts = tuple(map(float, weights)) or (1.0,) * len(runs)
+    if len(counts) != len(runs):
+        raise ArgumentError(f"weights must be one for each of {counted(len(runs), 'run')}; got {len(counts)}")
+    if any(not 0 <= weight < math.inf for weight in counts) or not any(counts):
+        raise ArgumentError(f"weights must be 0 or more, and one of them above 0; got {list(counts)}")
+    counting = [(run, weight) for run, weight in zip(runs, counts, strict=True) if weight]
+    queries = dict.fromkeys(query for run, _ in counting for query in run.queries)
+    rankings = [_fused(query, counting, method, scale) for query in queries]
+    return Run(rankings, name=name or method, kind="score", remarks=_lacking([run for run, _ in counting], queries))
+
+
+def _fused(query: str, counting: Sequence[tuple[Run, float]], method: str, scale: str) -> Ranking:
+    lists = [_distances(run, query) for run, _ in counting]
+    ids = list(dict.fromkeys(id for each in lists for id in each))
+    table = np.array([[each.get(id, np.nan) for id in ids] for each in lists]).reshape(len(lists), len(ids))
+    total = contributions(table, [weight for _, weight in counting], method, scale).sum(axis=0)
+    order = np.argsort(-total, kind="stable")
+    return Ranking(query, tuple(ids[k] for k in order), tuple(total[order].tolist()))
+
+
+def _distances(run: Run, query: str) -> dict[str, float]:
+    """What a run says of a query as numbers of which the least is the best; of copies the first counts."""
+    ids, values = run.ranking(query), run.values(query)
+    if values is None:
+        values = tuple(map(float, range(1, len(ids) + 1)))
+    sign = -1.0 if run.kind == "score" else 1.0
+    return {id: sign * value for id, value in zip(reversed(ids), reversed(values), strict=True)}
+
+
+def _lacking(runs: Sequence[Run], queries: Sequence[str] | dict[str, None]) -> list[str]:
+    said = []
+    for run in runs:
+        lacks = len(queries) - len(run.queries)
+        if lacks:
+            said.append(f"{run.name} lacks {counted(lacks, 'query', 'queries')}, put together from the other runs")
+    return said
+
+
+def contributions(
+    distances: Floats, weights: Sequence[float], method: str, scale: str, depth: int | None = None
+) -> Floats:
+    """(lists, documents) What each list gives each document; the sum over lists is the result.
+
+    `depth`: for "mnz" only the first so many of a list count as found by it.
+    """
+    weight = np.asarray(weights, dtype=np.float64)[:, None]
+    is_there = ~np.isnan(distances)
+    ranks = np.array([_ranks(row) for row in distances]).reshape(distances.shape) if method != "sum" else distances
+    if method == "rrf":
+        table: Floats = np.where(is_there, weight / (_RRF + ranks), 0.0)
+        return table
+    scores = np.array([scaled(row, scale) for row in distances]).reshape(distances.shape)
+    if method == "sum":
+        return np.asarray(weight * scores)
+    scores = scores - scores.min(axis=1, initial=0.0, keepdims=True)
+    found = is_there if depth is None else is_there & (ranks <= depth)
+    return np.asarray(weight * scores * found.sum(axis=0))
+
+
+def scaled(distances: Floats, scale: str = "zscore") -> Floats:
+    """Distances as scores on a scale that different systems share; larger is better.
+
+    What is infinitely far is as far as the farthest, what is infinitely near as near as the nearest.
+    """
+    is_there = ~np.isnan(distances)
+    scores = np.zeros(len(distances))
+    known = distances[is_there]
+    finite = known[np.isfinite(known)]
+    if scale == "rank":
+        scores[is_there] = 1.0 - (_ranks(known) - 1.0) / max(len(known), 1)
+    elif len(finite):
+        scores[is_there] = _scores(np.clip(known, finite.min(), finite.max()), scale)
+    scores[~is_there] = scores[is_there].min(initial=0.0)
+    return scores
+
+
+def _scores(distances: Floats, scale: str) -> Floats:
+    if scale == "none":
+        return 0.0 - distances
+    spread = distances.std() if scale == "zscore" else np.ptp(distances)
+    if not spread > 0:
+        return np.zeros(len(distances))
+    middle = float(distances.mean() if scale == "zscore" else distances.max())
+    return np.asarray((middle - distances) / spread, dtype=np.float64)
+
+
+def _ranks(distances: Floats) -> Floats:
+    """The rank of each, from 1; equal ones share the first."""
+    return 1.0 + np.searchsorted(np.sort(distances), distances, side="left").astype(np.float64)
