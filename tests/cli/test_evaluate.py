@@ -85,8 +85,9 @@ def test_comparisons(folder: Path) -> None:
     assert table.rstrip().endswith(sentence)
     (said,) = found["reach"]
     assert (said["queries"], said["pairs"], said["smallest_p"]) == (2, 1, 0.5)
-    assert said["sentence"].startswith("No difference can be shown at 5 % with 2 queries, whatever the systems do")
-    assert said["sentence"] in table
+    said_in_words = str(said["sentence"])
+    assert said_in_words.startswith("No difference can be shown at 5 % with 2 queries, whatever the systems do")
+    assert said_in_words in table
     message = roslin("evaluate", "truth.qrel", "good.run", "--compare", code=2, folder=folder).stderr
     assert message.endswith("roslin: a comparison needs at least two runs\n")
 

@@ -203,9 +203,8 @@ def test_all_pairs_together_show_what_holm_cannot() -> None:
     assert all(each.is_shown and each.low_all > 0 for each in first)
     said = reach(found)
     assert (said.pairs, said.queries, said.smallest_p, said.smallest_holm) == (276, 11, 2 / 2**11, 276 * 2 / 2**11)
-    assert (
-        f"{said.shown} of 276 pairs differ in {said.measure} at 5 %, all pairs counted (p_max). After Holm no pair could" in said.sentence
-    )
+    assert said.sentence.startswith(f"{said.shown} of 276 pairs differ in {said.measure} at 5 %, all pairs counted")
+    assert "After Holm no pair could" in said.sentence
     assert "the smallest p of 11 queries is 0.00098, and 0.27 after the correction" in said.sentence
     assert said.sentence.endswith("planned before looking, show more: roslin evaluate --against NAME.")
 
