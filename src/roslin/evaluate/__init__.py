@@ -20,6 +20,7 @@ from roslin.evaluate.curves import (
 )
 from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.judges import with_judges
 from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import (
     adr_tie_break,
@@ -122,4 +123,5 @@ __all__ = [
     "tie_sensitivity",
     "true_negatives",
     "true_positives",
+    "with_judges",
 ]

@@ -19,9 +19,12 @@ tables          the other tables
 
 from __future__ import annotations
 
+from roslin.truth.compare import compare_truths
 from roslin.truth.consistency import Consistency, list_consistency
+from roslin.truth.convert import convert_truth
 from roslin.truth.grouping import Method, group_rankings
 from roslin.truth.model_study import ModelStudy, study_strengths, study_votes
+from roslin.truth.panels import panel_truths
 from roslin.truth.qrel import Truth, read_truth, write_truth
 from roslin.truth.rankings import Rankings, read_rankings, write_rankings
 from roslin.truth.simulate import simulate_rankings
@@ -34,8 +37,11 @@ __all__ = [
     "Rankings",
     "Study",
     "Truth",
+    "compare_truths",
+    "convert_truth",
     "group_rankings",
     "list_consistency",
+    "panel_truths",
     "read_rankings",
     "read_truth",
     "simulate_rankings",
