@@ -21,6 +21,7 @@ export function startEntry() {
   const before = []; // what stood here before each change that undo can take back
   let timer = 0;
   let reading = null;
+  let tell = () => {}; // what the server understood, or null where it understood nothing
 
   function address(format) {
     const asked = new URLSearchParams({ q: text.value, notation: notation.value });
@@ -80,6 +81,7 @@ export function startEntry() {
     if (!text.value.trim()) {
       preview.classList.remove("stale");
       showNothing();
+      tell(null);
       return;
     }
     const own = reading = new AbortController();
@@ -91,8 +93,10 @@ export function startEntry() {
       if (response.ok) {
         show(answer);
         preview.classList.remove("stale");
+        tell(answer);
       } else {
         showProblem(answer.error);
+        tell(null);
       }
     } catch (error) {
       if (error.name !== "AbortError") showProblem({ message: "The server does not answer." });
@@ -140,5 +144,5 @@ export function startEntry() {
     text.focus();
   });
   if (text.value) read();
-  return { text, notation, set, takeBack, like, read };
+  return { text, notation, set, takeBack, like, read, onRead: told => { tell = told; } };
 }

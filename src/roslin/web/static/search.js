@@ -1,10 +1,12 @@
 // The search page: entry of a query, and results that come without loading the page again.
+import { startEditor } from "./editor.js";
 import { startEntry } from "./entry.js";
 import { startPiano } from "./piano.js";
 import { startResults } from "./results.js";
 import { startUpload } from "./upload.js";
 
 const entry = startEntry();
+startEditor(entry);
 startPiano(entry);
 startUpload(entry);
 startResults(entry);
