@@ -1,11 +1,11 @@
-"""Bring the translations of the study's pages up to date with what templates, Python and scripts say.
+"""Bring the translations of the pages up to date with what templates, Python and scripts say.
 
     python tools/translate.py            update every catalogue, and say what is to be translated
     python tools/translate.py --check    change nothing; fail where something is missing
 
 New sentences are added without a translation, those that nobody says any more are removed. Sentences that differ a
-little from an old one are not guessed at. Edit src/roslin/web/experiment/translations/*.po by hand or with any editor
-for gettext catalogues.
+little from an old one are not guessed at. Edit src/roslin/web/translations/*.po by hand or with any editor for gettext
+catalogues.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from babel.messages.pofile import read_po, write_po
 
 __all__ = ["TRANSLATIONS", "said", "untranslated", "updated"]
 
-_WEB = Path(__file__).resolve().parents[1] / "src" / "roslin" / "web"
-TRANSLATIONS = _WEB / "experiment" / "translations"
+_ROSLIN = Path(__file__).resolve().parents[1] / "src" / "roslin"
+TRANSLATIONS = _ROSLIN / "web" / "translations"
 _METHODS = {".html": "jinja2.ext:babel_extract", ".py": "python", ".js": "javascript"}
-_KEYWORDS = {"_": None, "ngettext": (1, 2)}
+_KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
 _OPTIONS = {"parse_template_string": True}  # of scripts
 
 
 def _sources() -> Iterator[Path]:
-    yield from sorted((_WEB / "templates" / "experiment").rglob("*.html"))
-    yield from sorted((_WEB / "experiment").rglob("*.py"))
-    yield from sorted((_WEB / "static").glob("*.js"))
+    """Whatever may say something to the reader of a page: any room may, by `roslin.display.words`."""
+    yield from sorted(path for suffix in _METHODS for path in _ROSLIN.rglob(f"*{suffix}"))
 
 
 def said() -> Catalog:
-    """Every sentence that the pages of a study say, with the files that say it."""
+    """Every sentence that the pages say, with the files that say it."""
     catalogue = Catalog(project="Roslin", charset="utf-8")
     for path in _sources():
         for _line, message, _comments, _context in extract_from_file(

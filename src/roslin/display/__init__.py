@@ -5,5 +5,6 @@ text       rows as lines of text
 latex      texts and tables for LaTeX
 frames     data frames of pandas or polars
 deviations what was read otherwise than it was written, in lines
+words      the sentences of pages, in the language in use
 templates  the environment that makes every page and every piece of HTML
 """

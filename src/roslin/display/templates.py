@@ -1,12 +1,15 @@
 """The one Jinja2 environment: every page and every piece of HTML is made from a template, and escaped by it.
 
 Templates lie in the folder `templates` of the room that uses them and are named by room: `display/table.html`.
+All of them know `_`, `ngettext` and `number`, which speak the language in use (`words`).
 """
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from roslin.display.words import _, ngettext, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,13 +24,15 @@ def environment() -> Environment:
     """The environment. Jinja2 loads only when something is shown."""
     from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PrefixLoader({room: PackageLoader(f"roslin.{room}") for room in _ROOMS}),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals.update({"_": _, "ngettext": ngettext, "number": number})
+    return made
 
 
 def render(template: str, **values: Any) -> str:

@@ -13,9 +13,10 @@
     progress      work in a thread for somebody who may leave, and how far it is, line by line
     security      what every request passes: headers, size of the body, rate, access log
     errors        the one shape of errors
+    language      the words of the pages in other languages; `speaking` finds out which one somebody reads
     rendering     pages from templates
     uploads       a file that somebody sends, as queries to choose from
     exports       a result list as CSV, TREC run or citations
 
-FastAPI, uvicorn and python-multipart are an extra: `pip install "roslin[web]"`.
+Babel, FastAPI, uvicorn and python-multipart are an extra: `pip install "roslin[web]"`.
 """

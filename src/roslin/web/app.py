@@ -21,6 +21,7 @@ from roslin.web.routes import api, concordances, identify, pages, static
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
 from roslin.web.shelf import Shelf
+from roslin.web.speaking import InTheirLanguage
 
 __all__ = ["app_from_environment", "create_app"]
 
@@ -60,6 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     add_handlers(app)
     # The last one added is the first to see a request.
     app.add_middleware(LastResort)
+    app.add_middleware(InTheirLanguage)
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
     if settings.hosts:
         app.add_middleware(OwnHost, hosts=tuple(settings.hosts))

@@ -17,6 +17,7 @@ from typing import TypeVar
 from roslin.api import Collection
 from roslin.collection.files import DATABASE
 from roslin.concordances.find import concordances_folder
+from roslin.display.words import words
 from roslin.errors import CollectionError, RoslinError, TimeLimitError
 from roslin.web.settings import Settings
 
@@ -93,8 +94,10 @@ class Library:
     ) -> _Answer:
         """The answer under a key, made if it is not kept. The key must tell states of the collection apart.
 
-        An answer that is not complete is not kept: the next one may be better.
+        Answers hold sentences, so each language has its own. An answer that is not complete is not kept: the next one
+        may be better.
         """
+        key = words().language, key
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)

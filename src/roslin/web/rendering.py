@@ -1,4 +1,4 @@
-"""Pages from the templates of this room, in the one environment of `roslin.display.templates`."""
+"""Pages from the templates of this room, in the one environment of `roslin.display.templates` and the words in use."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from importlib.metadata import version
 from typing import Any
 
 from roslin.display.templates import render
+from roslin.display.words import words
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers.modes import MODE_WORDS
 from roslin.run.meaning import by_chance
 from roslin.web.library import Library
 from roslin.web.routes.static import address
 from roslin.web.schemas import where_to
+from roslin.web.speaking import in_other_languages, words_for_scripts
 
 __all__ = ["rendered"]
 
@@ -21,6 +23,9 @@ def rendered(library: Library, template: str, **values: Any) -> str:
     return render(
         f"web/{template}",
         library=library,
+        language=words().language,
+        languages=in_other_languages(),
+        words=words_for_scripts(),
         static=address,
         where_to=where_to,
         sentence=_sentence,

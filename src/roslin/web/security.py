@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -26,6 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from roslin.web.errors import answer, refusal
+from roslin.web.guard import Guard
 
 __all__ = ["POLICY", "BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders", "address_of"]
 
@@ -44,21 +44,6 @@ _HEADERS = {
 }
 _CLIENTS_REMEMBERED = 10_000
 _LOG = logging.getLogger("roslin.access")
-
-
-class Guard(ABC):
-    """What stands before the application, for requests by HTTP."""
-
-    def __init__(self, app: ASGIApp):
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is no request: the start and the end of the application."""
-        await (self.guard if scope["type"] == "http" else self.app)(scope, receive, send)
-
-    @abstractmethod
-    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
 
 
 class SafeHeaders(Guard):

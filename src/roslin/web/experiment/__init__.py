@@ -10,7 +10,6 @@
     trials         a trial in numbers: documents have no names outside the server
     figures        what is judged, drawn once for everybody; `differences` says which notes of two to mark
     questionnaire  answers of a form, checked against their questions
-    language       the words of the pages, English and German
     experimenter   who may see the dashboard; `findings` is what it shows of the judgements
     schemas        the shapes of requests in JSON
     errors         what went wrong, as a page or in the one shape of errors

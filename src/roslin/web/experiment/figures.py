@@ -14,12 +14,13 @@ from functools import lru_cache
 from markupsafe import Markup
 
 from roslin.display.templates import render
+from roslin.display.words import _, in_words
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.plan import Item
 from roslin.melody import Melody
 from roslin.report.player import melody_figure
 from roslin.web.experiment.differences import differing_notes
-from roslin.web.experiment.language import Catalogues
+from roslin.web.language import Catalogues
 
 __all__ = ["StudyFigures"]
 
@@ -71,9 +72,9 @@ class StudyFigures:
         if item.is_melody:
             kind = "query" if place == "query" else "candidate"
             return self._numbered(self._kept(item.id, kind, language), place)
-        _ = self._catalogues[language].gettext
-        name = _("the query") if place == "query" else _("candidate {number}").format(number=int(place) + 1)
-        made = render("web/experiment/_item.html", item=item, trial=trial, place=place, name=name, _=_)
+        with in_words(self._catalogues[language]):
+            name = _("the query") if place == "query" else _("candidate {number}").format(number=int(place) + 1)
+            made = render("web/experiment/_item.html", item=item, trial=trial, place=place, name=name)
         return Markup(made)  # noqa: S704 - made, and escaped, by a template
 
     def differences(self, first: Item, second: Item, places: Sequence[str], language: str) -> tuple[Markup, Markup]:
@@ -92,22 +93,24 @@ class StudyFigures:
         with self._lock:
             return self._folder.melody(id)
 
-    def _name(self, kind: str, language: str) -> str:
-        _ = self._catalogues[language].gettext
+    @staticmethod
+    def _name(kind: str) -> str:
         return _("the query") if kind == "query" else _("candidate {number}").format(number=_NUMBER)
 
     def _drawn(self, id: str, kind: str, language: str) -> str:
         """The figure. What took too long to engrave is tried once more before a piano roll stands there for good."""
-        made = (self._melody(id), self._name(kind, language), f"{kind}-{_NUMBER}-")
-        figure = melody_figure(*made)
-        return str(melody_figure(*made) if "<figcaption>" in figure else figure)
+        with in_words(self._catalogues[language]):
+            made = (self._melody(id), self._name(kind), f"{kind}-{_NUMBER}-")
+            figure = melody_figure(*made)
+            return str(melody_figure(*made) if "<figcaption>" in figure else figure)
 
     def _differing(self, first: str, second: str, kinds: tuple[str, str], language: str) -> tuple[str, str]:
         melodies = self._melody(first), self._melody(second)
-        figures = [
-            str(melody_figure(melody, self._name(kind, language), f"{side}-{kind}-{_NUMBER}-", rows))
-            for melody, rows, kind, side in zip(
-                melodies, differing_notes(*melodies), kinds, ("first", "second"), strict=True
-            )
-        ]
+        with in_words(self._catalogues[language]):
+            figures = [
+                str(melody_figure(melody, self._name(kind), f"{side}-{kind}-{_NUMBER}-", rows))
+                for melody, rows, kind, side in zip(
+                    melodies, differing_notes(*melodies), kinds, ("first", "second"), strict=True
+                )
+            ]
         return figures[0], figures[1]

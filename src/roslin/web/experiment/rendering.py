@@ -10,9 +10,10 @@ from fastapi import Request
 from markupsafe import Markup
 
 from roslin.display.templates import render
-from roslin.web.experiment.language import Translation
+from roslin.display.words import in_words
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import visitor_or_none
+from roslin.web.language import Translation
 from roslin.web.routes.static import address
 
 __all__ = ["language_of", "markdown", "page", "words_of"]
@@ -40,25 +41,24 @@ def page(request: Request, template: str, **values: Any) -> str:
     study: OpenStudy = request.app.state.study
     who = visitor_or_none(request)
     words, plan = words_of(request), study.plan
-    return render(
-        f"web/experiment/{template}",
-        plan=plan,
-        title=plan.text(plan.title, words.language),
-        language=words.language,
-        languages=study.catalogues.named,
-        _=words.gettext,
-        ngettext=words.ngettext,
-        words=words.for_scripts,
-        text=lambda text: markdown(plan.text(text, words.language)),
-        label=lambda text: plan.text(text, words.language),
-        static=address,
-        path=request.url.path,
-        query=request.url.query,
-        is_known=who is not None,
-        csrf="" if who is None else who.form,
-        roslin_version=version("roslin"),
-        **values,
-    )
+    with in_words(words):
+        return render(
+            f"web/experiment/{template}",
+            plan=plan,
+            title=plan.text(plan.title, words.language),
+            language=words.language,
+            languages=study.catalogues.named,
+            words=words.for_scripts(lambda name: name.startswith("trial")),
+            text=lambda text: markdown(plan.text(text, words.language)),
+            label=lambda text: plan.text(text, words.language),
+            static=address,
+            path=request.url.path,
+            query=request.url.query,
+            is_known=who is not None,
+            csrf="" if who is None else who.form,
+            roslin_version=version("roslin"),
+            **values,
+        )
 
 
 @lru_cache(maxsize=256)

@@ -16,9 +16,9 @@ from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore, StudyExpert, now_ms
 from roslin.web.experiment.figures import StudyFigures
-from roslin.web.experiment.language import Catalogues
 from roslin.web.experiment.links import StudySignatures
 from roslin.web.experiment.settings import ExperimentSettings
+from roslin.web.language import Catalogues
 
 __all__ = ["OpenStudy", "ShownTrial"]
 
@@ -51,7 +51,7 @@ class OpenStudy:
         self.folder = StudyFolder(Path(settings.folder))
         self.store = EventStore(settings.database or self.folder.database, self.folder.plan)
         self.signatures = StudySignatures(self.folder.key, settings.session_days)
-        self.catalogues = Catalogues(self.plan)
+        self.catalogues = Catalogues(self.plan.languages)
         self.figures = StudyFigures(self.folder, self.catalogues)
         self._choices: dict[str, tuple[float, dict[str, tuple[ExpertChoice, ...]]]] = {}
         self.live = LiveOverview(self.store)

@@ -1,23 +1,10 @@
-// Words of the page in the reader's language, and what is said aloud. English stands in the scripts; the server writes
-// the other languages into the page, sentence by sentence.
-const words = JSON.parse(document.getElementById("words").textContent);
+// What the scripts of a trial say, to the eye and to those who listen.
+import { _, ngettext } from "./words.js";
+
+export { _, ngettext };
+
 const live = document.getElementById("live");
 let pending = [];
-
-// A sentence with its values filled in.
-export function _(text, values = {}) {
-  return fill(words[text] || text, values);
-}
-
-// A sentence that depends on a number, which may stand in it as {count}.
-export function ngettext(one, many, count, values = {}) {
-  const [single, plural] = Array.isArray(words[one]) ? words[one] : [one, many];
-  return fill(count === 1 ? single : plural, { count, ...values });
-}
-
-function fill(text, values) {
-  return text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
-}
 
 export function candidate(k) {
   return k === "query" ? _("the query") : _("candidate {number}", { number: k + 1 });

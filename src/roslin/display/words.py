@@ -1,0 +1,76 @@
+"""The words in use: English, unless whoever is served reads another language.
+
+Sentences for people stand in the code, in English, as `_("...")`, or `ngettext("one ...", "{count} ...", n)` where they
+depend on a number; values are filled in afterwards, `_("bar {number}").format(number=3)`. A sentence in a table
+that is made once is only marked there, with `N_("...")`, and goes through `_` where it is shown. Which language is in
+use belongs to the context of a thread or task, so two people can be served at once. `roslin.web.language` has the
+translations; everywhere else the words are those that stand here.
+
+>>> _("Play"), ngettext("one note", "{count} notes", 2).format(count=2), number(12345.5, 2)
+('Play', '2 notes', '12,345.50')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["N_", "Words", "_", "in_words", "ngettext", "number", "words"]
+
+
+class Words:
+    """English, as it stands in the code. Other languages are children of it."""
+
+    language = "en"
+
+    def gettext(self, message: str) -> str:
+        """A sentence."""
+        return message
+
+    def ngettext(self, one: str, many: str, count: int) -> str:
+        """A sentence that depends on a number."""
+        return one if count == 1 else many
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number, with so many digits after the point."""
+        return f"{value:,.{digits}f}"
+
+
+_ENGLISH = Words()
+_in_use: ContextVar[Words] = ContextVar("words", default=_ENGLISH)
+
+
+def words() -> Words:
+    """The words in use."""
+    return _in_use.get()
+
+
+@contextmanager
+def in_words(of: Words) -> Iterator[Words]:
+    """Use these words for a while."""
+    token = _in_use.set(of)
+    try:
+        yield of
+    finally:
+        _in_use.reset(token)
+
+
+def _(message: str) -> str:
+    """A sentence in the words in use."""
+    return words().gettext(message)
+
+
+def ngettext(one: str, many: str, count: int) -> str:
+    """A sentence that depends on a number, in the words in use."""
+    return words().ngettext(one, many, count)
+
+
+def number(value: float, digits: int = 0) -> str:
+    """A number as people write it who read these words."""
+    return words().number(value, digits)
+
+
+def N_(message: str) -> str:  # noqa: N802 - the name by which everybody knows it
+    """A sentence to be translated where it is shown."""
+    return message

@@ -1,0 +1,138 @@
+"""The words of all pages, in all their languages. English is written in the code; others are gettext catalogues.
+
+`translations/LANGUAGE.po` has every sentence that templates, Python and scripts say by `_("...")`, `N_("...")` and
+`ngettext("...", "...", n)`. `tools/translate.py` brings it up to date; a test fails while anything is missing. A
+message that a script uses has the name of a script among its places in the catalogue: a page hands those over as JSON
+(`for_scripts`: sentence to translation, or to [singular, plural]), and `words.js` looks them up.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+
+from babel import Locale
+from babel.core import UnknownLocaleError, negotiate_locale
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal
+
+from roslin.display.words import Words
+
+__all__ = ["LANGUAGES", "SOURCE_LANGUAGE", "Catalogues", "Translation", "catalogue"]
+
+SOURCE_LANGUAGE = "en"
+LANGUAGES = ("en",)  # of our own pages; a study says which it has
+_MOST_ASKED_FOR = 20
+
+
+@cache
+def catalogue(language: str) -> Catalog | None:
+    """The translations into a language; None: there are none, and pages are in English."""
+    found = files("roslin.web").joinpath("translations", f"{language}.po")
+    if not found.is_file():
+        return None
+    with found.open("rb") as lines:
+        return read_po(lines, locale=language)
+
+
+class Translation(Words):
+    """All sentences in one language; those that it lacks are in English."""
+
+    def __init__(self, language: str):
+        self.language = language
+        self._catalogue = catalogue(language)
+        self._compiled = _compiled(self._catalogue)
+
+    def gettext(self, message: str) -> str:
+        """A sentence."""
+        return self._compiled.gettext(message)
+
+    def ngettext(self, one: str, many: str, count: int) -> str:
+        """A sentence that depends on a number."""
+        return self._compiled.ngettext(one, many, count)
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number, with so many digits after the point."""
+        if self._catalogue is None:
+            return super().number(value, digits)
+        pattern = f"#,##0.{'0' * digits}" if digits else "#,##0"
+        return str(format_decimal(value, pattern, locale=self.language.replace("-", "_")))
+
+    def for_scripts(self, is_wanted: Callable[[str], bool]) -> dict[str, str | list[str]]:
+        """What the scripts with these names say."""
+        return {
+            said: translated
+            for said, (translated, scripts) in self._in_scripts.items()
+            if any(is_wanted(name) for name in scripts)
+        }
+
+    @cached_property
+    def _in_scripts(self) -> dict[str, tuple[str | list[str], tuple[str, ...]]]:
+        """Each sentence of a script: its translation, and the names of the scripts."""
+        used = {}
+        for message in self._catalogue or ():
+            scripts = tuple(place for place, _ in message.locations if place.endswith(".js"))
+            forms = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+            if message.id and scripts and all(forms):
+                said = message.id if isinstance(message.id, str) else message.id[0]
+                used[said] = (forms[0] if isinstance(message.id, str) else list(forms), scripts)
+        return used
+
+
+class Catalogues:
+    """The words in several languages; the first is that of whoever asks for none of them."""
+
+    def __init__(self, languages: Sequence[str] = LANGUAGES):
+        self._words = {language: Translation(language) for language in languages}
+        self._first = languages[0]
+
+    def __getitem__(self, language: str) -> Translation:
+        return self._words[language]
+
+    def __contains__(self, language: object) -> bool:
+        return language in self._words
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Each language with its own name for itself."""
+        return [(code, _own_name(code)) for code in self._words]
+
+    def best(self, chosen: str, accepted: str) -> str:
+        """The language that was chosen; else the first that a browser asks for; else the first of all."""
+        if chosen in self._words:
+            return chosen
+        found = negotiate_locale(list(_asked_for(accepted)), list(self._words), sep="-")
+        return found if found in self._words else self._first
+
+
+def _own_name(code: str) -> str:
+    try:
+        return str(Locale.parse(code, sep="-").get_display_name()).capitalize()
+    except (UnknownLocaleError, ValueError):
+        return code
+
+
+def _asked_for(accepted: str) -> Iterator[str]:
+    """The languages of an Accept-Language header, the most wanted first."""
+    wanted = []
+    for part in accepted.split(",")[:_MOST_ASKED_FOR]:
+        name, _, weight = part.strip().partition(";q=")
+        try:
+            wanted.append((-float(weight or 1), name.strip()))
+        except ValueError:
+            continue
+    yield from (name for weight, name in sorted(wanted, key=lambda each: each[0]) if weight < 0)
+
+
+def _compiled(found: Catalog | None) -> NullTranslations:
+    if found is None:
+        return NullTranslations()
+    compiled = io.BytesIO()
+    write_mo(compiled, found)
+    compiled.seek(0)
+    return GNUTranslations(compiled)
