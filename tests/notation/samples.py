@@ -70,6 +70,10 @@ def pae_scale(count: int) -> bytes:
     return ("%G-2@c '4" + "/".join(bars(letters(count)))).encode()
 
 
+def names_scale(count: int) -> bytes:
+    return " ".join(f"{letter}4" for letter in letters(count)).encode()
+
+
 def jsonl_line(**fields: object) -> bytes:
     return json.dumps({"id": "scale", **fields}).encode() + b"\n"
 
@@ -184,6 +188,7 @@ def _cut(data: bytes) -> bytes:
 
 
 SAMPLES = {
+    "names": Sample(names_scale, b"- | -", b"-", (b"c4 d4 q e4", b"ho ho ho", b"c d e?", names_scale(8) + b" c9#")),
     "midi": Sample(
         midi_scale,
         midi(MIDI_END),

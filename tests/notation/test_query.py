@@ -62,7 +62,15 @@ def test_what_is_written_well_is_read_without_a_word(text: str) -> None:
         ("'4CDbeF", FLAT, ["read 'e' as the note E at column 6"]),
         ("CDEF|", SCALE, ["read 'CDEF|' as ABC in C major at line 1, column 1"]),
         ("C2D2E2F2", SCALE, ["read 'C2D2E2F2' as ABC in C major at line 1, column 1"]),
-        ("c d e f", ONE_OCTAVE_UP, ["read 'c d e f' as ABC in C major at line 1, column 1"]),
+        ("c d e f|", ONE_OCTAVE_UP, ["read 'c d e f|' as ABC in C major at line 1, column 1"]),
+        (
+            "c d eb f",
+            FLAT,
+            [
+                "read 'c d eb f' as note names: C4 D4 E♭4 F4 at line 1, column 1",
+                "read names without an octave as the nearest to the one before at line 1, column 1",
+            ],
+        ),
         ("X:1\nK:c\nCDEF", SCALE, ["read c as C major at line 2, column 3"]),
         ("K:C\nCD\u00a0EF", SCALE, ["read U+00A0 as a space at line 2, column 3"]),
         ("@clef:G2 @keysig: @timesig:4/4 @data:'4CDEF", SCALE, ["read 'G2' as G-2 at line 1"]),

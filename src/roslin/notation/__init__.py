@@ -96,6 +96,7 @@ for _format in (
     _own("mei", "MEI", (".mei",), options=_OF_SCORES),
     _own("kern", "Humdrum **kern", (".krn", ".kern"), options=_OF_SCORES),
     _own("abc", "ABC, versions 1.6 to 2.1", (".abc",), options=("expand_repeats",), counts=True),
+    _own("names", "Note names: c d e, German h, do ré mi", (), matches="looks_like_names"),
     _own(
         "pae",
         "Plaine & Easie Code, versions 1 and 2",
@@ -215,6 +216,8 @@ def detect(head: bytes, name: str) -> Format:
         text = head.decode("utf-8", "replace")
         if is_plaine_and_easie(text):
             return FORMATS["pae"]
+        if FORMATS["names"].matches(head):
+            return FORMATS["names"]
         if is_bare_abc(text):
             return FORMATS["abc"]
     for format in FORMATS.values():

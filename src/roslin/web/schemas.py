@@ -63,7 +63,7 @@ class QueryParams(BaseModel):
     """A query: text, or the id of a melody of the collection."""
 
     q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
-    notation: Literal["auto", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
+    notation: Literal["auto", "names", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
     id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
     strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
 

@@ -34,7 +34,7 @@ export function startEntry() {
     preview.dataset.notes = JSON.stringify(answer.playing);
     preview.querySelector(".play").hidden = !("AudioContext" in window);
     message.className = "message";
-    const names = { pae: "Plaine & Easie", abc: "ABC", jsonl: "a list of notes" };
+    const names = { names: "note names", pae: "Plaine & Easie", abc: "ABC", jsonl: "a list of notes" };
     message.textContent = `${answer.notes.length} notes, read as ${names[answer.notation] || "a list of notes"}.`;
     if (answer.deviations.length) message.append(asList(answer.deviations));
     download.href = address("midi");

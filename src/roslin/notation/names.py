@@ -1,0 +1,243 @@
+"""Note names as people write them down: c d e, c# eb, German h and cis, do ré mi; octaves where they are given.
+
+Letters are English unless an h or a name in -is or -es is among them: then they are German, and b is B flat. Syllables
+are French, Italian or English (so, ti), with or without accents, with # and b or the words: dièse, bémol, diesis,
+bemolle, sharp, flat. What could be meant otherwise is told.
+
+    c4 c#5   the octave as a number, 4 from middle C on
+    c' C,    marks: c' is middle C, c the octave below, C the one below that
+    c d e    no octave at all: each note is the nearest to the one before, at most a fourth away
+
+Names say nothing about lengths: every note is a quarter.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from roslin.errors import NotationError, Problem, shortened
+from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
+from roslin.melody.pitches import BASE40_NATURALS, LETTERS, MOST_SIGNS, NATURAL_SEMITONES
+from roslin.notation.record import Record
+from roslin.notation.sources import read_all
+from roslin.notation.typography import plain
+
+__all__ = ["looks_like_names", "read", "read_names"]
+
+_LEAST_NOTES = 3  # fewer are as likely a word or a key
+_NAMES_SHOWN = 12
+_LONG_HEAD = 4000  # bytes; the beginning of something longer
+_FIRST_OCTAVE = 4
+_OCTAVES_IN_USE = range(3, 7)  # a melody written c2 d2 e2 has lengths behind its notes, as in ABC
+
+_SYLLABLES = dict(zip(("do", "re", "mi", "fa", "sol", "la", "si"), LETTERS, strict=True)) | {
+    "ut": "C",
+    "so": "G",
+    "ti": "B",
+}
+_SHARP_WORDS, _FLAT_WORDS, _NATURAL_WORDS = "sharp|diese|diesis", "flat|bemolle|bemol", "natural|becarre|bequadro"
+_SIGNS = {"##": 2, "#": 1, "bb": -2, "b": -1, "isis": 2, "is": 1, "eses": -2, "es": -1, "ses": -2, "s": -1, "": 0}
+_GERMAN_SIGNS = ("isis", "is", "eses", "es", "ses", "s")
+_WORD = re.compile(
+    rf"(?P<name>{'|'.join(sorted(_SYLLABLES, key=len, reverse=True))}|[a-h])(?P<sign>##?|bb?|isis|is|eses|es|ses|s)?"
+    rf"(?P<octave>[0-9]|'+|,+)?(?:\s*-?\s*(?:(?P<sharp>{_SHARP_WORDS})|(?P<flat>{_FLAT_WORDS})|{_NATURAL_WORDS}))?"
+    r"(?=[\s|/;\-]|$)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"[\s|/;\-]+")
+_UP_TO_NEXT = re.compile(r"[^\s|/;]+")
+_ONE_NAME = rf"[^,\s]+(?:\s+(?:{_SHARP_WORDS}|{_FLAT_WORDS}))?"
+_LIST = re.compile(rf"\s*{_ONE_NAME}(?:,\s+{_ONE_NAME})+,?\s*", re.IGNORECASE)
+_ACCIDENTALS = str.maketrans({"♯": "#", "♭": "b"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """One name as it is written; the letter may be H, and B is not yet known to be flat or not."""
+
+    word: str
+    letter: str
+    alter: int
+    octave: str
+    column: int
+    is_syllable: bool
+    sign: str
+
+
+@dataclass(frozen=True)
+class _Names:
+    """All names of a text, and the words that are none, each with its column."""
+
+    names: tuple[_Name, ...]
+    others: tuple[tuple[str, int], ...]
+    has_bars: bool
+
+    @cached_property
+    def is_german(self) -> bool:
+        """Whether h is B, and b is B flat."""
+        return any(name.word[0] in "hH" or name.sign in _GERMAN_SIGNS for name in self.names if not name.is_syllable)
+
+    @cached_property
+    def are_marked(self) -> bool:
+        """Whether octaves are written with ' and commas: then a name without any has an octave too."""
+        return any(name.octave and not name.octave.isdigit() for name in self.names)
+
+    @property
+    def could_be_english_or_german(self) -> bool:
+        """Whether nothing but b itself tells which."""
+        return not any(name.is_syllable or name.sign for name in self.names)
+
+    @property
+    def are_plain_letters(self) -> bool:
+        """Whether every name would be a note in ABC and Plaine & Easie too."""
+        return not any(name.is_syllable or name.sign or name.word[0] in "hH" for name in self.names)
+
+
+def looks_like_names(head: bytes) -> bool:
+    """Whether a text has nothing but note names, set apart, and no sign that they are another notation's.
+
+    >>> [looks_like_names(text) for text in (b"c d e", b"do re mi", b"CDE", b"c d e | f", b"C2 D2 E2", b"as you like")]
+    [True, True, False, False, False, False]
+    """
+    found = _scanned(head.decode(errors="replace"))
+    others = found.others[:-1] if len(head) >= _LONG_HEAD else found.others  # its end may be within a word
+    if len(found.names) < _LEAST_NOTES or others:
+        return False
+    octaves = [int(name.octave) for name in found.names if name.octave.isdigit()]
+    return not found.are_plain_letters or (not found.has_bars and all(octave in _OCTAVES_IN_USE for octave in octaves))
+
+
+def read(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
+    """One record: the melody that all names of a file make."""
+    text = read_all(stream).decode("utf-8-sig", errors="replace")
+    if text.strip():
+        yield read_names(text, strict=strict)
+
+
+def read_names(text: str, *, strict: bool = False) -> Record:
+    """The melody of a text of note names, and how they were understood.
+
+    >>> [problem.taken for problem in read_names("c d e h").problems]
+    ['German note names: C4 D4 E4 B3', 'the nearest to the one before']
+    """
+    found = _scanned(text)
+    if not found.names:
+        first, column = found.others[0] if found.others else ("none", 1)
+        return Record(None, (Problem("no notes", "at least one note name", shortened(first), *_place(text, column)),))
+    if len(found.others) >= len(found.names):
+        first, column = found.others[0]
+        expected = "more note names than other words"
+        return Record(None, (Problem("not music", expected, repr(shortened(first)), *_place(text, column)),))
+    pitches = _pitches(found)
+    problems = tuple(_told(text, found, pitches))
+    if strict:
+        return Record(None, problems[:1])
+    return Record(_melody(text, found, pitches), problems)
+
+
+def _scanned(text: str) -> _Names:
+    written = _on_a_keyboard(text)
+    names: list[_Name] = []
+    others: list[tuple[str, int]] = []
+    position = 0
+    while position < len(written):
+        if between := _BETWEEN.match(written, position):
+            position = between.end()
+        elif (word := _WORD.match(written, position)) and (name := _name(word)):
+            names.append(name)
+            position = word.end()
+        else:
+            other = _UP_TO_NEXT.match(written, position)
+            assert other is not None  # what is no separator
+            others.append((other[0], position + 1))
+            position = other.end()
+    return _Names(tuple(names), tuple(others), "|" in text or "/" in text)
+
+
+def _on_a_keyboard(text: str) -> str:
+    """The text without accents and curly quotes, sign for sign; the commas of a list are spaces."""
+    composed = plain(unicodedata.normalize("NFC", text))[0].translate(_ACCIDENTALS)
+    written = "".join(unicodedata.normalize("NFD", sign)[0] for sign in composed)
+    return written.replace(",", " ") if _LIST.fullmatch(written) else written
+
+
+def _name(word: re.Match[str]) -> _Name | None:
+    name, sign = word["name"].lower(), (word["sign"] or "").lower()
+    is_syllable = len(name) > 1
+    if sign in _GERMAN_SIGNS and (is_syllable or (sign[0] == "s" and name not in "ae")):  # as and es, but not cs
+        return None
+    letter = _SYLLABLES.get(name, name.upper())
+    alter = _SIGNS[sign] + bool(word["sharp"]) - bool(word["flat"])
+    return _Name(word[0], letter, alter, word["octave"] or "", word.start() + 1, is_syllable, sign)
+
+
+def _pitches(found: _Names) -> list[tuple[int, int, int]]:
+    """Place of the letter, octave and alteration of each name."""
+    pitches: list[tuple[int, int, int]] = []
+    last: int | None = None  # steps above C0
+    for name in found.names:
+        letter, alter = name.letter, name.alter
+        if letter == "H":
+            letter = "B"
+        elif letter == "B" and found.is_german and not name.is_syllable:
+            letter, alter = "B", min(alter, 0) or -1  # bb and bes are B flat too
+        place = LETTERS.index(letter)
+        octave = _octave(name, found, place, last)
+        last = 7 * octave + place
+        pitches.append((place, octave, max(-MOST_SIGNS, min(alter, MOST_SIGNS))))
+    return pitches
+
+
+def _octave(name: _Name, found: _Names, place: int, last: int | None) -> int:
+    if name.octave.isdigit():
+        return int(name.octave)
+    if found.are_marked:
+        marks = len(name.octave) * (-1 if "," in name.octave else 1)
+        return (2 if name.word[0].isupper() and not name.is_syllable else 3) + marks
+    if last is None:
+        return _FIRST_OCTAVE
+    return (last + 3 - place) // 7  # of the octaves in which the letter stands, the one within three steps
+
+
+def _told(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Iterator[Problem]:
+    kind = "syllables" if found.names[0].is_syllable else "German note names" if found.is_german else "note names"
+    shown = [note_name(_base40(*pitch)) for pitch in pitches[:_NAMES_SHOWN]]
+    names = " ".join([*shown, "…"] if len(pitches) > _NAMES_SHOWN else shown)
+    first = " ".join(text.split())
+    yield Problem("note names", "a notation", repr(shortened(first, 30)), *_place(text, 1), taken=f"{kind}: {names}")
+    if not found.are_marked and not all(name.octave for name in found.names):
+        at = next(name.column for name in found.names if not name.octave)
+        found_there, taken = "names without an octave", "the nearest to the one before"
+        yield Problem("no octave", "octave marks", found_there, *_place(text, at), taken=taken)
+    flats = [name for name in found.names if name.letter == "B" and not name.is_syllable and not name.sign]
+    if flats and (found.is_german or found.could_be_english_or_german):
+        taken = "B flat, as in German" if found.is_german else "B natural, as in English; German writes h"
+        yield Problem("b", "English or German names", repr(flats[0].word), *_place(text, flats[0].column), taken=taken)
+    for word, column in found.others:
+        yield Problem("no note name", "a note name", repr(shortened(word)), *_place(text, column), taken="nothing")
+
+
+def _place(text: str, column: int) -> tuple[int, int]:
+    """Column and line, in the order in which a problem takes them."""
+    before = text[: column - 1]
+    return column - 1 - (before.rfind("\n") + 1) + 1, before.count("\n") + 1
+
+
+def _melody(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Melody:
+    rows = []
+    for number, (name, (place, octave, alter)) in enumerate(zip(found.names, pitches, strict=True)):
+        midi = 12 * (octave + 1) + NATURAL_SEMITONES[place] + alter
+        if not 0 <= midi <= 127:
+            raise NotationError(Problem("pitch out of range", "C-1 to G9", repr(name.word), *_place(text, name.column)))
+        onset = number * TICKS_PER_QUARTER
+        rows.append((onset, TICKS_PER_QUARTER, midi, _base40(place, octave, alter), False, 0, name.column))
+    return Melody(note_table(rows, in_order=True), music=text, notation="names")
+
+
+def _base40(place: int, octave: int, alter: int) -> int:
+    return 40 * octave + BASE40_NATURALS[place] + alter
