@@ -147,7 +147,7 @@ def test_without_verovio(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib, "import_module", missing)
     sandbox._verovio.cache_clear()
-    answer = sandbox._answer("engrave", SCALE)
+    answer = sandbox._answer(sandbox.FUNCTIONS, "engrave", SCALE)
     assert "No module named 'verovio'); install it with: pip install verovio" in answer["error"]
 
 

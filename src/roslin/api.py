@@ -28,7 +28,7 @@ from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
 from roslin.notation import Source, is_path, records
-from roslin.notation.query import read_query
+from roslin.notation.query import read_query, read_source
 from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
 from roslin.run import Run
@@ -217,7 +217,7 @@ class Collection(Store):
         return identify(self._incipits(source), self, within=within, work=Work(threads, seconds, progress))
 
     def _incipits(self, source: Query | Sequence[Melody]) -> list[Melody]:
-        from roslin.concordances.identify import by_source, melodies_of, read_source
+        from roslin.concordances.identify import by_source, melodies_of
 
         if isinstance(source, Melody):
             return [source]

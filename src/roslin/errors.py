@@ -6,7 +6,9 @@
     +-- MelodyError             notes that make no melody (negative length, pitch out of range, ...)
     +-- CollectionError         a collection folder that is missing, newer than this program, or busy
     |   +-- DamagedError        a collection folder that is not whole
-    +-- SandboxError            what ran in the worker process crashed, took too long, or refused its input
+    +-- SandboxError            what ran in the worker process refused its input, or
+    |   +-- HungError           gave no answer in time, or
+    |   +-- CrashedError        took the process with it
     +-- ArgumentError           an argument that makes no sense; also a ValueError
     |   +-- PlaceError          a place beyond the end of a sequence; also an IndexError
     +-- FilterError             a filter that makes no sense
@@ -36,12 +38,14 @@ __all__ = [
     "ArgumentError",
     "ClusterError",
     "CollectionError",
+    "CrashedError",
     "DamagedError",
     "DecisionError",
     "ExperimentError",
     "FilterError",
     "FormatError",
     "FrozenError",
+    "HungError",
     "MelodyError",
     "MissingExtraError",
     "NotKeptError",
@@ -138,6 +142,14 @@ class DamagedError(CollectionError):
 
 class SandboxError(RoslinError):
     """What ran in the worker process crashed, took too long, or refused its input."""
+
+
+class HungError(SandboxError):
+    """What ran in the worker process gave no answer in time."""
+
+
+class CrashedError(SandboxError):
+    """What ran in the worker process took the process with it."""
 
 
 class ExperimentError(RoslinError):

@@ -4,7 +4,8 @@
 A worker that crashes or does not answer in time is ended, the caller gets a `SandboxError` that says so, and the next
 call starts a new one. Calls from several threads wait for each other; whoever wants more at once makes more workers.
 
-The functions are those in the table `FUNCTIONS`, which runs in the worker only. Payload and answer are JSON values:
+The functions are those in the table `FUNCTIONS` of a module, which the worker imports when it starts. Payload and
+answer are JSON values. Unless another module is named it is this one, with verovio:
 
     engrave   {"data", "format", "options"} -> {"svg", "pages"}: the first page
     to_mei    {"data", "format"} -> {"mei"}: any notation that verovio reads
@@ -31,9 +32,9 @@ from functools import cache
 from types import TracebackType
 from typing import IO, Any, Self
 
-from roslin.errors import SandboxError
+from roslin.errors import CrashedError, HungError, SandboxError
 
-__all__ = ["FUNCTIONS", "TIME_LIMIT_SECONDS", "SandboxError", "Worker", "shared_worker"]
+__all__ = ["FUNCTIONS", "MEMORY_LIMIT_BYTES", "TIME_LIMIT_SECONDS", "SandboxError", "Worker", "shared_worker"]
 
 TIME_LIMIT_SECONDS = 20.0
 MEMORY_LIMIT_BYTES = 4 * 2**30
@@ -43,12 +44,24 @@ MAX_MESSAGE_BYTES = 256 * 2**20
 _ORPHAN_SECONDS = 5
 _LENGTH = struct.Struct(">I")
 
+Functions = dict[str, Callable[[dict[str, Any]], dict[str, Any]]]
+
 
 class Worker:
-    """A process that is started at the first call, and again after a crash. Close it, or use it in a `with`."""
+    """A process that is started at the first call, and again after a crash. Close it, or use it in a `with`.
 
-    def __init__(self, time_limit_seconds: float = TIME_LIMIT_SECONDS):
+    `module` is the name of the module whose `FUNCTIONS` it answers with.
+    """
+
+    def __init__(
+        self,
+        time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        *,
+        module: str = "roslin.sandbox",
+        memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+    ):
         self.time_limit_seconds = time_limit_seconds
+        self._command = [sys.executable, "-P", "-m", "roslin.sandbox", module, str(memory_limit_bytes)]
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         _WORKERS.add(self)
@@ -115,8 +128,8 @@ class Worker:
         if reply is None:
             code = self._stop()
             if hung.is_set():
-                raise SandboxError(f"{function}: no answer within {limit:g} seconds")
-            raise SandboxError(f"{function}: the worker process crashed ({_reason(code)})")
+                raise HungError(f"{function}: no answer within {limit:g} seconds")
+            raise CrashedError(f"{function}: the worker process crashed ({_reason(code)})")
         if hung.is_set():
             self._stop()
         return reply
@@ -125,9 +138,8 @@ class Worker:
         if self._process is not None and self._process.poll() is not None:
             self._stop()
         if self._process is None:
-            command = [sys.executable, "-P", "-m", "roslin.sandbox"]
             self._process = subprocess.Popen(
-                command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                self._command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         return self._process
 
@@ -266,51 +278,52 @@ def _sounding(payload: dict[str, Any]) -> dict[str, Any]:
     return {"notes": notes}
 
 
-FUNCTIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+FUNCTIONS: Functions = {
     "engrave": _engrave,
     "to_mei": _to_mei,
     "sounding": _sounding,
 }
 
 
-def _answer(function: str, payload: dict[str, Any]) -> dict[str, Any]:
-    if function not in FUNCTIONS:
-        return {"error": f"no such function; known: {', '.join(FUNCTIONS)}"}
+def _answer(functions: Functions, function: str, payload: dict[str, Any]) -> dict[str, Any]:
+    if function not in functions:
+        return {"error": f"no such function; known: {', '.join(functions)}"}
     try:
-        return FUNCTIONS[function](payload)
+        return functions[function](payload)
     except Exception as error:  # whatever goes wrong is the answer
         return {"error": str(error) or type(error).__name__}
 
 
-def _limit_memory() -> None:
+def _limit_memory(most_bytes: int) -> None:
     try:
         import resource
     except ImportError:  # not a Unix
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    if hard == resource.RLIM_INFINITY or hard > MEMORY_LIMIT_BYTES:
+    if hard == resource.RLIM_INFINITY or hard > most_bytes:
         try:
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, hard))
+            resource.setrlimit(resource.RLIMIT_AS, (most_bytes, hard))
         except (OSError, ValueError):  # a system that does not let us
             return
 
 
-def _serve() -> None:
-    """Answer requests until the pipe closes."""
+def _serve(module: str, memory_limit_bytes: int) -> None:
+    """Answer requests with the functions of a module, until the pipe closes."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started us; it ends us
     answers, requests = os.fdopen(os.dup(1), "wb", buffering=0), os.fdopen(os.dup(0), "rb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _limit_memory()
+    _limit_memory(memory_limit_bytes)
+    functions: Functions = importlib.import_module(module).FUNCTIONS
     alarm: Callable[[int], Any] = getattr(signal, "alarm", lambda _: None)
     while (request := _read_message(requests)) is not None:
         function, payload, seconds = json.loads(request)
         alarm(seconds)  # the default deed of the alarm is to end the process: for an orphan in an endless loop
-        answer = json.dumps(_answer(function, payload)).encode()
+        answer = json.dumps(_answer(functions, function, payload)).encode()
         alarm(0)
         _write_message(answers, answer)
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(sys.argv[1], int(sys.argv[2]))

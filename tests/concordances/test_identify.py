@@ -20,10 +20,10 @@ from roslin.concordances.identify import (
     by_source,
     identify,
     melodies_of,
-    read_source,
 )
 from roslin.concordances.names import folded_name, is_nobody, record_of
 from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError
+from roslin.notation.query import read_source
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 

@@ -90,8 +90,9 @@ def identify_command(
 
 def _incipits(collection: Collection, source: str, options: Options, *, strict: bool) -> list[Melody]:
     """The melodies that are meant: of a file, of the collection, or written down in the command itself."""
-    from roslin.concordances.identify import melodies_of, read_source
+    from roslin.concordances.identify import melodies_of
     from roslin.notation import is_path
+    from roslin.notation.query import read_source
 
     if source != "-" and is_path(source):
         read = read_source(Path(source), strict=strict, **options)

@@ -18,11 +18,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +31,8 @@ from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, record_of, surname
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import MelodyError, NotationError, Problem
+from roslin.errors import MelodyError
 from roslin.melody import Melody
-from roslin.notation import Options, Source, is_path, records
-from roslin.notation.query import read_query
 from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
 from roslin.run.meaning import BY_CHANCE, CLOSE, MEANINGS, expected_words, meaning_of
@@ -50,7 +47,6 @@ __all__ = [
     "by_source",
     "identify",
     "melodies_of",
-    "read_source",
 ]
 
 Numbers = npt.NDArray[np.int64]
@@ -319,27 +315,6 @@ def by_source(melodies: Iterable[Melody]) -> dict[str, list[Melody]]:
     for melody in melodies:
         found.setdefault(record_of(melody.id) if melody.id else "", []).append(melody)
     return found
-
-
-def read_source(source: Source, *, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:
-    """The incipits of a file, of bytes or of a text that was pasted, each with its problems.
-
-    One that cannot be read does not keep the others from being searched for. Lines of Plaine & Easie without headers of
-    their own are one melody. `NotationError` where nothing can be read.
-
-    >>> [len(melody) for melody in read_source("%G-2@3/4 '4CDE/\\n2.F")]
-    [4]
-    """
-    found = list(records(source, strict=strict, **options))
-    read = [record.melody_or_raise() for record in found if record.melody is not None]
-    if not read:
-        raise NotationError(found[0].problems[0] if found else Problem("no incipit", "at least one"))
-    is_text = isinstance(source, bytes) or (isinstance(source, str) and not is_path(source))
-    if is_text and len(found) > 1 and all(melody.notation == "pae" and melody.id is None for melody in read):
-        text = source.decode(errors="replace") if isinstance(source, bytes) else str(source)
-        with suppress(NotationError):  # several melodies they are
-            return [read_query(text, "pae", strict=strict)]
-    return read
 
 
 def melodies_of(store: Store, record: str) -> list[Melody]:

@@ -15,6 +15,7 @@
     errors        the one shape of errors
     language      the words of the pages in other languages; `speaking` finds out which one somebody reads
     rendering     pages from templates
+    readers       processes in which everything that clients send is read, with limits; `reading` is what runs in them
     uploads       a file that somebody sends, as queries to choose from
     exports       a result list as CSV, TREC run or citations
 

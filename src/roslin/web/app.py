@@ -16,6 +16,7 @@ from roslin.matchers import DEFAULT_MATCHER
 from roslin.sandbox import shared_worker
 from roslin.web.errors import add_handlers
 from roslin.web.library import Library
+from roslin.web.readers import shared_readers
 from roslin.web.reviewers import Door
 from roslin.web.routes import api, concordances, identify, pages, static
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
@@ -43,6 +44,7 @@ def create_app(settings: Settings) -> FastAPI:
         yield
         library.close()
         shared_worker().close()
+        shared_readers().close()
 
     app = FastAPI(
         title="Roslin",
@@ -81,9 +83,7 @@ def app_from_environment() -> FastAPI:
 
 def _warm_up(library: Library) -> None:
     """Search once, so that the first person does not wait for compilers and for the index."""
-    from roslin.notation import pae
-
-    query = pae.read("'4CDEFGABG")
+    query = shared_readers().query("'4CDEFGABG", "pae", False, library.settings)
     with suppress(RoslinError), library.slot():
         for name in dict.fromkeys((DEFAULT_MATCHER, "emd", "dp")):
             library.collection.search(query, name, 3)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.api import Collection
-from roslin.concordances.identify import Identification, SourceMatch, by_source, melodies_of, read_source
+from roslin.concordances.identify import Identification, SourceMatch, by_source, melodies_of
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
-from roslin.represent.line import melodic_line
 from roslin.web.library import GoneError, Library
 from roslin.web.progress import Wait
+from roslin.web.readers import shared_readers
 from roslin.web.schemas import (
     MAX_QUERY,
     ExplainParams,
@@ -26,7 +26,7 @@ from roslin.web.schemas import (
 )
 from roslin.web.service import match_of, short_enough
 from roslin.web.settings import Settings
-from roslin.web.uploads import beginning
+from roslin.web.uploads import shortened_to
 from roslin.web.written import written
 
 __all__ = ["BestMatch", "Identified", "identify_source"]
@@ -92,14 +92,14 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
         if wait.is_gone:
             raise GoneError("the search was given up: nobody waits for it")
 
-    sources = by_source(_read(collection, asked, sent))
+    sources = by_source(_read(collection, asked, sent, settings))
     record = asked.record or next(iter(sources))
     if record not in sources:
         raise UnknownNameError("record of the source", record, list(sources))
     given = sources[record]
     if len(given) > settings.upload_melodies:
         raise ArgumentError(f"a source may have at most {settings.upload_melodies} incipits here; got {len(given)}")
-    incipits = [_short(melody, settings) for melody in given]
+    incipits = [shortened_to(settings.query_notes, melody) for melody in given]
     chosen, longest = matcher(DEFAULT_MATCHER), max(incipits, key=len)
     with library.slot() as seconds:
         progress(0.0, "")
@@ -114,34 +114,24 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
         found,
         best,
         {melody.id or "": settings.link_to(melody) for melody in collection.melodies(numbers)},
-        tuple(_deviations(given, settings)),
+        tuple(_deviations(incipits)),
     )
 
 
-def _read(collection: Collection, asked: IdentifyParams, sent: bytes) -> list[Melody]:
+def _read(collection: Collection, asked: IdentifyParams, sent: bytes, settings: Settings) -> list[Melody]:
     """The incipits that are meant. Text is read as bytes: nothing that a request holds may be the name of a file."""
     if sent or not asked.id:
-        return read_source(sent or asked.q.encode(errors="replace"))
+        return shared_readers().source(sent or asked.q.encode(errors="replace"), settings)
     known = melodies_of(collection, asked.id)
     if not known:
         raise UnknownNameError("melody", asked.id, [])
     return known
 
 
-def _short(melody: Melody, settings: Settings) -> Melody:
-    """A melody that is not too long for a query; of a longer one the beginning."""
-    if len(melody) <= settings.query_notes:
-        return melody
-    cut = beginning(melody, melodic_line(melody)[: settings.query_notes])
-    return cut.with_metadata(id=melody.id, composer=melody.composer, title=melody.title)
-
-
-def _deviations(given: list[Melody], settings: Settings) -> Iterator[str]:
-    for place, melody in enumerate(given, start=1):
-        before = f"Incipit {place}: " if len(given) > 1 else ""
+def _deviations(incipits: list[Melody]) -> Iterator[str]:
+    for place, melody in enumerate(incipits, start=1):
+        before = f"Incipit {place}: " if len(incipits) > 1 else ""
         yield from (f"{before}{line}" for line in melody.deviations)
-        if len(melody) > settings.query_notes:
-            yield f"{before}only the first {settings.query_notes} notes are taken"
 
 
 def _best(collection: Collection, found: Identification, incipits: list[Melody]) -> Iterator[BestMatch]:

@@ -1,7 +1,7 @@
 """What a request means: its query, its matcher and its filters.
 
-A query is text in a notation (`q`), or the id of a melody of the collection. Text is read as bytes: a string could be
-taken for the name of a file, and nothing that a request holds may ever be one.
+A query is text in a notation (`q`), or the id of a melody of the collection. Text is read in a reader process, and
+as bytes: a string could be taken for the name of a file, and nothing that a request holds may ever be one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from roslin.collection.filters import Filter, parse_range
 from roslin.errors import ArgumentError, MelodyError, NotationError
 from roslin.matchers import Matcher, matcher, matchers
 from roslin.melody import Melody
-from roslin.notation.query import read_query
 from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
+from roslin.web.readers import shared_readers
 from roslin.web.schemas import EDITED, RANGES, QueryParams, SearchParams
 from roslin.web.settings import Settings
 
@@ -27,7 +27,7 @@ _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 
 def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> Melody:
     """The melody that is asked for; its problems say what was read otherwise, `NotationError` why nothing was."""
-    melody = collection[asked.id] if asked.id else _read_query(asked)
+    melody = collection[asked.id] if asked.id else _read_query(asked, settings)
     if len(melody) > settings.query_notes:
         raise MelodyError(f"the query has {len(melody)} notes; expected at most {settings.query_notes}")
     if not len(melodic_line(melody)):
@@ -35,10 +35,10 @@ def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> 
     return melody
 
 
-def _read_query(asked: QueryParams) -> Melody:
+def _read_query(asked: QueryParams, settings: Settings) -> Melody:
     notation = None if asked.notation == "auto" else asked.notation
     try:
-        return read_query(asked.q, notation, strict=asked.strict).with_metadata(id=None)
+        return shared_readers().query(asked.q, notation, asked.strict, settings)
     except NotationError as error:
         raise NotationError(replace(error.problem, record="")) from error
 

@@ -36,6 +36,7 @@ class Settings:
     search_seconds: float = 60.0
     searches_at_once: int = 2
     engraving_seconds: float = 8.0
+    reading_seconds: float = 10.0  # of what a client typed or sent
     requests_per_minute: int = 0  # of one client; 0: no limit
     body_bytes: int = 4 * 2**20
     query_notes: int = 500

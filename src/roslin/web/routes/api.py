@@ -20,6 +20,7 @@ from roslin.web.errors import RESPONSES
 from roslin.web.exports import EXPORTS
 from roslin.web.progress import while_waited_for
 from roslin.web.queries import offered, query_of
+from roslin.web.readers import shared_readers
 from roslin.web.schemas import (
     CollectionAnswer,
     ExplainAnswer,
@@ -34,7 +35,6 @@ from roslin.web.schemas import (
     SearchAnswer,
     UploadAnswer,
 )
-from roslin.web.uploads import choices
 
 __all__ = ["router"]
 
@@ -76,7 +76,7 @@ def read(
 @router.post("/api/read")
 def read_file(library: Opened, file: Annotated[UploadFile, File()]) -> UploadAnswer:
     """The melodies of a file in any notation, as queries for `q`."""
-    return choices(file.file.read(), file.filename or "", library.settings)
+    return shared_readers().file(file.file.read(), file.filename or "", library.settings)
 
 
 @router.get("/api/melodies/{id:path}", response_model=MelodyAnswer)

@@ -1,0 +1,120 @@
+"""Reader processes: whatever a client sends is read in one of them, with a limit of time and of memory.
+
+What would take for ever to read, or all memory, or makes a reader crash, costs its own request and no other: the
+process is ended, the client is told, and the next request gets a new one. Text that people type and files wait for
+different processes, so that slow files keep nobody from typing.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from roslin.errors import FormatError, HungError, SandboxError
+from roslin.melody import Melody
+from roslin.sandbox import Worker
+from roslin.web.library import BusyError
+from roslin.web.reading import melody_from_values, raise_refusal
+from roslin.web.schemas import MAX_QUERY, UploadAnswer
+from roslin.web.settings import Settings
+
+__all__ = ["Readers", "shared_readers"]
+
+_MEMORY_BYTES = 2**30  # 4 MB of XML, taken apart, need a fifth of it
+_AT_ONCE = 2  # of each kind; they are started when they are needed
+
+_LOG = logging.getLogger("roslin.web")
+
+
+class Desk:
+    """A few reader processes of one kind. The last one used is the next one used: others may never be started."""
+
+    def __init__(self, processes: int):
+        self._free: queue.LifoQueue[Worker] = queue.LifoQueue()
+        self._all = [Worker(module="roslin.web.reading", memory_limit_bytes=_MEMORY_BYTES) for _ in range(processes)]
+        for worker in self._all:
+            self._free.put(worker)
+
+    def ask(self, function: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer of a reader, or why there is none, in a sentence for whoever sent it."""
+        with self._reader(seconds) as worker:
+            worker.time_limit_seconds = seconds
+            try:
+                answer = worker.call(function, {**payload, "seconds": seconds})
+            except HungError:
+                _LOG.warning("a reader was ended: no answer to %r within %g seconds", function, seconds)
+                raise FormatError(f"reading it takes longer than {seconds:g} seconds, the most allowed here") from None
+            except SandboxError as error:
+                _LOG.warning("a reader failed: %s", error)
+                raise FormatError("it cannot be read: its reader failed") from None
+            if answer.get("refusal", {}).get("is_spent"):
+                worker.close()
+        raise_refusal(answer)
+        return answer
+
+    def close(self) -> None:
+        """End the processes. They are started again when they are needed."""
+        for worker in self._all:
+            worker.close()
+
+    @contextmanager
+    def _reader(self, seconds: float) -> Iterator[Worker]:
+        try:
+            worker = self._free.get(timeout=seconds)
+        except queue.Empty:
+            raise BusyError("many people are sending music at this moment; try again in a minute") from None
+        try:
+            yield worker
+        finally:
+            self._free.put(worker)
+
+
+class Readers:
+    """The reader processes of a server."""
+
+    def __init__(self) -> None:
+        self._texts, self._files = Desk(_AT_ONCE), Desk(_AT_ONCE)
+
+    def query(self, text: str, notation: str | None, strict: bool, settings: Settings) -> Melody:
+        """The one melody that somebody typed or pasted."""
+        asked = {"text": text, "notation": notation, "strict": strict, "notes": settings.query_notes}
+        return melody_from_values(self._texts.ask("query", asked, settings.reading_seconds)["melodies"][0])
+
+    def source(self, data: bytes, settings: Settings) -> list[Melody]:
+        """The incipits of a source; of one that is too long for a query, the beginning."""
+        asked = {"data": base64.b64encode(data).decode(), "notes": settings.query_notes}
+        return list(map(melody_from_values, self._files.ask("source", asked, settings.reading_seconds)["melodies"]))
+
+    def file(self, data: bytes, name: str, settings: Settings) -> UploadAnswer:
+        """What can be searched for in a file. Its name only helps to tell the notation."""
+        asked = {
+            "data": base64.b64encode(data).decode(),
+            "name": name,
+            "notes": settings.query_notes,
+            "letters": MAX_QUERY,
+            "melodies": settings.upload_melodies,
+        }
+        return UploadAnswer(**self._files.ask("file", asked, settings.reading_seconds))
+
+    def close(self) -> None:
+        """End all processes. They are started again when they are needed."""
+        self._texts.close()
+        self._files.close()
+
+
+_LOCK = threading.Lock()
+_shared: Readers | None = None
+
+
+def shared_readers() -> Readers:
+    """The readers of this program, made when they are first asked for."""
+    global _shared
+    with _LOCK:
+        if _shared is None:
+            _shared = Readers()
+        return _shared

@@ -1,0 +1,127 @@
+"""What a reader process does: text and files that strangers send become melodies, or a refusal with its place.
+
+The functions run in a process of their own (`web.readers`), which is ended when it takes too long or too much memory.
+So this module imports readers of notation and little else: a process is there in a third of a second. Payloads and
+answers are JSON values:
+
+    query   {"text", "notation", "strict", "notes"} -> {"melodies": [melody]}
+    source  {"data", "notes"} -> {"melodies": [melody, ...]}, each cut to so many notes
+    file    {"data", "name", "notes", "letters", "melodies"} -> what `uploads.choices` says
+
+`data` are bytes in base64, `notes` is the most that a query may have; each also has the `seconds` that it may take.
+What is refused is the answer {"refusal": {"message", "problem", "is_spent"}}: its parts if it has a place, and whether
+the process should end, because memory was short.
+"""
+
+from __future__ import annotations
+
+import base64
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from roslin.errors import FormatError, MelodyError, NotationError, Problem, RoslinError
+from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
+from roslin.notation.query import read_query, read_source
+from roslin.sandbox import shared_worker
+from roslin.web.uploads import choices, shortened_to
+
+__all__ = ["FUNCTIONS", "melody_from_values", "raise_refusal", "values_of_melody"]
+
+# Of all melodies of a source together: what travels between processes has a limit, as what comes in has.
+_MOST_NOTES = 200_000
+_SHARE_OF_VEROVIO = 0.8
+_TABLES = ("notes", "barlines_ticks", "changes", "extra", "problems")
+
+Values = dict[str, Any]
+
+
+def values_of_melody(melody: Melody) -> Values:
+    """A melody as JSON values, with all that is known about it."""
+    return {
+        **{each.name: getattr(melody, each.name) for each in fields(melody) if each.name not in _TABLES},
+        "notes": melody.notes.tolist(),
+        "barlines_ticks": melody.barlines_ticks.tolist(),
+        "changes": [asdict(change) for change in melody.changes],
+        "extra": dict(melody.extra),
+        "problems": [asdict(problem) for problem in melody.problems],
+    }
+
+
+def melody_from_values(values: Values) -> Melody:
+    """The melody that `values_of_melody` gave."""
+    tables = {
+        "notes": np.array([tuple(row) for row in values["notes"]], dtype=NOTE_DTYPE),
+        "barlines_ticks": np.array(values["barlines_ticks"], dtype=np.int64),
+        "changes": tuple(SignatureChange(**change) for change in values["changes"]),
+        "problems": tuple(Problem(**problem) for problem in values["problems"]),
+    }
+    return Melody(**{**values, **tables})
+
+
+def raise_refusal(answer: Values) -> None:
+    """Raise what a reader refused, with the place in the music if it has one."""
+    if refusal := answer.get("refusal"):
+        problem = refusal["problem"]
+        raise FormatError(refusal["message"]) if problem is None else NotationError(Problem(**problem))
+
+
+def _query(payload: Values) -> Values:
+    melody = read_query(payload["text"], payload["notation"], strict=payload["strict"]).with_metadata(id=None)
+    if len(melody) > payload["notes"]:
+        raise MelodyError(f"the query has {len(melody)} notes; expected at most {payload['notes']}")
+    return {"melodies": [values_of_melody(melody)]}
+
+
+def _source(payload: Values) -> Values:
+    given = [shortened_to(payload["notes"], melody) for melody in read_source(base64.b64decode(payload["data"]))]
+    if sum(map(len, given)) > _MOST_NOTES:
+        raise FormatError(f"the incipits have more than {_MOST_NOTES} notes; expected those of a few sources")
+    return {"melodies": [values_of_melody(melody) for melody in given]}
+
+
+def _file(payload: Values) -> Values:
+    data = base64.b64decode(payload.pop("data"))
+    return choices(data, payload.pop("name"), **payload)
+
+
+def _or_refused(function: Callable[[Values], Values]) -> Callable[[Values], Values]:
+    """A function that answers with what it refuses, and says of what nobody foresaw where it happened."""
+
+    def called(payload: Values) -> Values:
+        # Verovio must give up before we are given up: it would go on without us.
+        shared_worker().time_limit_seconds = payload.pop("seconds") * _SHARE_OF_VEROVIO
+        try:
+            return _sayable(function(payload))  # type: ignore[no-any-return]  # the same kind of value
+        except NotationError as error:
+            return _sayable(_refused(str(error), asdict(error.problem)))  # type: ignore[no-any-return]
+        except RoslinError as error:
+            return _sayable(_refused(str(error)))  # type: ignore[no-any-return]
+        except MemoryError:
+            return _refused("reading it takes more memory than is allowed here", is_spent=True)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise RuntimeError(f"{type(error).__name__} in {place.filename}, line {place.lineno}: {error}") from error
+
+    return called
+
+
+def _refused(message: str, problem: Values | None = None, *, is_spent: bool = False) -> Values:
+    return {"refusal": {"message": message, "problem": problem, "is_spent": is_spent}}
+
+
+def _sayable(value: Any) -> Any:
+    """The same values with text that can be sent: half of a pair of surrogates, as JSON may hold, is no character."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return value if value and isinstance(value[0], int | tuple) else [_sayable(each) for each in value]
+    return {_sayable(name): _sayable(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+FUNCTIONS = {
+    name: _or_refused(function) for name, function in (("query", _query), ("source", _source), ("file", _file))
+}
