@@ -1,6 +1,8 @@
 // The query as text: the one truth of what is entered. Piano, file and examples write into it; a moment after every
 // change the server reads it, and the page shows the notation, or where it went wrong.
 
+import { _, ngettext } from "./words.js";
+
 const WAIT = 250; // milliseconds after the last change
 
 const byId = id => document.getElementById(id);
@@ -34,8 +36,8 @@ export function startEntry() {
     preview.dataset.notes = JSON.stringify(answer.playing);
     preview.querySelector(".play").hidden = !("AudioContext" in window);
     message.className = "message";
-    const names = { names: "note names", pae: "Plaine & Easie", abc: "ABC", jsonl: "a list of notes" };
-    message.textContent = `${answer.notes.length} notes, read as ${names[answer.notation] || "a list of notes"}.`;
+    const names = { names: _("note names"), pae: "Plaine & Easie", abc: "ABC" }, notation = names[answer.notation] || _("a list of notes");
+    message.textContent = ngettext("One note, read as {notation}.", "{count} notes, read as {notation}.", answer.notes.length, { notation });
     if (answer.deviations.length) message.append(asList(answer.deviations));
     download.href = address("midi");
     download.hidden = false;
@@ -59,10 +61,10 @@ export function startEntry() {
       return;
     }
     const lines = text.value.split("\n");
-    const place = problem.line > 1 ? `Line ${problem.line}, column ${problem.column}` : `Column ${problem.column}`;
+    const place = problem.line > 1 ? _("Line {line}, column {column}", problem) : _("Column {column}", problem);
     const said = [problem.column ? `${place}: ${problem.reason}` : problem.reason];
-    if (problem.expected) said.push(`expected ${problem.expected}`);
-    if (problem.found) said.push(`found ${problem.found}`);
+    if (problem.expected) said.push(_("expected {expected}", problem));
+    if (problem.found) said.push(_("found {found}", problem));
     message.append(said.join("; ") + ".");
     const line = lines[Math.max(problem.line, 1) - 1];
     if (problem.column && line !== undefined) {
@@ -99,7 +101,7 @@ export function startEntry() {
         tell(null);
       }
     } catch (error) {
-      if (error.name !== "AbortError") showProblem({ message: "The server does not answer." });
+      if (error.name !== "AbortError") showProblem({ message: _("The server does not answer.") });
     }
   }
 

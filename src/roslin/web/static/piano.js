@@ -1,8 +1,12 @@
 // A piano that writes Plaine & Easie. Mouse, touch, computer keys and MIDI keyboards play it; every note has the chosen
 // length, because a page cannot know the beat that a player has in mind.
 
+import { _ } from "./words.js";
+
 const WHITE = [0, 2, 4, 5, 7, 9, 11];
-const NAMES = ["C", "C sharp", "D", "E flat", "E", "F", "F sharp", "G", "G sharp", "A", "B flat", "B"];
+const NAMES = [
+  _("C"), _("C sharp"), _("D"), _("E flat"), _("E"), _("F"), _("F sharp"), _("G"), _("G sharp"), _("A"), _("B flat"), _("B"),
+];
 const WRITTEN = ["C", "xC", "D", "bE", "E", "F", "xF", "G", "xG", "A", "bB", "B"];
 const LETTERS = "awsedftgyhujkolp"; // from the first C upwards
 const SPAN = 24; // semitones above the first C
@@ -125,9 +129,9 @@ function connectMidi(button, press) {
       });
       listen();
       access.onstatechange = listen;
-      button.textContent = access.inputs.size ? "MIDI keyboard is on" : "Connect a MIDI keyboard now";
+      button.textContent = access.inputs.size ? _("MIDI keyboard is on") : _("Connect a MIDI keyboard now");
     } catch {
-      button.textContent = "The browser does not allow MIDI";
+      button.textContent = _("The browser does not allow MIDI");
       button.disabled = true;
     }
   });

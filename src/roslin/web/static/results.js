@@ -1,11 +1,16 @@
 // Results without loading the page again. The address always says what is shown, so it can be shared, and the back
 // button goes to the search before.
 
+import { _, language } from "./words.js";
+
 const SLOW = 150; // milliseconds before the progress line shows
 
 const LINES = "application/x-ndjson"; // how far it is, as often as that changes, and last the page
 
 const byId = id => document.getElementById(id);
+
+// In the language of the page, whatever the browser remembers.
+const inLanguage = address => `${address}${address.includes("?") ? "&" : "?"}lang=${language}`;
 
 // The last line of an answer; every line before it is told.
 async function lastLine(response, tell) {
@@ -52,7 +57,7 @@ export function startResults(entry) {
     progress.firstElementChild.setAttribute("width", `${percent}%`);
     if (done) progress.setAttribute("aria-valuenow", percent);
     else progress.removeAttribute("aria-valuenow");
-    share.textContent = !done ? "Searching …" : percent < 100 ? `Searching, ${percent} %` : "Drawing …";
+    share.textContent = !done ? _("Searching …") : percent < 100 ? _("Searching, {percent} %", { percent }) : _("Drawing …");
   }
 
   function hideProgress(isHidden) {
@@ -67,7 +72,7 @@ export function startResults(entry) {
     showProgress(0);
     const slow = setTimeout(() => hideProgress(false), SLOW);
     try {
-      const response = await fetch(`/results${search}`, { signal: own.signal, headers: { Accept: `${LINES}, text/html` } });
+      const response = await fetch(inLanguage(`/results${search}`), { signal: own.signal, headers: { Accept: `${LINES}, text/html` } });
       const type = response.headers.get("content-type");
       const page = type.startsWith(LINES)
         ? (await lastLine(response, ({ done }) => { if (own === waiting) showProgress(done); })).page
@@ -84,7 +89,7 @@ export function startResults(entry) {
       const box = document.createElement("div");
       box.className = "refusal";
       box.setAttribute("role", "alert");
-      box.textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+      box.textContent = error instanceof TypeError ? _("The server does not answer.") : error.message;
       results.replaceChildren(box);
     } finally {
       clearTimeout(slow);

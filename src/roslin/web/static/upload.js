@@ -1,6 +1,7 @@
 // A file becomes queries to choose from. It is read by the server and not kept there.
 
 import { asList } from "./entry.js";
+import { _, ngettext } from "./words.js";
 
 const byId = id => document.getElementById(id);
 
@@ -16,14 +17,14 @@ export function startUpload(entry) {
   function take(number) {
     const taken = choices[number];
     entry.set(taken.q, taken.notation);
-    say(taken.is_cut ? `Only the first ${taken.notes} notes are taken.` : "");
+    say(taken.is_cut ? _("Only the first {notes} notes are taken.", taken) : "");
     if (taken.deviations.length) message.append(asList(taken.deviations));
   }
 
   async function send(chosen) {
     const body = new FormData();
     body.append("file", chosen);
-    say(`Reading ${chosen.name} …`);
+    say(_("Reading {name} …", chosen));
     choose.hidden = true;
     try {
       const response = await fetch("/api/read", { method: "POST", body });
@@ -33,11 +34,11 @@ export function startUpload(entry) {
         return;
       }
       choices = answer.choices;
-      choice.replaceChildren(...choices.map((one, number) => new Option(`${one.label} (${one.notes} notes)`, number)));
+      choice.replaceChildren(...choices.map((one, number) => new Option(`${one.label} (${ngettext("{count} note", "{count} notes", one.notes)})`, number)));
       choose.hidden = choices.length < 2;
       take(0);
     } catch {
-      say("The file could not be sent; it may be too large.", true);
+      say(_("The file could not be sent; it may be too large."), true);
     }
   }
 
