@@ -408,6 +408,7 @@ def test_every_filter_is_on_the_command_line(starter: Path) -> None:
         "contour_distance": ["--contour", "UDUDUD=100"],
         "rhythm_distance": ["--rhythm", "LS===100"],
         "metadata": ["--where", "metre=4"],
+        "one_of": ["--only", "metre=4/4", "--only", "metre=2/4"],
     }
     assert set(options) == set(FILTERS)
     chain = [word for words in options.values() for word in words]

@@ -11,6 +11,7 @@ from roslin.collection.filters import (
     max_interval,
     metadata,
     note_count,
+    one_of,
     pitch_range,
     repeats_motive,
     rhythm_distance,
@@ -37,6 +38,7 @@ QUERY = Melody.from_notes([0, 1, 2, 3], [1, 1, 2, 1], [60, 62, 62, 60])
         ("contour", ["2", "UD=1"], [contour_distance(letters, cost, EditCosts(2)) for letters, cost in CONTOURS]),
         ("rhythm", ["LS==0.5"], [rhythm_distance("LS=", 0.5, EditCosts(2))]),
         ("where", ["title=b", "key=G"], [metadata("title", "b"), metadata("key", "G")]),
+        ("only", ["key=G", "title=a=b", "key=d"], [one_of("key", "G", "d"), one_of("title", "a=b")]),
     ],
 )  # fmt: skip
 def test_what_is_asked_is_what_is_made(name: str, texts: list[str], made: list[object]) -> None:
@@ -50,6 +52,8 @@ def test_what_is_asked_is_what_is_made(name: str, texts: list[str], made: list[o
         ("share", "third", "^--share must be INTERVAL=RANGE; got 'third'$"),
         ("share", "=1..", "--share must be INTERVAL=RANGE"),
         ("where", "title=", "--where must be FIELD=TEXT; got 'title='"),
+        ("only", "key", "--only must be FIELD=VALUE; got 'key'"),
+        ("only", "century=many", "century must be a number from 11 to 21; got 'many'"),
         ("contour", "UD", "--contour must be COST or LETTERS=COST; got 'UD'"),
         ("rhythm", "2", "--rhythm without LETTERS= needs a query; got '2'"),
         ("pitch_range", "..", "range must be LOW..HIGH"),

@@ -284,7 +284,7 @@ def test_a_newer_format_is_refused(collection_path: Path) -> None:
         database.execute("UPDATE about SET value = '99' WHERE name = 'format_version'")
     database.close()
     with pytest.raises(
-        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 2: install a newer"
+        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 3: install a newer"
     ):
         Collection(collection_path)
 

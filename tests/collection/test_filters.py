@@ -51,7 +51,7 @@ def fill(connection: sqlite3.Connection, melodies: Iterable[Melody]) -> list[Des
             f"INSERT INTO melodies (number, id, {', '.join(names)}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
             (number, f"m{number}", *values),
         )
-        connection.execute("INSERT INTO folded VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *folded_metadata(melody)))
+        connection.execute(f"INSERT INTO folded VALUES ({', '.join('?' * 11)})", (number, *folded_metadata(melody)))
         connection.execute("INSERT INTO features VALUES (?, ?, ?, ?, ?)", (number, *about[:4]))
         connection.execute("INSERT INTO strings VALUES (?, ?, ?, ?, ?)", (number, *about[4:8]))
         rows = [(number, motive, times) for motive, times in about.motives.items()]
@@ -140,6 +140,7 @@ def test_many_thirds(database: sqlite3.Connection) -> None:
 
 def random_tunes(count: int, seed: int) -> list[Melody]:
     dice = random.Random(seed)
+    dates = ("ca. 1740", "1799", "1800", "1900", "n.d.")
     titles = ("Roslin Castle", "100% wool", "a_b", 'O\'Hara "x"', None)
     tunes = []
     for _ in range(count):
@@ -148,7 +149,8 @@ def random_tunes(count: int, seed: int) -> list[Melody]:
         while len(pitches) < size:
             pitches.append(min(90, max(40, pitches[-1] + dice.choice([-8, -4, -3, -2, 0, 0, 0, 2, 4, 7, 9]))))
         durations = [dice.choice([1, 1, 2, 4]) for _ in range(size)]
-        tunes.append(tune(pitches[:size], durations, title=dice.choice(titles), key=dice.choice(["G", "g"])))
+        about = {"title": dice.choice(titles), "key": dice.choice(["G", "g"])}
+        tunes.append(tune(pitches[:size], durations, **about, extra={"date": dice.choice(dates)}))
     return tunes
 
 
@@ -178,6 +180,8 @@ CASES: list[tuple[Filter, Test]] = [
     (f.metadata("title", "_"), lambda m, _: m.title == "a_b"),
     (f.metadata("title", "'Hara \""), lambda m, _: m.title == 'O\'Hara "x"'),
     (f.metadata("key", "G", exactly=True), lambda m, _: m.key == "G"),
+    (f.one_of("title", "ROSLIN CASTLE", "a_b"), lambda m, _: m.title in ("Roslin Castle", "a_b")),
+    (f.one_of("century", "18", "20"), lambda m, _: m.extra.get("date") in ("ca. 1740", "1799", "1900")),
 ]
 
 
@@ -411,7 +415,7 @@ def test_bad_values_are_refused(make: Callable[[], object], message: str) -> Non
 
 
 def test_an_unknown_field_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="unknown field 'id; --'; known: composer, key, metre, source"):
+    with pytest.raises(UnknownNameError, match="unknown field 'id; --'; known: composer, date, key, library, metre"):
         f.metadata("id; --", "x")
 
 

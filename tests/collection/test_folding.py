@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roslin.collection.folding import fold, folded_field, folded_metadata
+from roslin.collection.folding import FOLDED_FIELDS, fold, folded_field, folded_metadata
 from roslin.melody import Melody
 
 
@@ -35,4 +35,18 @@ def test_a_key_is_folded_to_its_name() -> None:
     assert folded_field("key", "g-Moll") == folded_field("key", "g") == "g minor"
     assert folded_field("key", "2e Mode") == "2e mode"
     melody = Melody.from_notes([0], [1], [60], title="É", key="Bb", text="")
-    assert folded_metadata(melody) == ("e", None, None, "b flat major", None, None, None)
+    assert dict(zip(FOLDED_FIELDS, folded_metadata(melody), strict=True)) == {
+        **dict.fromkeys(FOLDED_FIELDS), "title": "e", "key": "b flat major",
+    }  # fmt: skip
+
+
+def test_what_catalogues_say_beside_the_fields() -> None:
+    said = {"siglum": "CZ-Bu", "scoring": "S, Órg", "date": "[174-?]"}
+    melody = Melody.from_notes([0], [1], [60], source="dump", extra=said)
+    folded = dict(zip(FOLDED_FIELDS, folded_metadata(melody), strict=True))
+    assert {name: folded[name] for name in ("library", "scoring", "date")} == {
+        "library": "cz-bu", "scoring": "s, org", "date": "1740",
+    }  # fmt: skip
+    bare = Melody.from_notes([0], [1], [60], source="dump", extra={"date": "n.d."})
+    folded = dict(zip(FOLDED_FIELDS, folded_metadata(bare), strict=True))
+    assert (folded["library"], folded["date"]) == ("dump", None)

@@ -67,6 +67,7 @@ def test_every_filter_can_be_asked_for(starter: Collection) -> None:
         "contour": 100,
         "rhythm": "LS===100",
         "where": ["metre=4"],
+        "only": ["metre=2/4", "metre=4/4"],
     }
     assert tuple(every) == ASKED
     pool = pool_of(starter, "white-cockade", **every, times=2, costs="replacement=2")

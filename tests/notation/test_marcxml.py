@@ -632,6 +632,7 @@ def test_real_dumps(data_folder: Path, name: str) -> None:
                 "catalogue": "WarG nr 6; MMPa 2009 nr 6",
                 "siglum": "PL-R",
                 "shelfmark": "RAp-2",
+                "date": "1735-1745",
             },
         ),
     ],

@@ -96,6 +96,12 @@ def filter_options(
     where: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE", help="The whole field: key=g, library=CZ-Bu, century=18. Again: one is enough."
+        ),
+    ] = None,
     unique: Annotated[
         bool, typer.Option("--unique", help="Then leave out what is identical with another or part of it.")
     ] = False,
@@ -130,7 +136,10 @@ def filter_options(
         for made in asked_filters(name, texts, times=times or 2, label=f"--{name.replace('_', '-')}")
     ]
     near = tuple((name, given) for name, given in zip(NEAR, (contour, rhythm), strict=True) if given is not None)
-    words = tuple(asked_filters("where", where or (), label="--where"))
+    words = (
+        *asked_filters("where", where or (), label="--where"),
+        *asked_filters("only", only or (), label="--only"),
+    )
     changes = None if costs is None else parse_costs(costs)
     return Narrowing(tuple(chain), near, changes, words, unique, unique_exactly)
 

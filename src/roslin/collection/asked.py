@@ -7,6 +7,7 @@ share                               INTERVAL=LOW..HIGH, "third=0.5.."
 motive                              intervals that are repeated
 contour, rhythm                     COST from the query, or LETTERS=COST
 where                               FIELD=TEXT
+only                                FIELD=VALUE, all that stands there; of several values of one field one is enough
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from roslin.errors import FilterError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
 
-__all__ = ["ASKED", "NEAR", "asked_filters", "metadata_of"]
+__all__ = ["ASKED", "NEAR", "asked_filters", "chosen_values", "metadata_of"]
 
 # Cheap ones first, which is the order in which they are applied.
 ASKED = (
@@ -34,6 +35,7 @@ ASKED = (
     "contour",
     "rhythm",
     "where",
+    "only",
 )
 NEAR = ("contour", "rhythm")  # these may need the query
 
@@ -72,12 +74,29 @@ def asked_filters(
             return [known.rhythm_distance(*_near(text, query, label), costs) for text in texts]
         case "where":
             return [metadata_of(text, label) for text in texts]
+        case "only":
+            return [known.one_of(field, *values) for field, values in chosen_values(texts, label).items()]
     return [known.FILTERS[name](*parse_range(text)) for text in texts]
 
 
 def metadata_of(text: str, label: str) -> Filter:
     """The filter that FIELD=TEXT asks for."""
     return known.metadata(*_pair(text, label, "FIELD=TEXT"))
+
+
+def chosen_values(texts: Sequence[str], label: str = "only") -> dict[str, tuple[str, ...]]:
+    """The values that FIELD=VALUE texts ask for, by field.
+
+    >>> chosen_values(["key=g", "library=CZ-Bu", "key=d"])
+    {'key': ('g', 'd'), 'library': ('CZ-Bu',)}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        field, sign, value = text.partition("=")
+        if not (field and sign and value):
+            raise FilterError(f"{label} must be FIELD=VALUE; got {text!r}")
+        found[field] = (*found.get(field, ()), value)
+    return found
 
 
 def _pair(text: str, label: str, form: str) -> tuple[str, str]:

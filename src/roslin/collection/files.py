@@ -59,7 +59,7 @@ __all__ = [
     "writing",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"
 REVIEW = "review.jsonl"

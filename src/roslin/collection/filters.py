@@ -21,6 +21,7 @@ from roslin.collection.chain import (
     apply_filters,
     costs_as_text,
 )
+from roslin.collection.dates import century_number, years_of
 from roslin.collection.duplicates import NearDuplicate, remove_near_duplicates
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.errors import FilterError, UnknownNameError
@@ -38,6 +39,7 @@ from roslin.represent.key_names import key_name
 from roslin.represent.strings import contour_string, rhythm_string
 
 __all__ = [
+    "CENTURY",
     "FIELDS",
     "FILTERS",
     "Addition",
@@ -52,6 +54,7 @@ __all__ = [
     "max_interval",
     "metadata",
     "note_count",
+    "one_of",
     "parse_range",
     "pitch_range",
     "remove_near_duplicates",
@@ -62,6 +65,7 @@ __all__ = [
 ]
 
 FIELDS = FOLDED_FIELDS
+CENTURY = "century"  # a field of `one_of` beside these
 _SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` looks
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
@@ -213,6 +217,34 @@ def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
     return Filter(name, "folded", condition, (sought,), f"{field.capitalize()} {said}.")
 
 
+def one_of(field: str, *values: str) -> Filter:
+    """A field that is one of several values as a whole, with or without accents and in any case; or a century.
+
+    >>> print(one_of("key", "g", "d-Moll"), one_of("library", "CZ-Bu"), one_of("century", "18"))
+    Key is G minor or D minor. Library is "CZ-Bu". Century is the 18th.
+    """
+    if not values:
+        raise FilterError(f"{field}: needs at least one value; got none")
+    said: list[str]
+    if field == CENTURY:
+        centuries = [century_number(value) for value in values]
+        condition = " OR ".join(["folded.date BETWEEN ? AND ?"] * len(centuries))
+        parameters = tuple(str(year) for century in centuries for year in years_of(century))
+        said = [f"the {_ordinal(century)}" for century in centuries]
+    else:
+        exact = [metadata(field, value, exactly=True) for value in values]
+        condition = f"folded.{field} IN ({', '.join('?' * len(exact))})"
+        parameters = tuple(str(value) for each in exact for value in each.parameters)
+        said = [each.sentence.partition(" is ")[2].removesuffix(".") for each in exact]
+    sentence = f"{field.capitalize()} is {' or '.join(said)}."
+    return Filter(_call("one_of", field, *values), "folded", condition, parameters, sentence)
+
+
+def _ordinal(number: int) -> str:
+    """Of a century from the 11th to the 21st."""
+    return f"{number}{'st' if number % 10 == 1 and number > 20 else 'th'}"
+
+
 def words(text: str) -> list[Filter]:
     """A filter for each word: it stands somewhere in title, composer, text or source.
 
@@ -247,6 +279,7 @@ FILTERS: dict[str, Callable[..., Filter]] = {
         rhythm_distance,
         repeats_motive,
         metadata,
+        one_of,
     )
 }
 

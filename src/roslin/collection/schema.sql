@@ -25,7 +25,7 @@ CREATE TABLE melodies (
     digest        BLOB NOT NULL   -- of the notes: tells whether two melodies under one id are the same
 );
 
--- What filters look for in the columns of the same names above: without accents, in lower case (folding.py).
+-- What filters look for: without accents, in lower case (folding.py). The last three come from `extra` above.
 CREATE TABLE folded (
     number   INTEGER PRIMARY KEY,
     title    TEXT,
@@ -34,7 +34,10 @@ CREATE TABLE folded (
     key      TEXT,
     metre    TEXT,
     text     TEXT,
-    source   TEXT
+    source   TEXT,
+    scoring  TEXT,
+    library  TEXT,   -- its siglum, or the source
+    date     TEXT    -- the year in which it begins, four digits
 );
 
 -- Numbers of paper 002, section 3.1. Null where a melody has too few notes to have them.

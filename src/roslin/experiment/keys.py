@@ -132,6 +132,7 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
         "rhythm": KeyInfo("cost, or `LETTERS=COST`", "no filter", "Editing distance of rhythm strings from the query."),
         "costs": KeyInfo("text", "1 each", 'What editing costs: `"insertion=0.5 UD=2"`.'),
         "where": KeyInfo(_TEXTS, "no filter", 'Words in what is known of a melody: `"metre=3/4"`.'),
+        "only": KeyInfo(_TEXTS, "no filter", 'The whole field: `["key=g", "key=d"]`; one of a field is enough.'),
         "also": KeyInfo(
             _TEXTS, "nothing", 'Words that bring a melody in whether the filters left it or not: `"title=Roslin"`.'
         ),

@@ -148,6 +148,7 @@ class _Dialect:
     catalogue: Callable[[_CatalogueRecord], list[str]]
     scoring: Callable[[_CatalogueRecord], list[str]]
     works: tuple[str, ...]  # tags of links to works
+    dates: tuple[tuple[str, str], ...]  # tags and subfields; the first that is there
 
 
 def _marc21_catalogue(record: _CatalogueRecord) -> list[str]:
@@ -210,6 +211,7 @@ _DIALECTS = {
         catalogue=_marc21_catalogue,
         scoring=_marc21_scoring,
         works=("930", "931"),  # RISM's: 930 for authorities of others, 931 for its own
+        dates=(("260", "c"), ("264", "c")),
     ),
     "036": _Dialect(
         clef="m",
@@ -222,6 +224,7 @@ _DIALECTS = {
         catalogue=_unimarc_catalogue,
         scoring=_unimarc_scoring,
         works=(),
+        dates=(("210", "d"), ("214", "d")),
     ),
 }
 _WANTED = frozenset(
@@ -231,8 +234,12 @@ _WANTED = frozenset(
         "036",
         "100",
         "200",
+        "210",
+        "214",
         "240",
         "245",
+        "260",
+        "264",
         "382",
         "383",
         "500",
@@ -295,6 +302,7 @@ def _about_record(record: _CatalogueRecord, dialect: _Dialect) -> dict[str, str]
         work=_joined(_works(record, dialect.works)),
         siglum=record.first("852", "a"),
         shelfmark=next(filter(None, (_joined(record.all("852", code)) for code in dialect.shelfmarks)), ""),
+        date=next(filter(None, (record.first(tag, code) for tag, code in dialect.dates)), ""),
     )
 
 

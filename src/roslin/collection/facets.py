@@ -1,0 +1,179 @@
+"""Facets: what the melodies of a list are by, in which key, for whom, where and from when, with how many have it.
+
+A field's values are those that filters compare (folding.py): without accents, in one case, keys by their names; a date
+counts by its century. A value is shown as most melodies write it.
+
+All is read once for a state of a collection: for every field a small number for each melody. Counting a list, and
+narrowing it, are then a look at these numbers, so both are cheap however long the list is (benchmarks/facets.py).
+
+Counts say what a choice would leave: those of one field count the melodies that pass what is chosen in all other
+fields. So a second value of the same field, which would add to the list, keeps its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.collection.dates import century_number, century_of
+from roslin.collection.filters import CENTURY
+from roslin.collection.folding import folded_field
+from roslin.collection.store import Store
+from roslin.errors import UnknownNameError
+from roslin.represent.key_names import key_name
+
+__all__ = ["FACETS", "Facet", "FacetTable", "FacetValue", "facets_of"]
+
+Numbers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+Chosen = Mapping[str, Sequence[str]]
+
+_UNKNOWN = -1
+# How each field is written: a column, or what a catalogue says beside them. SQL of our own.
+_WRITTEN = {
+    "composer": "melodies.composer",
+    "key": "melodies.key",
+    "metre": "melodies.metre",
+    "voice": "melodies.voice",
+    "scoring": "melodies.extra ->> '$.scoring'",
+    "library": "coalesce(melodies.extra ->> '$.siglum', melodies.extra ->> '$.library', melodies.source)",
+}
+FACETS = (*_WRITTEN, CENTURY)
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """One value of a field: as filters know it, as it is written, and how many of the list have it."""
+
+    value: str
+    label: str
+    count: int
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A field, its values, the most frequent first, and how many melodies of the list say nothing there."""
+
+    field: str
+    values: tuple[FacetValue, ...]
+    unknown: int
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the list is narrowed by this field."""
+        return any(value.is_chosen for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class _FacetField:
+    codes: Codes  # by melody; `_UNKNOWN` where nothing is said
+    values: list[str]
+    labels: list[str]
+
+    def chosen(self, values: Sequence[str]) -> list[int]:
+        return [self.values.index(value) for value in values if value in self.values]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetTable:
+    """The facets of a collection."""
+
+    fields: Mapping[str, _FacetField]
+
+    def narrowed(self, numbers: Numbers, chosen: Chosen) -> Numbers:
+        """Those of these melodies that have what is chosen, in their order."""
+        return numbers[_all(self._passes(numbers, chosen), len(numbers))]
+
+    def count(self, numbers: Numbers, chosen: Chosen) -> list[Facet]:
+        """Every field of which these melodies say something; of the chosen values also those that none of them has."""
+        passes = self._passes(numbers, chosen)
+        found = []
+        for name, field in self.fields.items():
+            others = [flags for other, flags in passes.items() if other != name]
+            codes = field.codes[numbers[_all(others, len(numbers))]]
+            values = self._values(name, field, codes, chosen.get(name, ()))
+            if values:
+                found.append(Facet(name, values, int((codes == _UNKNOWN).sum())))
+        return found
+
+    def _values(self, name: str, field: _FacetField, codes: Codes, chosen: Sequence[str]) -> tuple[FacetValue, ...]:
+        counts = np.bincount(codes[codes != _UNKNOWN], minlength=len(field.values))
+        wanted = set(_folded(name, chosen))
+        listed = [
+            FacetValue(field.values[code], field.labels[code], int(counts[code]), field.values[code] in wanted)
+            for code in np.flatnonzero(counts).tolist()
+        ]
+        known = {each.value for each in listed}
+        listed += [FacetValue(value, _label(name, value), 0, True) for value in wanted - known]
+        return tuple(sorted(listed, key=lambda each: (-each.count, each.value)))
+
+    def _passes(self, numbers: Numbers, chosen: Chosen) -> dict[str, Flags]:
+        """By field that something is chosen in: who has one of the values."""
+        for name in chosen:
+            if name not in self.fields:
+                raise UnknownNameError("facet", name, FACETS)
+        return {
+            name: np.isin(self.fields[name].codes[numbers], self.fields[name].chosen(_folded(name, values)))
+            for name, values in chosen.items()
+        }
+
+
+def facets_of(store: Store) -> FacetTable:
+    """The facets of a collection, read when they are first asked for."""
+    return store.packed().keep("facets", lambda _: _read(store))
+
+
+def _read(store: Store) -> FacetTable:
+    fields = {name: _read_field(store, name, written) for name, written in _WRITTEN.items()}
+    return FacetTable({**fields, CENTURY: _read_centuries(store)})
+
+
+def _read_field(store: Store, name: str, written: str) -> _FacetField:
+    codes, values = _encoded(store, name)
+    # The most frequent spelling comes last, and stays.
+    rows = store.connection.execute(
+        f"SELECT folded.{name}, {written} FROM folded JOIN melodies USING (number) "  # noqa: S608 - our own names
+        f"WHERE folded.{name} IS NOT NULL GROUP BY 1, 2 ORDER BY count(*), 2 DESC"
+    )
+    spelt: dict[str, str] = dict(rows)
+    return _FacetField(codes, values, [_label(name, spelt[value]) for value in values])
+
+
+def _read_centuries(store: Store) -> _FacetField:
+    codes, years = _encoded(store, "date")
+    of_year = [century_of(int(year)) for year in years]
+    centuries = sorted(set(of_year))
+    to_century = np.array([centuries.index(century) for century in of_year] + [_UNKNOWN], dtype=np.int32)
+    labels = [str(century) for century in centuries]
+    return _FacetField(to_century[codes], labels, labels)
+
+
+def _encoded(store: Store, name: str) -> tuple[Codes, list[str]]:
+    """The values of a field, each with a number; by melody, which it has."""
+    known: dict[str, int] = {}
+    rows = store.connection.execute(f"SELECT {name} FROM folded ORDER BY number")  # noqa: S608 - our own names
+    codes = (_UNKNOWN if value is None else known.setdefault(value, len(known)) for (value,) in rows)
+    return np.fromiter(codes, np.int32, len(store)), list(known)
+
+
+def _folded(name: str, values: Sequence[str]) -> list[str]:
+    if name == CENTURY:
+        return [str(century_number(value)) for value in values]
+    return [folded_field(name, value) for value in values]
+
+
+def _label(name: str, written: str) -> str:
+    """A key has one name; everything else is shown as it is written."""
+    return (key_name(written) if name == "key" else None) or " ".join(written.split())
+
+
+def _all(flags: Mapping[str, Flags] | Sequence[Flags], length: int) -> Flags:
+    found = np.ones(length, dtype=np.bool_)
+    for each in flags.values() if isinstance(flags, Mapping) else flags:
+        found &= each
+    return found
