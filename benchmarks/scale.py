@@ -47,7 +47,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 from real_data import FRAGMENTS, INCIPITS, packed_fragments
 from roslin import Collection, Melody
-from roslin.collection.files import ARRAY_NAMES, DATABASE, array_header, array_path, open_array
+from roslin.collection.files import ARRAY_NAMES, DATABASE, array_header, array_path
+from roslin.collection.verified import open_array
 from roslin.collection.write import build
 from roslin.concordances.join import piece_count
 from roslin.concordances.journal import Journal

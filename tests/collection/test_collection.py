@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.collection.conftest import three_melodies
+from tests.collection.conftest import sealed_anew, three_melodies
 from tests.notation.samples import musicxml, musicxml_note
 
 from roslin import Collection, load
@@ -155,10 +155,12 @@ def test_build_replaces_what_was_there(collection_path: Path) -> None:
     assert sorted(path.name.split("-")[0] for path in collection_path.iterdir()) == [
         "bar_offsets",
         "barlines",
+        "checksums",
         "collection.sqlite",
         "notes",
         "offsets",
         "rejects.tsv",
+        "verified",
         "writer.lock",
     ]
 
@@ -283,8 +285,9 @@ def test_a_newer_format_is_refused(collection_path: Path) -> None:
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("UPDATE about SET value = '99' WHERE name = 'format_version'")
     database.close()
+    sealed_anew(collection_path)
     with pytest.raises(
-        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 3: install a newer"
+        CollectionError, match=r"format 99, written by Roslin .*; this Roslin reads format 4: install a newer"
     ):
         Collection(collection_path)
 
@@ -293,6 +296,7 @@ def test_an_older_format_is_refused(collection_path: Path) -> None:
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("UPDATE about SET value = '0' WHERE name = 'format_version'")
     database.close()
+    sealed_anew(collection_path)
     with pytest.raises(CollectionError, match=r"format 0, .*build the collection again"):
         Collection(collection_path)
 
@@ -314,9 +318,10 @@ def test_missing_or_broken_arrays(collection_path: Path, name: str) -> None:
 
 def test_arrays_of_another_collection(collection_path: Path, tmp_path: Path) -> None:
     write.build(three_melodies()[:1], tmp_path / "one.roslin")
-    for name in ("offsets", "bar_offsets"):
+    for name in ("offsets", "bar_offsets", "notes", "barlines"):
         shutil.copy(array_file(tmp_path / "one.roslin", name), array_file(collection_path, name))
-    with pytest.raises(CollectionError, match=r"damaged: the arrays do not belong to the database"):
+    sealed_anew(collection_path)
+    with pytest.raises(CollectionError, match=r"damaged: collection.sqlite does not belong to the arrays"):
         Collection(collection_path)
 
 
@@ -345,10 +350,10 @@ def test_check_finds_changed_notes(collection_path: Path) -> None:
     notes = np.load(path)
     notes["pitch_midi"][1] += 1
     np.save(path, notes)
-    assert check(collection_path) == [
-        "The arrays are not those that were written: their checksum differs",
-        "The features stored for a are not those of its notes",
-    ]
+    (fault,) = check(collection_path)
+    assert f"damaged: {path.name} is not what was written" in fault
+    sealed_anew(collection_path)
+    assert check(collection_path) == ["The features stored for a are not those of its notes"]
 
 
 def test_check_finds_broken_offsets(collection_path: Path) -> None:
@@ -357,13 +362,16 @@ def test_check_finds_broken_offsets(collection_path: Path) -> None:
     offsets[1] = 6
     offsets[2] = 5
     np.save(path, offsets)
-    assert "The array offsets does not divide the array notes" in check(collection_path)
+    sealed_anew(collection_path)
+    (fault,) = check(collection_path)
+    assert f"damaged: {path.name} does not divide the 13 rows of notes" in fault
 
 
 def test_check_finds_missing_rows(collection_path: Path) -> None:
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("DELETE FROM strings WHERE number = 1")
     database.close()
+    sealed_anew(collection_path)
     assert check(collection_path) == ["The table strings has 2 rows; expected 3, numbered from 0"]
 
 
@@ -371,6 +379,7 @@ def test_check_finds_words_that_were_folded_otherwise(collection_path: Path) -> 
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("UPDATE folded SET title = 'other' WHERE number = 0")
     database.close()
+    sealed_anew(collection_path)
     (fault,) = check(collection_path)
     assert fault.startswith("The folded words stored for ")
 
@@ -405,7 +414,9 @@ def test_check_finds_a_damaged_page(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 3000] = b"\xa5" * 3000
     path.write_bytes(content)
-    assert any("damaged" in fault for fault in check(tmp_path / "x.roslin"))
+    assert any("damaged: collection.sqlite is not what" in fault for fault in check(tmp_path / "x.roslin"))
+    sealed_anew(tmp_path / "x.roslin")
+    assert any("The database is damaged" in fault for fault in check(tmp_path / "x.roslin"))
 
 
 # -- kills ------------------------------------------------------------------------------------------------------------
@@ -455,6 +466,7 @@ def test_killed_at_every_step(collection_path: Path, tmp_path: Path, work: str) 
         target = tmp_path / f"{step}.roslin"
         shutil.copytree(collection_path, target)
         (target / "rejects.tsv").write_text("of before")
+        sealed_anew(target)
         command = [sys.executable, "-c", KILLED_BUILD, str(target), str(step), work]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert check(target) == []

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.collection.conftest import three_melodies
+from tests.collection.conftest import sealed_anew, three_melodies
 
 from roslin import Collection
 from roslin.collection import write
@@ -74,6 +74,7 @@ def test_collections_made_before_reports_were_kept(collection_path: Path) -> Non
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("DELETE FROM about WHERE name = 'report'")
     database.close()
+    sealed_anew(collection_path)
     with Store(collection_path) as store:
         assert store.report is None
     assert write.remove(["a"], collection_path) == 2
@@ -87,6 +88,7 @@ def test_a_damaged_report(collection_path: Path, text: str) -> None:
     with sqlite3.connect(collection_path / DATABASE) as database:
         database.execute("UPDATE about SET value = ? WHERE name = 'report'", (text,))
     database.close()
+    sealed_anew(collection_path)
     with Store(collection_path) as store, pytest.raises(DamagedError, match="the report of its making cannot be read"):
         _ = store.report
     assert len(check(collection_path)) == 1

@@ -127,12 +127,12 @@ def test_between_two_lengths() -> None:
 def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
         assert tail_of(collection, "both", 12) == DEFAULT_TAILS[12]  # too few, and many of them variants
-        assert not list((tmp_path / "x.roslin").glob("chance-*.json"))
+        assert not list((tmp_path / "x.roslin").glob("chance-*.txt"))
     monkeypatch.setattr("roslin.search.chance._LEAST_CALIBRATED", 100)
     with Collection(tmp_path / "x.roslin") as collection:
         first = tail_of(collection, "both", 10)
         assert tail_of(collection, "rhythm", 10) is None
-        (kept,) = (tmp_path / "x.roslin").glob("chance-*.json")
+        (kept,) = (tmp_path / "x.roslin").glob("chance-*.txt")
     with monkeypatch.context() as patch, Collection(tmp_path / "x.roslin") as again:
         patch.setattr("roslin.search.chance.calibrated", None)
         assert tail_of(again, "both", 10) == first

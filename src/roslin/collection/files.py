@@ -5,8 +5,11 @@
     offsets-TOKEN.npy     where each melody starts in `notes` (one more entry than melodies)
     barlines-TOKEN.npy    all bar lines, in ticks
     bar_offsets-TOKEN.npy where each melody starts in `barlines`
+    checksums-TOKEN.txt   the checksums of these files (`verified`)
     index-TOKEN.bin       what searching needs of each melody; made from the others when it is first asked for
     roslin-TOKEN.bin      what the measure `roslin` needs of each melody; the same
+    chance-TOKEN.txt      how fast chance matches become rare; the same
+    verified-TOKEN.txt    which of the files were found whole, and how they looked then (`sealed`)
     rejects.tsv           what the last build or add refused: file, line, record, column, reason, expected, found
     review.jsonl          what people decided about its concordances; no build changes it (`concordances.review`)
     writer.lock           held while somebody writes; review.jsonl.lock: a decision
@@ -30,9 +33,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from roslin.errors import CollectionError, DamagedError
+from roslin.errors import CollectionError
 from roslin.melody import NOTE_DTYPE
 
 __all__ = [
@@ -41,15 +43,19 @@ __all__ = [
     "FORMAT_VERSION",
     "REJECTS",
     "REVIEW",
+    "array_dtype",
     "array_header",
     "array_path",
     "chance_path",
+    "checksums_path",
+    "derived_files",
     "holds_other_files",
     "index_path",
+    "is_token",
     "locked",
     "new_token",
-    "open_array",
     "publish",
+    "remembered_path",
     "remove_leftovers",
     "scratch_path",
     "sync",
@@ -59,7 +65,7 @@ __all__ = [
     "writing",
 ]
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"
 REVIEW = "review.jsonl"
@@ -68,7 +74,8 @@ _LOCK = "writer.lock"
 _NEW = ".new"
 # Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
 _PREPARED = re.compile(
-    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin|chance-[0-9a-f]{{8}}\.json|\{_NEW}-[0-9a-f]{{8}}"
+    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin"
+    rf"|(?:chance|checksums|verified)-[0-9a-f]{{8}}\.txt|\{_NEW}-[0-9a-f]{{8}}"
 )
 _FIXED = re.compile(
     rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(REVIEW)}|(?:{re.escape(_LOCK)}|{re.escape(REVIEW)}\.lock)(?:-journal)?"
@@ -92,7 +99,23 @@ def table_path(folder: Path, token: str) -> Path:
 
 def chance_path(folder: Path, token: str) -> Path:
     """Where one state keeps how fast chance matches become rare."""
-    return folder / f"chance-{token}.json"
+    return folder / f"chance-{token}.txt"
+
+
+def checksums_path(folder: Path, token: str) -> Path:
+    """Where the checksums of one state are kept."""
+    return folder / f"checksums-{token}.txt"
+
+
+def remembered_path(folder: Path, token: str) -> Path:
+    """Where one state keeps which of its files were found whole."""
+    return folder / f"verified-{token}.txt"
+
+
+def derived_files(folder: Path, token: str) -> list[Path]:
+    """What was made from one state later, as far as it is there. All of it can be made again."""
+    made = (index_path, table_path, chance_path, remembered_path)
+    return [path for path in (path_of(folder, token) for path_of in made) if path.exists()]
 
 
 def write_text(path: Path, content: str) -> None:
@@ -124,31 +147,14 @@ def array_header(name: str, length: int) -> bytes:
     return header.getvalue()
 
 
-def open_array(folder: Path, name: str, token: str) -> npt.NDArray[Any]:
-    """Map an array into memory.
-
-    Its header can only be one thing, so it is compared, not parsed: `np.load` would evaluate it as Python, which fails
-    now and then when several threads do so at once (CPython 3.11).
-    """
-    path, dtype = array_path(folder, name, token), array_dtype(name)
-    try:
-        with path.open("rb") as file:
-            head = file.read(len(array_header(name, 0)))
-        length = (path.stat().st_size - len(head)) // dtype.itemsize
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise DamagedError(f"{folder}: damaged: {path.name} cannot be read ({error})") from error
-    if head != array_header(name, length):
-        raise DamagedError(f"{folder}: damaged: {path.name} is not what was written")
-    if not length:
-        return np.empty(0, dtype=dtype)  # nothing cannot be mapped
-    return np.memmap(path, dtype=dtype, mode="r", offset=len(head), shape=(length,))
-
-
 def new_token() -> str:
     """A name for the files of a new state."""
     return secrets.token_hex(4)
+
+
+def is_token(name: object) -> bool:
+    """Whether this can be the name of a state."""
+    return isinstance(name, str) and re.fullmatch("[0-9a-f]{8}", name) is not None
 
 
 @contextmanager
@@ -203,7 +209,7 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
     keep = set[Path]()
     if token:
         keep = {array_path(folder, name, token) for name in ARRAY_NAMES}
-        keep |= {index_path(folder, token), table_path(folder, token), chance_path(folder, token)}
+        keep |= {checksums_path(folder, token), *derived_files(folder, token)}
     for path in folder.iterdir():
         if _PREPARED.fullmatch(path.name) and path not in keep:
             with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again

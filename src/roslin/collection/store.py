@@ -18,14 +18,15 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, open_array
+from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, is_token
 from roslin.collection.report import BuildReport
+from roslin.collection.verified import damaged, is_as_written, missing, verified_arrays
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError
 from roslin.melody import Melody, SignatureChange
 from roslin.represent.packed import Packed
 
-__all__ = ["METADATA_COLUMNS", "REPORT", "Store", "chosen_places"]
+__all__ = ["METADATA_COLUMNS", "REPORT", "Store", "chosen_places", "token_of"]
 
 METADATA_COLUMNS = (
     "id",
@@ -42,7 +43,7 @@ METADATA_COLUMNS = (
     "key_signature",
 )
 REPORT = "report"  # its name in the table about; read when it is asked for, because it may be long
-_OPENING_ATTEMPTS = 3
+_OPENING_ATTEMPTS = 5
 
 
 class Store:
@@ -54,27 +55,25 @@ class Store:
 
     def _open(self) -> None:
         for attempt in range(_OPENING_ATTEMPTS):
-            self._connection = _open_database(self.path)
+            self._connection, self.about = _open_state(self.path)
             try:
-                self.about = _read_about(self._connection, self.path)
-                self._arrays = {name: open_array(self.path, name, self.about["token"]) for name in ARRAY_NAMES}
+                self._arrays = verified_arrays(self.path, self.about["token"])
                 self._length = int(self.about["melodies"])
                 self._check_lengths()
                 self._packed = Packed(*(self._arrays[name] for name in ARRAY_NAMES))
                 break
-            except FileNotFoundError as error:
-                # A writer published a new state between the two steps: look again.
+            except (FileNotFoundError, DamagedError) as error:
                 self._connection.close()
-                if attempt == _OPENING_ATTEMPTS - 1:
-                    missing = Path(str(error.filename)).name
-                    raise DamagedError(f"{self.path}: damaged: {missing} is missing") from None
-            except CollectionError:
-                self._connection.close()
+                # A writer that published a new state meanwhile took files of the old one away: look again.
+                if attempt < _OPENING_ATTEMPTS - 1 and token_of(self.path) != self.about["token"]:
+                    continue
+                if isinstance(error, FileNotFoundError):
+                    raise missing(self.path, error, self.about["token"]) from None
                 raise
 
     def _check_lengths(self) -> None:
         if any(len(self._arrays[name]) != self._length + 1 for name in ("offsets", "bar_offsets")):
-            raise DamagedError(f"{self.path}: damaged: the arrays do not belong to the database")
+            raise damaged(self.path, DATABASE, "does not belong to the arrays")
 
     # -- melodies ---------------------------------------------------------------------------------------------------
 
@@ -240,13 +239,34 @@ def _open_database(folder: Path) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, check_same_thread=False)
 
 
+def token_of(folder: Path) -> str:
+    """The name of the state that a folder is in, by its database, of which nothing else is trusted."""
+    connection, about = _open_state(folder)
+    connection.close()
+    return about["token"]
+
+
+def _open_state(folder: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
+    connection = _open_database(folder)
+    try:
+        return connection, _read_about(connection, folder)
+    except CollectionError:
+        connection.close()
+        raise
+
+
 def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
     try:
         about = dict(connection.execute("SELECT name, value FROM about WHERE name <> ?", (REPORT,)))
         version = int(about["format_version"])
-    except (sqlite3.Error, KeyError, ValueError) as error:
-        raise DamagedError(f"{folder}: damaged: {DATABASE} cannot be read ({error})") from error
+        if not is_token(about["token"]):
+            raise ValueError("it names no state")
+        int(about["melodies"])
+    except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+        raise damaged(folder, DATABASE, f"cannot be read ({error})") from error
     if version != FORMAT_VERSION:
+        if not is_as_written(folder, about["token"]):
+            raise damaged(folder, DATABASE)
         raise CollectionError(
             f"{folder}: format {version}, written by Roslin {about.get('roslin', '?')}; "
             f"this Roslin reads format {FORMAT_VERSION}: "

@@ -11,12 +11,13 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from roslin.collection.files import (
     REJECTS,
     array_header,
     array_path,
+    checksums_path,
     holds_other_files,
     new_token,
     publish,
@@ -37,8 +39,10 @@ from roslin.collection.files import (
 )
 from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import BuildReport, FileCount
+from roslin.collection.sealed import checksum_of
 from roslin.collection.sources import Incoming, MelodyRows, Reading, Sources, Spread, check_sources, read, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
+from roslin.collection.verified import out_of_range, read_checksums, write_checksums
 from roslin.errors import CollectionError, Problem
 from roslin.melody import NOTE_DTYPE
 from roslin.notation.record import Voices
@@ -118,7 +122,7 @@ def _publish_new(
         raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
     if folder.is_dir() and holds_other_files(folder):
         raise CollectionError(f"{folder}: the folder holds other files; expected a collection, or a name that is free")
-    with writing(folder):
+    with writing(folder), _told_when_full(folder):
         _clean(folder)
         space = workspace(folder)
         try:
@@ -129,9 +133,9 @@ def _publish_new(
                         progress(count, each.file)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
-                report = writer.finish(folder, _report_text(folder) if is_removal else None)
-            for name in ARRAY_NAMES:
-                array_path(space, name, writer.token).replace(array_path(folder, name, writer.token))
+                report = writer.finish(folder, _kept(folder) if is_removal else None)
+            for path in (*(array_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
+                path.replace(folder / path.name)
             if not is_removal:
                 (folder / REJECTS).unlink(missing_ok=True)  # none is better than those of another state
             publish(folder, space / DATABASE)
@@ -141,6 +145,15 @@ def _publish_new(
             shutil.rmtree(space, ignore_errors=True)
         remove_leftovers(folder, writer.token)
     return report
+
+
+@contextmanager
+def _told_when_full(folder: Path) -> Iterator[None]:
+    """A disk that takes no more is told in a line. Nothing has been published then; the old state is as it was."""
+    try:
+        yield
+    except (sqlite3.OperationalError, OSError) as error:
+        raise CollectionError(f"{folder}: cannot be written: {error}; what was there is as it was") from error
 
 
 def _clean(folder: Path) -> None:
@@ -155,9 +168,16 @@ def _clean(folder: Path) -> None:
         return
 
 
-def _report_text(folder: Path) -> str | None:
+class _Kept(NamedTuple):
+    """What a removal leaves as it is: the report of the last build or add, and the checksum of its refusals."""
+
+    report: str | None
+    rejects: str | None
+
+
+def _kept(folder: Path) -> _Kept:
     with Store(folder) as store:
-        return store.report_text()
+        return _Kept(store.report_text(), read_checksums(folder, store.about["token"]).get(REJECTS))
 
 
 class _Preparation:
@@ -190,12 +210,13 @@ class _Preparation:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.connection.close()
-        self.rejects.close()
-        for array in self.raw.values():
-            array.file.close()
-        if self.base is not None:
-            self.base.close()
+        with ExitStack() as closing:  # all of them, also when a full disk makes one of them fail
+            closing.callback(self.connection.close)
+            closing.callback(self.rejects.close)
+            for array in self.raw.values():
+                closing.callback(array.file.close)
+            if self.base is not None:
+                closing.callback(self.base.close)
 
     def put(self, incoming: Incoming) -> None:
         """Take a record into the collection, or note why not."""
@@ -211,7 +232,11 @@ class _Preparation:
         if rows is None:
             self._reject(problems[0])
             return False
+        notes, barlines = np.frombuffer(rows.notes, NOTE_DTYPE), np.frombuffer(rows.barlines, np.int64)
         source = rows.metadata[_SOURCE]
+        if fault := out_of_range(notes, barlines):
+            self._reject(Problem(fault, file=source or "", record=rows.metadata[_ID] or ""))
+            return False
         id = " ".join((rows.metadata[_ID] or "").split())  # an id is one line, in lists and in files
         if not id:
             stem = Path(source or "melody").name.partition(".")[0]
@@ -278,12 +303,18 @@ class _Preparation:
         values = [str(getattr(problem, name)) for name in _REJECT_COLUMNS]
         self.rejects.write("\t".join(" ".join(value.split()) for value in values) + "\n")
 
-    def finish(self, folder: Path, report_text: str | None) -> BuildReport:
-        """Complete the files in preparation. A report that is given is kept in place of that of this work."""
-        self.rejects.flush()
-        checksum = hashlib.sha256()
+    @property
+    def checksums(self) -> Path:
+        """The file with the checksums of all others."""
+        return checksums_path(self.space, self.token)
+
+    def finish(self, folder: Path, kept: _Kept | None) -> BuildReport:
+        """Complete the files in preparation. What is `kept` takes the place of the report and refusals of this work."""
+        self.rejects.close()
+        checksum, checksums = hashlib.sha256(), dict[str, str]()
         for name, array in self.raw.items():
-            array.save(array_path(self.space, name, self.token), checksum)
+            path = array_path(self.space, name, self.token)
+            checksums[path.name] = array.save(path, checksum)
         about = {
             "format_version": str(FORMAT_VERSION),
             "roslin": version("roslin"),
@@ -303,7 +334,7 @@ class _Preparation:
             _most_first(self.warnings),
             self.by_file,
         )
-        about[REPORT] = report_text or report.to_json()
+        about[REPORT] = (kept and kept.report) or report.to_json()
         self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
         self.connection.execute(
             "INSERT INTO interval_index (rowid, chromatic, diatonic) "
@@ -313,6 +344,9 @@ class _Preparation:
         self.connection.execute("COMMIT")
         self.connection.execute("ANALYZE")
         self.connection.close()
+        checksums[DATABASE] = checksum_of(self.space / DATABASE)
+        rejects = kept.rejects if kept else checksum_of(self.space / REJECTS)
+        write_checksums(self.space, self.token, checksums | ({REJECTS: rejects} if rejects else {}))
         return report
 
 
@@ -352,13 +386,17 @@ class _RawArray:
         self.file.write(values.data)
         self.length += values.size
 
-    def save(self, target: Path, checksum: Any) -> None:
-        """Put the header of a .npy file in front of the numbers."""
+    def save(self, target: Path, checksum: Any) -> str:
+        """Put the header of a .npy file in front of the numbers, which `checksum` is told; the checksum of the file."""
         self.file.close()
+        header = array_header(self.name, self.length)
+        whole = hashlib.sha256(header)
         with self.path.open("rb") as source, target.open("wb") as out:
-            out.write(array_header(self.name, self.length))
+            out.write(header)
             while block := source.read(2**20):
                 checksum.update(block)
+                whole.update(block)
                 out.write(block)
         sync(target)
         self.path.unlink()
+        return whole.hexdigest()

@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import chance_path, write_text
+from roslin.collection.files import chance_path
+from roslin.collection.sealed import read_sealed, write_sealed
 from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted
@@ -207,7 +208,7 @@ def tails_of(store: Store, compared: str) -> dict[int, Tail]:
         tails = calibrated(packed, Roslin(compare=compared))
         made = {str(length): asdict(tail) for length, tail in tails.items()}
         with suppress(OSError):  # a folder that others own: it costs a few seconds each time
-            write_text(path, json.dumps({**kept, compared: {"fitted": numbers, "tails": made}}))
+            write_sealed(path, json.dumps({**kept, compared: {"fitted": numbers, "tails": made}}))
         return tails
 
     return store.packed().keep(("tails", compared), known)
@@ -226,7 +227,7 @@ def between(tails: dict[int, Tail], size: int) -> Tail:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        known = json.loads(path.read_text("utf-8"))
+        known = json.loads(read_sealed(path) or "null")
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

@@ -4,10 +4,10 @@ For each melody: the set of its pitches as one word, its lowest pitch, its span 
 divisor of its onsets); for each note: onset in ticks from the first note, length and pitch. Grace notes are left out,
 as everywhere in `roslin.transport`.
 
-It lies in the collection's folder as one file, mapped into memory: a line that names its version, then the arrays. Its
-name carries the token of the state that it was made from, so an index of an older state is never taken for a newer one;
-it is made when it is first asked for, and again when its version is not this program's. Where the folder cannot be
-written to, it is kept in memory.
+It lies in the collection's folder as one sealed file, mapped into memory: a line that names its version, then the
+arrays. Its name carries the token of the state that it was made from, so an index of an older state is never taken for
+a newer one; it is made when it is first asked for, and again when its version is not this program's or a disk has
+changed it. Where the folder cannot be written to, it is kept in memory.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.files import index_path, scratch_path, sync
+from roslin.collection.sealed import SEAL_BYTES, Remembered, seal
 from roslin.collection.store import Store
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.packed import Packed
 
 __all__ = ["INDEX_VERSION", "Index", "open_index"]
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 Progress = Callable[[float, str], None]
 
 _MELODIES_AT_ONCE = 50_000
 _HIGHEST_TICK = 2**31 - 1
 _UNBOUNDED = 255  # as a span, wider than any that can be tabled: its times do not fit
 _HEADER_BYTES = 128
+_FIRST_BYTE = SEAL_BYTES + _HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ _OF_NOTES = ("times", "weights", "pitches")
 def open_index(store: Store, progress: Progress | None = None) -> Index:
     """The index of a collection as it is now, made if it is not there."""
     path = index_path(store.path, store.about["token"])
-    found = _read(path, len(store))
+    remembered = Remembered(store.path, store.about["token"])
+    found = _read(path, len(store), remembered)
     if found is not None:
         return found
     index = build_index(store.packed(), progress)
@@ -83,7 +86,7 @@ def open_index(store: Store, progress: Progress | None = None) -> Index:
         _write(index, path)
     except OSError:
         return index  # a folder that others own: it costs a moment each time
-    return _read(path, len(store)) or index
+    return _read(path, len(store), remembered) or index
 
 
 def build_index(packed: Packed, progress: Progress | None = None) -> Index:
@@ -141,7 +144,7 @@ def _header(melodies: int, notes: int) -> bytes:
 
 def _layout(melodies: int, notes: int) -> Iterator[tuple[str, int, int]]:
     """(array, first byte, length) of everything in the file."""
-    place = _HEADER_BYTES
+    place = _FIRST_BYTE
     for name, dtype in _DTYPES.items():
         length = notes if name in _OF_NOTES else melodies + 1 if name == "offsets" else melodies
         yield name, place, length
@@ -153,26 +156,27 @@ def _write(index: Index, path: Path) -> None:
     prepared = scratch_path(path.parent)
     try:
         with prepared.open("wb") as file:
-            file.write(_header(len(index), len(index.times)))
+            file.write(bytes(SEAL_BYTES) + _header(len(index), len(index.times)))
             for name, dtype in _DTYPES.items():
                 file.write(np.ascontiguousarray(getattr(index, name), dtype=dtype).data)
+        seal(prepared)
         sync(prepared)
         prepared.replace(path)
     finally:
         prepared.unlink(missing_ok=True)
 
 
-def _read(path: Path, melodies: int) -> Index | None:
-    """The index in a file, or None when there is none that this program made for so many melodies."""
+def _read(path: Path, melodies: int, remembered: Remembered) -> Index | None:
+    """The index in a file, or None when there is none that this program made for so many melodies, or it is damaged."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEADER_BYTES)
+            head = file.read(_FIRST_BYTE)[SEAL_BYTES:]
         size = path.stat().st_size
         notes = int(head.split()[-2])
         if head != _header(melodies, notes):
             return None
         layout = list(_layout(melodies, notes))
-        if size != layout[-1][1]:
+        if size != layout[-1][1] or not remembered.is_whole(path):
             return None
         whole = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError, IndexError):

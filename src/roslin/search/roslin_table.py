@@ -1,24 +1,26 @@
 """The table of the measure `roslin` for a collection, in its folder.
 
-It is one file, mapped into memory and shared by all processes: a line that names its version and the fitted numbers
-that it was made with, then the arrays. Its name carries the token of the state that it was made from, so a table of an
-older state is never taken for a newer one; it is made when it is first asked for, and again when its first line is not
-what this program would write. It is written a part at a time, so memory does not grow with the collection. Where the
-folder cannot be written to, it is kept in memory.
+It is one sealed file, mapped into memory and shared by all processes: a line that names its version and the fitted
+numbers that it was made with, then the arrays. Its name carries the token of the state that it was made from, so a
+table of an older state is never taken for a newer one; it is made when it is first asked for, and again when its first
+line is not what this program would write or a disk has changed it. It is written a part at a time, so memory does not
+grow with the collection. Where the folder cannot be written to, it is kept in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.files import scratch_path, sync, table_path
+from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, seal
 from roslin.collection.store import Store
 from roslin.matchers.roslin._alignment import Tables
 from roslin.matchers.roslin._blocks import FIELDS, MELODIES
@@ -26,16 +28,18 @@ from roslin.matchers.roslin.table import DTYPES, MelodyTable, build_table
 
 __all__ = ["TABLE_VERSION", "fitted_stamp", "open_table", "read_table", "write_table"]
 
-TABLE_VERSION = 1
+TABLE_VERSION = 2
 Progress = Callable[[float, str], None]
 
 _HEADER_BYTES = 128
+_FIRST_BYTE = SEAL_BYTES + _HEADER_BYTES
 
 
 def open_table(store: Store, tables: Tables, progress: Progress | None = None) -> MelodyTable:
     """The table of a collection as it is now, made if it is not there."""
     path, fitted = table_path(store.path, store.about["token"]), fitted_stamp(tables)
-    found = read_table(path, len(store), fitted)
+    remembered = Remembered(store.path, store.about["token"])
+    found = read_table(path, len(store), fitted, remembered.is_whole)
     if found is not None:
         return found
     made = partial(build_table, store.packed(), tables, progress)
@@ -43,7 +47,7 @@ def open_table(store: Store, tables: Tables, progress: Progress | None = None) -
         write_table(path, fitted, made)
     except OSError:
         return made()  # a folder that others own: it costs a moment each time
-    return read_table(path, len(store), fitted) or made()
+    return read_table(path, len(store), fitted, remembered.is_whole) or made()
 
 
 def fitted_stamp(tables: Tables) -> str:
@@ -64,7 +68,7 @@ def _layout(shape: dict[str, int]) -> Iterator[tuple[str, int, int]]:
 
     The widest numbers come first, so that every array starts at a multiple of its width.
     """
-    place = _HEADER_BYTES
+    place = _FIRST_BYTE
     for name, dtype in DTYPES.items():
         yield name, place, shape[name]
         place += shape[name] * np.dtype(dtype).itemsize
@@ -84,16 +88,26 @@ def write_table(path: Path, fitted: str, make: Callable[..., MelodyTable]) -> No
     def room(shape: dict[str, int]) -> MelodyTable:
         layout = list(_layout(shape))
         with prepared.open("wb") as file:
-            file.write(_header(shape["places"], shape["notes"], fitted))
-            file.truncate(layout[-1][1])
+            file.write(bytes(SEAL_BYTES) + _header(shape["places"], shape["notes"], fitted))
+            _reserve(file, layout[-1][1])
         return _mapped(prepared, layout, "r+")
 
     try:
         make(room=room)
+        seal(prepared)
         sync(prepared)
         prepared.replace(path)
     finally:
         prepared.unlink(missing_ok=True)
+
+
+def _reserve(file: BinaryIO, size: int) -> None:
+    """Give a file its size. A full disk refuses it here; later, writing to the mapped memory would end the process."""
+    file.flush()
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
 
 
 def _mapped(path: Path, layout: list[tuple[str, int, int]], mode: Literal["r", "r+"]) -> MelodyTable:
@@ -105,16 +119,18 @@ def _mapped(path: Path, layout: list[tuple[str, int, int]], mode: Literal["r", "
     return MelodyTable(**arrays)
 
 
-def read_table(path: Path, melodies: int, fitted: str) -> MelodyTable | None:
-    """The table in a file, or None when there is none that this program made for so many melodies."""
+def read_table(
+    path: Path, melodies: int, fitted: str, is_whole: Callable[[Path], bool] = is_sealed
+) -> MelodyTable | None:
+    """The table in a file, or None when there is none that this program made for so many melodies, or it is damaged."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEADER_BYTES)
+            head = file.read(_FIRST_BYTE)[SEAL_BYTES:]
         notes = int(head.split()[-2])
         if head != _header(melodies, notes, fitted):
             return None
         layout = list(_layout(_shape(melodies, notes)))
-        if path.stat().st_size != layout[-1][1]:
+        if path.stat().st_size != layout[-1][1] or not is_whole(path):
             return None
         table = _mapped(path, layout, "r")
     except (OSError, ValueError, IndexError):
