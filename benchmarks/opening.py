@@ -4,9 +4,9 @@
 
 A hundred thousand melodies. CPU seconds (user and system) of one process for each line, medians of rounds that take
 turns; the files are in memory, as they are after a build. "read" only reads the files that are compared. "first
-opening" makes their checksums and looks at the numbers that kernels trust; "second opening" finds that nothing has changed; "mapped
-only" maps the arrays and looks at nothing. Target: a first opening within 3 times reading, a second within 1.5 times
-mapping only.
+opening" makes their checksums and looks at the numbers that kernels trust; "second opening" finds that nothing has
+changed; "mapped only" maps the arrays and looks at nothing. Target: a first opening within 3 times reading, a second
+within 1.5 times mapping only.
 """
 
 from __future__ import annotations
