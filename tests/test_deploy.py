@@ -12,6 +12,7 @@ import typer
 import yaml  # type: ignore[import-untyped]
 
 from roslin.cli import app
+from roslin.web.settings import check_proxies
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -70,6 +71,17 @@ def test_the_image_has_what_a_study_needs() -> None:
     assert all(re.search(rf"^{extra} = \[", declared, re.MULTILINE) for extra in extras[1].split(","))
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").split()
     assert {"src", "README.md", "LICENSE", "pyproject.toml", "requirements.lock"}.isdisjoint(ignored)
+
+
+def test_the_server_believes_its_proxy_and_nobody_else(compose: dict[str, Any]) -> None:
+    service = compose["services"]["roslin"]
+    (subnet,) = (each["subnet"] for each in compose["networks"]["default"]["ipam"]["config"])
+    named = service["command"][service["command"].index("--proxy") + 1]
+    assert named == subnet
+    check_proxies((named,))
+    assert "FORWARDED_ALLOW_IPS" not in service["environment"]
+    assert " --proxy 127.0.0.1" in (DEPLOY / "roslin-study.service").read_text("utf-8")
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in (DEPLOY / "nginx.conf").read_text("utf-8")
 
 
 def test_the_proxies_pass_on_what_the_server_listens_to(compose: dict[str, Any]) -> None:

@@ -47,9 +47,20 @@ def test_limits_can_be_set(started: list[tuple[Any, ...]]) -> None:
     assert (settings.search_seconds, settings.requests_per_minute) == (5, 60)
 
 
+def test_nobody_is_believed_who_is_not_named(started: list[tuple[Any, ...]]) -> None:
+    assert served(started)[0].proxies == ()
+
+
+def test_behind_a_proxy_it_is_open_to_others(started: list[tuple[Any, ...]]) -> None:
+    settings, host, *_ = served(started, "--proxy", "127.0.0.1", "--proxy", "10.1.2.0/24")
+    assert (host, settings.proxies) == ("127.0.0.1", ("127.0.0.1", "10.1.2.0/24"))
+    assert (settings.is_open, settings.hosts, settings.requests_per_minute) == (True, (), 300)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["mine.roslin", "--proxy", "proxy.example.org"], "a proxy must be given as an address or a network"),
         (["nothing.roslin"], "nothing.roslin: there is no such folder"),
         (["nothing.roslin", "--link", "ftp://{id}"], "the link must start with https:// or http://"),
     ],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from roslin.cli.experiment import needs_experiment
+from roslin.cli.options import ProxyOption
 from roslin.cli.output import progress_bar, remark
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def serve_study_command(
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
     public_address: PublicOption = "",
     rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one expert; 0: no limit.")] = 1200,
+    proxy: ProxyOption = None,
 ) -> None:
     """Open a study to its experts. The experimenter's own page is under /study.
 
@@ -46,7 +49,7 @@ def serve_study_command(
     with needs_experiment("roslin experiment serve"):
         from roslin.web.experiment.server import serve_study
     per_process = max(1, rate // workers) if rate else 0
-    settings = _settings(folder, database, host, public_address, per_process)
+    settings = replace(_settings(folder, database, host, public_address, per_process), proxies=tuple(proxy or ()))
     remark(
         f"Experts: their personal links (roslin experiment invite). Dashboard: {_address(settings, host, port)}/study"
     )

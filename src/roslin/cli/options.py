@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from roslin.search.work import Progress, Work
 
-__all__ = ["DaskOption", "with_options", "work_of"]
+__all__ = ["DaskOption", "ProxyOption", "with_options", "work_of"]
 
 Command = Callable[..., None]
 
@@ -21,6 +21,15 @@ DaskOption = Annotated[
     str | None,
     typer.Option(
         "--dask", metavar="CLUSTER", help="Who works: local (processes of this computer), local:4, or tcp://host:8786."
+    ),
+]
+
+ProxyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--proxy",
+        metavar="ADDRESS",
+        help="A proxy before this server, whose X-Forwarded-For is believed: 127.0.0.1 or 10.1.2.0/24; several times.",
     ),
 ]
 

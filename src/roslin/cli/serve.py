@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from roslin.cli.options import ProxyOption
 from roslin.cli.output import remark
 from roslin.cli.plugins import PluginOption
 
@@ -31,6 +32,7 @@ def serve_command(
     rate: Annotated[
         int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
     ] = None,
+    proxy: ProxyOption = None,
     review_password: Annotated[
         str,
         typer.Option(
@@ -55,7 +57,7 @@ def serve_command(
         from roslin.web.settings import OWN_HOSTS, Settings, is_loopback
     except ImportError as error:
         raise MissingExtraError("roslin serve", str(error.name), "web") from None
-    is_open = not is_loopback(host)
+    is_open = bool(proxy) or not is_loopback(host)  # a proxy lets others in
     settings = Settings(
         collection=str(collection.resolve()),
         title=title,
@@ -66,6 +68,7 @@ def serve_command(
         search_seconds=seconds if seconds is not None else 20.0 if is_open else 60.0,
         review_password=hashed(review_password) if review_password else "",
         review_key=token_hex(32),
+        proxies=tuple(proxy or ()),
         requests_per_minute=max(1, (rate if rate is not None else 300) // workers) if is_open or rate else 0,
     )
     remark(f"Roslin: http://{host}:{port}/ (Ctrl-C ends it)")

@@ -11,6 +11,7 @@
     reviewers     who may decide about them: a name, a session, forms that are our own; `signing`, `attempts`
     library       the opened collection, how many search it at once, answers kept for a while
     progress      work in a thread for somebody who may leave, and how far it is, line by line
+    connections   limits of time and number for connections: whoever is slow keeps nobody from being answered
     security      what every request passes: headers, size of the body, rate, access log
     errors        the one shape of errors
     language      the words of the pages in other languages; `speaking` finds out which one somebody reads

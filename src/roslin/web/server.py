@@ -1,33 +1,24 @@
-"""Start the server: uvicorn, one process or several, and a clean end.
-
-A signal to end stops new requests, lets those that run come to their end (at most `_LAST_SECONDS`), and closes the
-collection and the engraver.
-"""
+"""Start the server: uvicorn, one process or several, with connections that have limits."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+from typing import Any
 
 import uvicorn
 
 from roslin.api import Collection
 from roslin.search.index import open_index
 from roslin.web.app import create_app
+from roslin.web.connections import Connection, room_for
 from roslin.web.settings import VARIABLE, Settings
 
-__all__ = ["OPTIONS", "log_to_stderr", "serve"]
+__all__ = ["log_to_stderr", "serve", "uvicorn_options"]
 
 _LAST_SECONDS = 15
-OPTIONS = {
-    "access_log": False,  # ours has the shape that we document
-    "log_level": "warning",
-    "server_header": False,
-    "timeout_graceful_shutdown": _LAST_SECONDS,
-    "limit_concurrency": 1000,
-    "timeout_keep_alive": 15,
-}
+_CONNECTIONS = 1000  # of one process
 
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
@@ -35,12 +26,27 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     log_to_stderr()
     with Collection(settings.collection) as collection:
         open_index(collection)  # once, before several processes would each make it
-    options = {**OPTIONS, "host": host, "port": port}
+    options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
     if workers == 1:
-        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
+        uvicorn.run(create_app(settings), **options)
     else:
         os.environ[VARIABLE] = settings.to_environment()
-        uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **options)  # type: ignore[arg-type]
+        uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **options)
+
+
+def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any]:
+    """How uvicorn is run, for a page of a collection or of a study. Only from `proxies` is X-Forwarded-For believed."""
+    return {
+        "access_log": False,  # ours has the shape that we document
+        "log_level": "warning",
+        "server_header": False,
+        "http": Connection,
+        "limit_concurrency": room_for(connections),
+        "timeout_graceful_shutdown": _LAST_SECONDS,
+        "timeout_keep_alive": 15,
+        "proxy_headers": bool(proxies),
+        "forwarded_allow_ips": list(proxies),
+    }
 
 
 def worker() -> object:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from dataclasses import asdict, dataclass
+from ipaddress import ip_network
 from string import Formatter
 from typing import Self
 from urllib.parse import quote, urlsplit
@@ -16,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from roslin.errors import ArgumentError
 from roslin.melody import Melody
 
-__all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "is_loopback"]
+__all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "check_proxies", "is_loopback"]
 
 VARIABLE = "ROSLIN_WEB_SETTINGS"
 LINK_FIELDS = ("id", "source", "record", "title", "composer")
@@ -38,6 +39,7 @@ class Settings:
     engraving_seconds: float = 8.0
     reading_seconds: float = 10.0  # of what a client typed or sent
     requests_per_minute: int = 0  # of one client; 0: no limit
+    proxies: tuple[str, ...] = ()  # addresses and networks whose word about who asks is taken
     body_bytes: int = 4 * 2**20
     query_notes: int = 500
     upload_melodies: int = 200
@@ -48,6 +50,7 @@ class Settings:
     review_key: str = ""  # signs the sessions of reviewers, 32 bytes as hex; empty: one is made
 
     def __post_init__(self) -> None:
+        check_proxies(self.proxies)
         if self.link:
             _check_link(self.link)
 
@@ -73,7 +76,7 @@ class Settings:
     def from_environment(cls) -> Self:
         """The settings that the parent process left in the environment."""
         values = json.loads(os.environ[VARIABLE])
-        return cls(**{**values, "hosts": tuple(values["hosts"])})
+        return cls(**{**values, "hosts": tuple(values["hosts"]), "proxies": tuple(values["proxies"])})
 
 
 def is_loopback(host: str) -> bool:
@@ -83,6 +86,16 @@ def is_loopback(host: str) -> bool:
     (True, False)
     """
     return _LOOPBACK.fullmatch(host) is not None
+
+
+def check_proxies(named: tuple[str, ...]) -> None:
+    """Refuse what is neither an address nor a network: a name could lead elsewhere tomorrow."""
+    for each in named:
+        try:
+            ip_network(each)
+        except ValueError:
+            expected = "an address or a network, such as 127.0.0.1 or 10.1.2.0/24"
+            raise ArgumentError(f"a proxy must be given as {expected}; got {each!r}") from None
 
 
 def _check_link(pattern: str) -> None:

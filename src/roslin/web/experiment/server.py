@@ -8,7 +8,7 @@ import uvicorn
 
 from roslin.web.experiment.app import create_app, study_from_environment
 from roslin.web.experiment.settings import STUDY_VARIABLE, ExperimentSettings
-from roslin.web.server import OPTIONS, log_to_stderr
+from roslin.web.server import log_to_stderr, uvicorn_options
 
 __all__ = ["serve_study"]
 
@@ -18,12 +18,12 @@ _CONNECTIONS = 4000  # a thousand experts, each with a page that loads several f
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
     log_to_stderr()
-    options = {**OPTIONS, "host": host, "port": port, "limit_concurrency": _CONNECTIONS}
+    options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
     if workers == 1:
-        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
+        uvicorn.run(create_app(settings), **options)
     else:
         os.environ[STUDY_VARIABLE] = settings.to_environment()
-        uvicorn.run("roslin.web.experiment.server:worker", factory=True, workers=workers, **options)  # type: ignore[arg-type]
+        uvicorn.run("roslin.web.experiment.server:worker", factory=True, workers=workers, **options)
 
 
 def worker() -> object:

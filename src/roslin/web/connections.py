@@ -1,0 +1,245 @@
+"""Connections that get on: whoever is slow, or does not ask at all, keeps nobody else from being answered.
+
+uvicorn waits for a request as long as it takes to come, and turns everybody away when it has too many connections. So
+a few hundred sockets that say nothing close a server. Here a connection has limits of time,
+
+    its request          `HEADER_SECONDS` from the first byte, or from the start, to the end of the headers
+    a body               `BODY_SECONDS`, and one more for each `BODY_BYTES` that have come
+    an answer            `WRITE_SECONDS` in which the client takes none of it
+    between requests     uvicorn's `timeout_keep_alive`
+
+and there are limits of number: `limit_concurrency` connections, and a quarter of them from one address, unless that is
+a proxy of the operator. When there is no room, the connection that has waited longest without a request makes place;
+only where all have requests in hand is the new one refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import weakref
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from roslin.web.errors import refusal
+
+__all__ = ["Connection", "room_for"]
+
+HEADER_SECONDS = 10.0
+BODY_SECONDS = 10.0
+BODY_BYTES = 4096
+WRITE_SECONDS = 30.0
+_LOOK_EVERY_SECONDS = 1.0
+_SHARES = 4  # one address may have so many of all connections
+_OTHER_FILES = 200  # what a process has open besides connections: arrays, databases, pipes
+_REASONS = {408: b"Request Timeout", 503: b"Service Unavailable"}
+
+
+def room_for(connections: int) -> int:
+    """So many connections, or as many as the system lets this process have, which is asked for more if it is few."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(soft - _OTHER_FILES, _SHARES)
+    return connections
+
+
+class Doorkeeper:
+    """Who is connected to one server, and who of them has no request in hand, in the order in which they wait."""
+
+    def __init__(self, config: Config):
+        self.most = config.limit_concurrency or 1000
+        self.most_of_one = max(self.most // _SHARES, 1)
+        named = config.forwarded_allow_ips if config.proxy_headers else ()
+        self._proxies = [ip_network(each) for each in named or ()]
+        self._from: Counter[str] = Counter()
+        self._waiting: OrderedDict[Connection, None] = OrderedDict()
+        self._inside: set[Connection] = set()
+
+    def let_in(self, connection: Connection) -> bool:
+        """Make room for a connection; False where there is none, because all the others have requests in hand."""
+        address = connection.address
+        is_crowd = self._from[address] >= self.most_of_one and not self._is_proxy(address)
+        if is_crowd or len(self._inside) >= self.most:
+            longest = next((each for each in self._waiting if not is_crowd or each.address == address), None)
+            if longest is None:
+                return False
+            self.forget(longest)
+            longest.transport.abort()
+        self._inside.add(connection)
+        self._from[address] += 1
+        self._waiting[connection] = None
+        return True
+
+    def waits(self, connection: Connection) -> None:
+        """It has no request in hand; from now on, if it had one."""
+        if connection in self._inside:
+            self._waiting.setdefault(connection)
+
+    def works(self, connection: Connection) -> None:
+        """It has a request in hand."""
+        self._waiting.pop(connection, None)
+
+    def forget(self, connection: Connection) -> None:
+        """It is gone."""
+        if connection in self._inside:
+            self._inside.remove(connection)
+            self._waiting.pop(connection, None)
+            self._from[connection.address] -= 1
+            if not self._from[connection.address]:
+                del self._from[connection.address]
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            return any(ip_address(address) in network for network in self._proxies)
+        except ValueError:  # a socket of this computer without an address
+            return False
+
+
+_DOORKEEPERS: weakref.WeakKeyDictionary[ServerState, Doorkeeper] = weakref.WeakKeyDictionary()
+
+
+class Connection(H11Protocol):
+    """A connection of uvicorn, with limits."""
+
+    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **more: Any):
+        super().__init__(config, server_state, app_state, **more)
+        self.limit_concurrency = None  # the doorkeeper's
+        if server_state not in _DOORKEEPERS:
+            _DOORKEEPERS[server_state] = Doorkeeper(config)
+        self.door = _DOORKEEPERS[server_state]
+        self.address = ""
+        self._limit: asyncio.TimerHandle | None = None  # of a request that comes
+        self._write_limit: asyncio.TimerHandle | None = None
+        self._body_of: object = None  # the request whose body comes
+        self._body_bytes, self._body_began = 0, 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let it in, and wait for its request."""
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+        if self.door.let_in(self):
+            self._within(HEADER_SECONDS, self._give_up)
+        else:
+            self._refuse(503, "too many connections at this moment; try again in a minute")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self.door.forget(self)
+        self._cancel_limits()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what comes, and see what is still to come."""
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if not self._has_request:  # a beginning of one, or what is left of the last one's body
+            self.door.waits(self)
+            if self._limit is None:
+                self._within(HEADER_SECONDS, self._give_up)
+            return
+        self.door.works(self)
+        if not self.cycle.more_body:
+            self._cancel_limit()
+        elif self._body_of is self.cycle:
+            self._body_bytes += len(data)
+        else:
+            self._body_of, self._body_bytes, self._body_began = self.cycle, 0, self.loop.time()
+            self._within(_LOOK_EVERY_SECONDS, self._look_at_body)
+
+    def on_response_complete(self) -> None:
+        """The answer is written; the next request may come."""
+        self._cancel_limit()
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._abort_unless_taken()
+        elif not self._has_request:
+            self.door.waits(self)
+
+    def pause_writing(self) -> None:
+        """The client takes the answer more slowly than it is made."""
+        super().pause_writing()
+        self._abort_unless_taken()
+
+    def resume_writing(self) -> None:
+        """The client has taken what there was."""
+        if self._write_limit is not None:
+            self._write_limit.cancel()
+            self._write_limit = None
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing was asked for a while. What the client did not take by then is not kept for it."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
+    @property
+    def _has_request(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _within(self, seconds: float, otherwise: Callable[[], None]) -> None:
+        self._cancel_limit()
+        self._limit = self.loop.call_later(seconds, otherwise)
+
+    def _look_at_body(self) -> None:
+        """Give up on a body that comes too slowly; while we do not read, the client is not to blame."""
+        if not self._has_request or not self.cycle.more_body:
+            self._limit = None
+            return
+        if self.flow.read_paused:
+            self._body_began += _LOOK_EVERY_SECONDS
+        allowed = BODY_SECONDS + self._body_bytes / BODY_BYTES
+        if self.loop.time() - self._body_began > allowed:
+            self._give_up()
+        else:
+            self._within(_LOOK_EVERY_SECONDS, self._look_at_body)
+
+    def _give_up(self) -> None:
+        """End a connection whose request does not come. Who has said nothing is told nothing."""
+        self._limit = None
+        is_answered = self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
+        if is_answered or (self.cycle is None and not self.conn.trailing_data[0]):
+            self.transport.abort()
+        else:
+            self._refuse(408, "the request took too long to arrive")
+
+    def _refuse(self, status: int, message: str) -> None:
+        body = json.dumps(refusal(status, message).model_dump()).encode()
+        head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nretry-after: 30\r\n" % (
+            status,
+            _REASONS[status],
+            len(body),
+        )
+        self.transport.write(head + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
+
+    def _abort_unless_taken(self) -> None:
+        if self._write_limit is None and self.transport.get_write_buffer_size():
+            self._write_limit = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def _cancel_limit(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _cancel_limits(self) -> None:
+        self._cancel_limit()
+        if self._write_limit is not None:
+            self._write_limit.cancel()
+            self._write_limit = None

@@ -1,0 +1,250 @@
+"""Connections that do not get on: whoever is slow is cut off, and whoever asks is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from roslin.errors import ArgumentError
+from roslin.web import connections
+from roslin.web.experiment.settings import ExperimentSettings
+from roslin.web.security import RateLimit
+from roslin.web.server import uvicorn_options
+from roslin.web.settings import Settings
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+PATIENCE = 20.0
+
+
+class Application:
+    """Answers with the client's address and the length of the body; `/wait` when it is told to, `/much` at length."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        length, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            length, more = length + len(message["body"]), message["more_body"]
+        while scope["path"] == "/wait" and not self.go_on.is_set():
+            await asyncio.sleep(0.01)
+        body = b"x" * 2**24 if scope["path"] == "/much" else f"{scope['client'][0]} {length}".encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+        await send({"type": "http.response.body", "body": body})
+
+
+@contextmanager
+def serving(app: Any, most: int = 20, proxies: tuple[str, ...] = ()) -> Iterator[tuple[int, uvicorn.Server]]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    options = uvicorn_options(most, proxies) | {"lifespan": "off"}
+    server = uvicorn.Server(uvicorn.Config(app, **options))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()[1], server
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def connect(port: int, *, source: str = "127.0.0.1") -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE, source_address=(source, 0))
+
+
+def answer_to(connection: socket.socket, data: bytes = b"") -> bytes:
+    """All that comes until the end of an answer, or of the connection."""
+    connection.sendall(data)
+    received = b""
+    while b"\r\n\r\n" not in received or len(received.partition(b"\r\n\r\n")[2]) < length_in(received):
+        part = connection.recv(65536)
+        if not part:
+            break
+        received += part
+    return received
+
+
+def length_in(received: bytes) -> int:
+    head = received.partition(b"\r\n\r\n")[0].lower()
+    return int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
+
+
+def is_ended(connection: socket.socket) -> bool:
+    """Whether the other side has ended a connection, after all that it still had to say."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEADER_SECONDS", "BODY_SECONDS", "WRITE_SECONDS"):
+        monkeypatch.setattr(connections, name, 0.5)
+    monkeypatch.setattr(connections, "_LOOK_EVERY_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_headers_that_do_not_end() -> None:
+    with serving(Application()) as (port, _), connect(port) as silent, connect(port) as slow, connect(port) as later:
+        slow.sendall(REQUEST[:20])
+        assert answer_to(later, REQUEST).endswith(b"127.0.0.1 0")
+        later.sendall(REQUEST[:20])  # the second request of a connection has the same limit
+        for each in (slow, later):
+            refused = answer_to(each)
+            assert refused.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+            message = json.loads(refused.partition(b"\r\n\r\n")[2])["error"]["message"]
+            assert message == "the request took too long to arrive"
+            assert is_ended(each)
+        assert is_ended(silent)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_headers_that_drip() -> None:
+    """A byte now and then is no progress: the limit is for all of them."""
+    with serving(Application()) as (port, _), connect(port) as dripping:
+        began, is_open = time.monotonic(), True
+        while is_open and time.monotonic() - began < PATIENCE:
+            time.sleep(0.05)
+            try:
+                dripping.sendall(b"x")
+            except (ConnectionResetError, BrokenPipeError):
+                is_open = False
+        assert not is_open
+
+
+@pytest.mark.usefixtures("impatient")
+def test_bodies_that_do_not_come() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+    with serving(Application()) as (port, _), connect(port) as slow:
+        slow.sendall(head + b"x")
+        assert answer_to(slow).startswith(b"HTTP/1.1 408")
+        assert is_ended(slow)
+        with connect(port) as steady:  # it takes longer than that, but at a speed that is allowed
+            steady.sendall(head)
+            for _ in range(10):
+                steady.sendall(b"x" * 10_000)
+                time.sleep(0.1)
+            assert answer_to(steady).endswith(b"127.0.0.1 100000")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_answer_that_nobody_takes() -> None:
+    with serving(Application()) as (port, server), connect(port) as deaf:
+        deaf.sendall(b"GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
+        limit = time.monotonic() + PATIENCE
+        while not server.server_state.connections and time.monotonic() < limit:
+            time.sleep(0.01)
+        while server.server_state.connections and time.monotonic() < limit:
+            time.sleep(0.05)
+        assert not server.server_state.connections
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_search_may_take_longer_than_a_request_may_take_to_come() -> None:
+    app = Application()
+    with serving(app) as (port, _), connect(port) as patient:
+        patient.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        threading.Timer(1.5, app.go_on.set).start()
+        assert answer_to(patient).startswith(b"HTTP/1.1 200")
+
+
+def test_who_asks_is_answered_though_others_only_sit_there() -> None:
+    with serving(Application(), most=20) as (port, server), ExitStack() as stack:
+        idle = [stack.enter_context(connect(port)) for _ in range(100)]
+        for each in idle[50:]:
+            each.sendall(REQUEST[:20])
+        for _ in range(5):
+            with connect(port) as asking:
+                assert answer_to(asking, REQUEST).endswith(b"127.0.0.1 0")
+        assert len(server.server_state.connections) <= 20
+        assert is_ended(idle[0])
+
+
+def test_one_address_leaves_room_for_others() -> None:
+    app = Application()
+    with serving(app, most=20) as (port, _), ExitStack() as stack:
+        busy = [stack.enter_context(connect(port)) for _ in range(5)]
+        for each in busy:
+            each.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.2)
+        refused = answer_to(stack.enter_context(connect(port)))
+        assert refused.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+        assert json.loads(refused.partition(b"\r\n\r\n")[2])["error"]["code"] == "unavailable"
+        other = stack.enter_context(connect(port, source="127.0.0.2"))
+        assert answer_to(other, REQUEST).endswith(b"127.0.0.2 0")
+        app.go_on.set()
+        assert all(answer_to(each).startswith(b"HTTP/1.1 200") for each in busy)
+
+
+def test_a_proxy_speaks_for_many() -> None:
+    app = Application()
+    with serving(app, most=20, proxies=("127.0.0.0/30",)) as (port, _), ExitStack() as stack:
+        busy = [stack.enter_context(connect(port)) for _ in range(10)]
+        for each in busy:
+            each.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.2)
+        named = REQUEST.replace(b"Host: x", b"Host: x\r\nX-Forwarded-For: 192.0.2.7")
+        assert answer_to(stack.enter_context(connect(port)), named).endswith(b"192.0.2.7 0")
+        app.go_on.set()
+
+
+def test_nobody_else_is_believed() -> None:
+    """Not even this computer: whoever asks could name another address for each request, and would have no limit."""
+    named = REQUEST.replace(b"Host: x", b"Host: x\r\nX-Forwarded-For: 192.0.2.%d")
+    with serving(RateLimit(Application(), 3)) as (port, _), connect(port) as asking:
+        answers = [answer_to(asking, named % number) for number in range(5)]
+        assert [answer.split()[1] for answer in answers] == [b"200", b"200", b"200", b"429", b"429"]
+        assert b"127.0.0.1" in answers[0]
+
+
+def test_a_chain_of_proxies_is_believed_up_to_a_stranger() -> None:
+    named = REQUEST.replace(b"Host: x", b"Host: x\r\nX-Forwarded-For: 203.0.113.9, 192.0.2.7, 10.1.2.3")
+    with serving(Application(), proxies=("127.0.0.1", "10.1.2.0/24")) as (port, _), connect(port) as asking:
+        assert answer_to(asking, named).endswith(b"192.0.2.7 0")
+
+
+@pytest.mark.parametrize("named", ["proxy.example.org", "*", "10.1.2.3/8", ""])
+def test_a_proxy_is_an_address(named: str) -> None:
+    for make in (Settings, ExperimentSettings):
+        with pytest.raises(ArgumentError, match="a proxy must be given as an address or a network"):
+            make("x", proxies=(named,))
+
+
+def test_the_settings_travel() -> None:
+    settings = Settings("x", proxies=("127.0.0.1",))
+    os.environ["ROSLIN_WEB_SETTINGS"] = settings.to_environment()
+    try:
+        assert Settings.from_environment() == settings
+    finally:
+        del os.environ["ROSLIN_WEB_SETTINGS"]
+
+
+def test_the_system_is_asked_for_more_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[int, int]]()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 2048))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    assert connections.room_for(500) == 500
+    assert connections.room_for(1000) == 1000
+    assert connections.room_for(4000) == 1848
+    assert asked == [(1200, 2048), (2048, 2048)]
