@@ -40,7 +40,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), midi=(self)",
+    "Permissions-Policy": "camera=(), microphone=(self), geolocation=(), midi=(self)",
 }
 _CLIENTS_REMEMBERED = 10_000
 _LOG = logging.getLogger("roslin.access")

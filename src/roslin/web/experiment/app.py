@@ -22,8 +22,11 @@ from roslin.web.security import POLICY, BodyLimit, LastResort, Log, OwnHost, Rat
 
 __all__ = ["create_app", "study_from_environment"]
 
-# Sounds of a study are its own files.
-_OTHER_HEADERS = {"Content-Security-Policy": f"{POLICY}; media-src 'self'"}
+# Sounds of a study are its own files, and nobody is asked to sing.
+_OTHER_HEADERS = {
+    "Content-Security-Policy": f"{POLICY}; media-src 'self'",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), midi=()",
+}
 # A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
 _UNLESS_SET = {"Cache-Control": "no-store"}
 _LAST_DRAWING_SECONDS = 10

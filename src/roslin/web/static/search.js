@@ -3,10 +3,11 @@ import { startEditor } from "./editor.js";
 import { startEntry } from "./entry.js";
 import { startPiano } from "./piano.js";
 import { startResults } from "./results.js";
+import { startSinging } from "./singing.js";
 import { startUpload } from "./upload.js";
 
 const entry = startEntry();
-startEditor(entry);
+startSinging(startEditor(entry));
 startPiano(entry);
 startUpload(entry);
 startResults(entry);

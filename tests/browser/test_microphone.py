@@ -1,0 +1,110 @@
+"""The microphone, as Chromium pretends to have one: it hears a file of sound that is made here."""
+
+from __future__ import annotations
+
+import sys
+import wave
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect, sync_playwright
+from tests.browser.conftest import FLAGS, wait_until
+from tests.browser.test_web_page import keep
+from tests.web.running import Server
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+from simulated_singers import RATE, SINGER, WHISTLER, Performer, perform, sound
+
+FRERE = [60, 62, 64, 60, 60, 62, 64, 60, 64, 65, 67]
+FRERE_QUARTERS = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
+PHONE = (390, 844)
+
+
+def write_wave(path: Path, samples: npt.NDArray[np.float32]) -> None:
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes((samples * 32_767).astype("<i2").tobytes())
+
+
+Listen = Callable[[npt.NDArray[np.float32], tuple[int, int]], Page]
+
+
+@pytest.fixture
+def listen(chromium: str, server: Server, tmp_path: Path) -> Iterator[Listen]:
+    """Opens the page in a browser whose microphone hears these samples, once."""
+    failed: list[str] = []
+    with ExitStack() as opened:
+        playwright = opened.enter_context(sync_playwright())
+
+        def start(samples: npt.NDArray[np.float32], size: tuple[int, int]) -> Page:
+            write_wave(tmp_path / "sound.wav", samples)
+            flags = [
+                *FLAGS,
+                "--use-fake-device-for-media-stream",
+                "--use-fake-ui-for-media-stream",
+                f"--use-file-for-fake-audio-capture={tmp_path / 'sound.wav'}%noloop",
+            ]
+            browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+            opened.callback(browser.close)
+            page = browser.new_page(base_url=server.address, viewport={"width": size[0], "height": size[1]})
+            page.on("pageerror", lambda error: failed.append(str(error)))
+            page.goto("/")
+            return page
+
+        yield start
+    assert not failed
+
+
+def sung(performer: Performer) -> npt.NDArray[np.float32]:
+    rng = np.random.default_rng(8)
+    done = perform(performer, np.array(FRERE_QUARTERS, float), np.array(FRERE, float), rng)
+    return sound(performer, done, rng)
+
+
+@pytest.mark.parametrize(
+    ("performer", "size"),
+    [(replace(SINGER, vibrato=60, drift=0), (1200, 900)), (WHISTLER, PHONE)],
+    ids=["sung at a desk", "whistled on a phone"],
+)
+def test_a_melody_through_the_microphone(listen: Listen, performer: Performer, size: tuple[int, int]) -> None:
+    samples = sung(performer)
+    page = listen(samples, size)
+    expect(page.get_by_text("nothing is recorded or sent")).to_be_visible()
+    page.get_by_role("button", name="Sing or whistle").click()
+    expect(page.locator("#heard .note").nth(4)).to_be_visible()
+    keep(page, f"web-singing-{size[0]}.png")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    wait_until(page, f"document.querySelector('#heard-names').textContent.split(' ').length >= {len(FRERE)}")
+    page.wait_for_timeout(1000)  # the last note is two beats long
+    page.get_by_role("button", name="Done singing").click()
+    expect(page.locator("#sing-message")).to_contain_text("11 notes were heard")
+    expect(page.locator("#preview svg.notation .note")).to_have_count(len(FRERE))
+    expect(page.get_by_role("button", name="Find")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".cards h3 a").first).to_have_text("Frère Jacques")
+
+
+def test_silence_is_no_melody(listen: Listen) -> None:
+    noise = np.random.default_rng(2).normal(0, 0.01, 6 * RATE).astype(np.float32)
+    page = listen(noise, (1200, 900))
+    page.get_by_role("button", name="Sing or whistle").click()
+    expect(page.locator("#listening")).to_be_visible()
+    page.wait_for_timeout(1500)
+    page.get_by_role("button", name="Done singing").click()
+    expect(page.locator("#sing-message")).to_contain_text("No notes were heard")
+    expect(page.locator("#q")).to_have_value("")
+    page.get_by_role("button", name="Sing or whistle").click()
+    expect(page.locator("#listening")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#listening")).to_be_hidden()
+    expect(page.get_by_role("button", name="Sing or whistle")).to_be_focused()
