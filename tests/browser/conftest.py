@@ -24,12 +24,12 @@ FLAGS = [
     "--autoplay-policy=no-user-gesture-required",
 ]
 
-_PATIENCE = 90_000  # milliseconds; the first search compiles, and a busy computer is no failure
+PATIENCE = 90_000  # milliseconds; the first search compiles, and a busy computer is no failure
 
 
 @pytest.fixture(scope="module")  # its event loop must end before other tests want one
 def browser(chromium: str) -> Iterator[Browser]:
-    expect.set_options(timeout=_PATIENCE)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield opened
@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def wait_until(page: Page, condition: str) -> None:
     """Wait until a condition in JavaScript holds. Asked from here each time: the page's own policy lets no text be run
     as a script, so Playwright's `wait_for_function` fails there as soon as it has to ask twice."""
-    limit = time.monotonic() + _PATIENCE / 1000
+    limit = time.monotonic() + PATIENCE / 1000
     while not page.evaluate(condition):
         assert time.monotonic() < limit, f"never came true: {condition}"
         page.wait_for_timeout(20)
@@ -60,7 +60,7 @@ def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> It
     context = browser.new_context(
         viewport={"width": width, "height": height}, base_url=server.address, has_touch=width < 500
     )
-    context.set_default_timeout(_PATIENCE)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     asked: list[str] = []
     failed: list[str] = []

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
-from tests.browser.conftest import FLAGS, wait_until
+from tests.browser.conftest import FLAGS, PATIENCE, wait_until
 from tests.browser.test_web_page import keep
 from tests.web.running import Server
 
@@ -41,6 +41,7 @@ Listen = Callable[[npt.NDArray[np.float32], tuple[int, int]], Page]
 @pytest.fixture
 def listen(chromium: str, server: Server, tmp_path: Path) -> Iterator[Listen]:
     """Opens the page in a browser whose microphone hears these samples, once."""
+    expect.set_options(timeout=PATIENCE)
     failed: list[str] = []
     with ExitStack() as opened:
         playwright = opened.enter_context(sync_playwright())
@@ -81,7 +82,7 @@ def test_a_melody_through_the_microphone(listen: Listen, performer: Performer, s
     expect(page.get_by_text("nothing is recorded or sent")).to_be_visible()
     page.get_by_role("button", name="Sing or whistle").click()
     expect(page.locator("#heard .note").nth(4)).to_be_visible()
-    keep(page, f"web-singing-{size[0]}.png")
+    keep(page, "web-singing-phone.png" if size == PHONE else "web-singing.png")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     wait_until(page, f"document.querySelector('#heard-names').textContent.split(' ').length >= {len(FRERE)}")
