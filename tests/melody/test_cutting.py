@@ -145,6 +145,18 @@ def test_bars_as_musicians_count_them() -> None:
     assert load("%G-2@3/4 '4CDE/FGA//")[0].bar_numbers == range(1, 3)
 
 
+def test_bars_of_rest_are_counted_as_they_are_printed() -> None:
+    tune = load("%G-2@4/4 =14/'4CDEC/2EG/=3/1C/")[0]
+    assert tune.bar_numbers == range(1, 21)
+    assert [bar_number(float(note.onset), tune) for note in tune] == [15, 15, 15, 15, 16, 16, 20]
+    assert str(tune.bars(20)) == "1 note: C4"
+    assert len(tune.bars(3, 5)) == 0
+    upbeat = load("%G-2@c '4G/=2/CDEC/@3/4 =2/CDE/")[0]
+    assert [bar_number(float(note.onset), upbeat) for note in upbeat] == [0, 3, 3, 3, 3, 6, 6, 6]
+    without = load("%G-2 =14/'4CDEC/")[0]
+    assert without.bar_numbers == range(1, 3), "without a metre nobody knows how long a bar is"
+
+
 def test_every_bar_is_where_bar_number_finds_its_notes() -> None:
     for bar in TUNE.bar_numbers:
         found = [note.pitch_midi for note in TUNE if bar_number(float(note.onset), TUNE) == bar]

@@ -29,7 +29,7 @@ def test_results_are_cards(client: TestClient) -> None:
     page = client.get("/", params={"q": FRERE, "all": True}).text
     assert page.count('<li class="card"') == 10
     assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="notation"') == 11
-    assert "transposed up a perfect fifth" in page
+    assert "a fifth higher; every note agrees." in page
     assert 'rel="next" href="/?q=' in page
     assert page.count('<strong class="meaning ') == page.count(" such matches expected by chance; distance") == 10
     assert FRERE.replace("'", "&#39;") in page

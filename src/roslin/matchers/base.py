@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.errors import ArgumentError, MelodyError, PluginError, RoslinError
 from roslin.matchers.explanation import Explanation, Step
 from roslin.melody import Melody
@@ -59,7 +60,7 @@ class Matcher(Named, ABC):
     """Smaller is more similar. Distances of one matcher can be compared with each other, not with those of another."""
 
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
-    things: ClassVar[str] = "notes"  # what an alignment puts side by side
+    things: ClassVar[str] = N_("notes")  # what an alignment puts side by side
     modes: ClassVar[Modes] = {}  # what it can do of what people ask for (modes.py)
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
     pairs_explained: ClassVar[int] = 250_000  # of notes; beyond that, more memory than an explanation is worth

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.melody import Melody
@@ -50,7 +51,7 @@ class Fusion(Matcher):
     """Several matchers as one."""
 
     name = "fuse"
-    summary = "Puts the rankings of several other ways together."
+    summary = N_("Puts the rankings of several other ways together.")
     reference = "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009"
 
     kind = "sum"

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from roslin.display.words import N_
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import MATCHERS, Matcher
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
@@ -26,13 +27,13 @@ __all__ = ["MODES", "MODE_WORDS", "Mode", "has_mode", "in_mode", "those_with"]
 MODES: dict[str, tuple[str, ...]] = {"compare": COMPARED, "place": PLACES, "key": KEYS}
 MODE_WORDS = {
     "compare": {
-        "both": "melody and rhythm",
-        "melody": "melody only",
-        "rhythm": "rhythm only",
-        "contour": "contour",
+        "both": N_("melody and rhythm"),
+        "melody": N_("melody only"),
+        "rhythm": N_("rhythm only"),
+        "contour": N_("contour"),
     },
-    "place": {"anywhere": "anywhere", "start": "at the start", "whole": "the whole melody"},
-    "key": {"any": "any key", "written": "as written"},
+    "place": {"anywhere": N_("anywhere"), "start": N_("at the start"), "whole": N_("the whole melody")},
+    "key": {"any": N_("any key"), "written": N_("as written")},
 }
 _ABILITIES = {
     "compare": {

@@ -1,11 +1,15 @@
 """Which bar is where, as musicians count: bar 1 is the first whole bar, bar 0 a pick-up before it.
 
 A pick-up is a first bar that is shorter than the second. What follows the last bar line is a bar too, where notes sound
-there. Without bar lines there are no bars.
+there. Catalogues write many bars of rest as one sign with no bar line in it: they count as many bars as the metre
+makes of them. Without bar lines there are no bars.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +20,20 @@ from roslin.melody.table import MAX_TICKS, TICKS_PER_QUARTER, Ticks
 if TYPE_CHECKING:
     from roslin.melody.melody import Melody
 
-__all__ = ["bar_edges", "bar_number", "bar_numbers"]
+__all__ = ["bar_edges", "bar_number", "bar_numbers", "metre_fraction"]
+
+_SIGNS = {"c": "4/4", "c/": "2/2"}
+_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
+
+
+def metre_fraction(metre: str) -> tuple[int, int] | None:
+    """The beats of a metre and their value; None where it is no fraction.
+
+    >>> metre_fraction("6/8"), metre_fraction("c"), metre_fraction("3/4|2/4")
+    ((6, 8), (4, 4), None)
+    """
+    found = _FRACTION.fullmatch(_SIGNS.get(metre, metre))
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def bar_number(start: float, melody: Melody) -> int | None:
@@ -56,8 +73,27 @@ def bar_edges(melody: Melody, first: int, last: int) -> tuple[int, int]:
 
 
 def _lines(melody: Melody) -> Ticks:
-    """The start and every bar line once."""
-    return np.unique(np.concatenate([[0], melody.barlines_ticks]))
+    """The start and every bar line once, with those that bars of rest in a row would have."""
+    lines = np.unique(np.concatenate([[0], melody.barlines_ticks]))
+    within = [tick for start, end in pairwise(lines.tolist()) for tick in _within_rest(melody, start, end)]
+    return np.union1d(lines, within).astype(lines.dtype) if within else lines
+
+
+def _within_rest(melody: Melody, start: int, end: int) -> Iterator[int]:
+    """Where bars would end from one bar line to the next, if nothing sounds there but whole bars of rest."""
+    measure = _measure_ticks(melody, start)
+    if not measure or end - start <= measure or (end - start) % measure:
+        return
+    onsets = melody.notes["onset_ticks"]
+    if not np.any((onsets < end) & (onsets + melody.notes["duration_ticks"] > start)):
+        yield from range(start + measure, end, measure)
+
+
+def _measure_ticks(melody: Melody, place: int) -> int:
+    """How long a bar is at a place by its metre; 0 where that has none that holds from bar to bar."""
+    metres = [melody.metre, *(each.metre for each in melody.changes if each.metre and each.onset_ticks <= place)]
+    found = metre_fraction(metres[-1] or "")
+    return 0 if found is None else 4 * found[0] * TICKS_PER_QUARTER // found[1]
 
 
 def _edges(melody: Melody) -> Ticks:

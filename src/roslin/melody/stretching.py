@@ -10,7 +10,6 @@ value (a factor of 3), the metre is left out.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roslin.errors import ArgumentError, MelodyError
+from roslin.melody.bars import metre_fraction
 from roslin.melody.table import MAX_TICKS, Ticks, locked, sorted_table
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["stretched"]
 
-_SIGNS = {"c": "4/4", "c/": "2/2"}
-_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
 _SHORTEST_UNIT = 128
 
 
@@ -84,9 +82,9 @@ def _metre(metre: str, by: Fraction) -> str:
     """3/4 as 3/2, c as 4/2; parts that alternate, 3/4|2/4, each; "" where there is no such metre."""
     parts = []
     for part in metre.split("|"):
-        found = _FRACTION.fullmatch(_SIGNS.get(part, part))
-        unit = int(found[2]) / by if found else Fraction(1, 2)
+        found = metre_fraction(part)
+        unit = found[1] / by if found else Fraction(1, 2)
         if found is None or unit.denominator != 1 or unit > _SHORTEST_UNIT or unit.numerator & (unit.numerator - 1):
             return ""
-        parts.append(f"{found[1]}/{unit}")
+        parts.append(f"{found[0]}/{unit}")
     return "|".join(parts)

@@ -7,12 +7,14 @@ each word is right.
 
 from __future__ import annotations
 
+from roslin.display.words import N_
+
 __all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "by_chance", "expected_words", "meaning_of"]
 
 CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense
-MEANINGS = ((0.001, "same tune"), (CLOSE, "probably"), (BY_CHANCE, "perhaps"))
-_NO_MORE = "no more alike than chance"
+MEANINGS = ((0.001, N_("same tune")), (CLOSE, N_("probably")), (BY_CHANCE, N_("perhaps")))
+_NO_MORE = N_("no more alike than chance")
 
 
 def meaning_of(expected: float) -> str:

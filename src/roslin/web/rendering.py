@@ -6,14 +6,17 @@ from importlib.metadata import version
 from typing import Any
 
 from roslin.display.templates import render
-from roslin.display.words import words
+from roslin.display.words import _, words
 from roslin.matchers import DEFAULT_MATCHER
-from roslin.matchers.modes import MODE_WORDS
-from roslin.run.meaning import by_chance
+from roslin.matchers.modes import MODE_WORDS, MODES
 from roslin.web.library import Library
+from roslin.web.methods import method_words
 from roslin.web.routes.static import address
-from roslin.web.schemas import where_to
+from roslin.web.schemas import SearchParams, where_to
+from roslin.web.sentences import chance_words, result_sentence
+from roslin.web.service import Found
 from roslin.web.speaking import in_other_languages, words_for_scripts
+from roslin.web.spoken import in_bars, query_name
 
 __all__ = ["rendered"]
 
@@ -29,7 +32,12 @@ def rendered(library: Library, template: str, **values: Any) -> str:
         static=address,
         where_to=where_to,
         sentence=_sentence,
-        by_chance=by_chance,
+        by_chance=chance_words,
+        method=method_words,
+        in_bars=in_bars,
+        query_name=query_name,
+        search_title=_search_title,
+        result_sentence=result_sentence,
         mode_words=MODE_WORDS,
         roslin_version=version("roslin"),
         usual_matcher=DEFAULT_MATCHER,
@@ -44,3 +52,11 @@ def _sentence(text: str) -> str:
     'There is no such file.'
     """
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _search_title(asked: SearchParams, found: Found | None) -> str:
+    """What was asked, for the title of a page: the melody, and what of it counts; empty before anything is."""
+    if found is None:
+        return ""
+    chosen = [MODE_WORDS[name][value] for name in MODES if (value := getattr(asked, name))]
+    return ", ".join([_("Melodies like {name}").format(name=query_name(found.query)), *map(_, chosen)])

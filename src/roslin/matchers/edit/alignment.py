@@ -49,6 +49,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.edit._arguments import NoteColumns, NoteScores
 from roslin.matchers.edit.shifts import tempos, transpositions
@@ -75,7 +76,7 @@ class NoteAlignment(Matcher):
     """Notes with affine gaps."""
 
     name = "alignment"
-    summary = "Aligns note with note, near pitches scoring more than far ones, and gaps cheap to make longer."
+    summary = N_("Aligns note with note, near pitches scoring more than far ones, and gaps cheap to make longer.")
     reference = "van Kranenburg 2010; Karsdorp, van Kranenburg & Manjavacas 2019"
 
     kind = "alignment"

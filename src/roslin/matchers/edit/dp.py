@@ -22,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import both_lines, edits, side_by_side, successive
@@ -39,7 +40,7 @@ class DP(Matcher):
     """Edit distance over intervals."""
 
     name = "dp"
-    summary = "Counts the notes to insert, delete or change; ignores key and rhythm."
+    summary = N_("Counts the notes to insert, delete or change; ignores key and rhythm.")
     reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
 
     kind = "alignment"

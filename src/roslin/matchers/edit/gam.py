@@ -41,6 +41,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
 from roslin.matchers.edit._arguments import LabelledStrings, StructureCosts
 from roslin.matchers.explanation import Explanation, Rows, scaled
@@ -67,11 +68,11 @@ class GAM(Matcher):
     """Edit distance over implication-realization structures."""
 
     name = "gam"
-    summary = "Compares how each interval follows from the one before it; ignores key and most of the rhythm."
+    summary = N_("Compares how each interval follows from the one before it; ignores key and most of the rhythm.")
     reference = "Grachten, Arcos & Lopez de Mantaras 2005, MIREX 2005 entry GAM"
 
     kind = "alignment"
-    things = "structures"
+    things = N_("structures")
     modes: ClassVar[Modes] = {
         "compare": {"both": {}, "melody": {"rest": _NEVER, "longer": _NEVER, "accent": _NEVER}},
         "place": {"whole": {}},

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, side_by_side, successive
@@ -40,7 +41,9 @@ class LCTS(Matcher):
     """Longest common transposed subsequence."""
 
     name = "lcts"
-    summary = "Counts the notes that both melodies have in the same order, in the best transposition; ignores rhythm."
+    summary = N_(
+        "Counts the notes that both melodies have in the same order, in the best transposition; ignores rhythm."
+    )
     reference = "Lemstrom & Ukkonen, C-BRAHMS"
 
     kind = "alignment"

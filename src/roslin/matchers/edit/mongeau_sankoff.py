@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
@@ -63,7 +64,7 @@ class MongeauSankoff(Matcher):
     """Edit distance with fragmentation and consolidation."""
 
     name = "mongeau_sankoff"
-    summary = "Counts what it takes to change one melody into the other; one note may be split or several joined."
+    summary = N_("Counts what it takes to change one melody into the other; one note may be split or several joined.")
     reference = "Mongeau & Sankoff 1990; Gomez, Abad-Mota & Ruckhaus 2007"
 
     kind = "alignment"

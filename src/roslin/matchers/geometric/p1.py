@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.geometric.base import Figures, Geometric, Numbers
 
@@ -30,7 +31,7 @@ class P1(Geometric):
     """All notes of the query, or none."""
 
     name = "p1"
-    summary = "Finds the melodies that hold every note of the query, in any key, whatever sounds beside them."
+    summary = N_("Finds the melodies that hold every note of the query, in any key, whatever sounds beside them.")
     reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P1"
     timed = False
 

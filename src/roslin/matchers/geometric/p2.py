@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.geometric.base import Geometric
 
@@ -30,6 +31,6 @@ class P2(Geometric):
     """The most notes that coincide."""
 
     name = "p2"
-    summary = "Lays the query onto the melody, in any key, where most notes coincide in onset and pitch."
+    summary = N_("Lays the query onto the melody, in any key, where most notes coincide in onset and pitch.")
     reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P2"
     timed = False

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.geometric.base import Geometric
 
@@ -35,6 +36,6 @@ class P3(Geometric):
     """The longest common time."""
 
     name = "p3"
-    summary = "Lays the query onto the melody, in any key, where both sound the same pitches for the longest time."
+    summary = N_("Lays the query onto the melody, in any key, where both sound the same pitches for the longest time.")
     reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P3; MIREX 2005 entry L(P3)"
     timed = True

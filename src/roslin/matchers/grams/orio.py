@@ -48,6 +48,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Step, bounded, scaled
 from roslin.matchers.paths import both_lines, runs
@@ -130,7 +131,7 @@ class Orio(Matcher):
     """N-grams of several features and levels, fused."""
 
     name = "orio"
-    summary = "Compares short runs of intervals and durations, from exact to contour; rare ones weigh more."
+    summary = N_("Compares short runs of intervals and durations, from exact to contour; rare ones weigh more.")
     reference = "Orio, MIREX 2005 entry O; Neve & Orio 2004"
 
     kind = "grams"

@@ -36,6 +36,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
@@ -73,7 +74,9 @@ class RISMOnline(Matcher):
     """The query's intervals as a phrase."""
 
     name = "rismonline"
-    summary = "Finds the melodies that hold all intervals of the query in a row, the shortest first; ignores rhythm."
+    summary = N_(
+        "Finds the melodies that hold all intervals of the query in a row, the shortest first; ignores rhythm."
+    )
     reference = "RISM Online, incipit search (muscatplus_server, muscatplus_indexer)"
 
     kind = "grams"

@@ -37,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
@@ -60,7 +61,9 @@ class US(Matcher):
     """Runs of intervals in common."""
 
     name = "us"
-    summary = "Counts the runs of five intervals that both melodies have, wherever they stand; ignores key and rhythm."
+    summary = N_(
+        "Counts the runs of five intervals that both melodies have, wherever they stand; ignores key and rhythm."
+    )
     reference = "Uitdenbogerd & Suyoto, MIREX 2005 entry US (Fanimae, ngr5)"
 
     kind = "grams"

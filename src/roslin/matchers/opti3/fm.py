@@ -22,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.opti3.parts import LONGEST_GRAM, HarmCore, LineMatcher, NgrUkkon, RhytFuzz
@@ -42,7 +43,7 @@ class FM(LineMatcher):
     """A fitted sum."""
 
     name = "fm"
-    summary = "Adds up shared intervals, rough rhythm and harmony, with weights fitted to what experts say."
+    summary = N_("Adds up shared intervals, rough rhythm and harmony, with weights fitted to what experts say.")
     reference = "Mullensiefen & Frieler, opti3 (as in melsim); the MIREX 2005 entry used optiP, which is not public"
 
     kind = "sum"

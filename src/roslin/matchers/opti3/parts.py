@@ -42,6 +42,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Rows, Step, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
@@ -111,7 +112,7 @@ class NgrUkkon(_Grams):
     """Ukkonen's distance of grams."""
 
     name = "ngrukkon"
-    summary = "Counts how many groups of three successive intervals the melodies share, and how many they do not."
+    summary = N_("Counts how many groups of three successive intervals the melodies share, and how many they do not.")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - ngrukkon."""
@@ -130,7 +131,7 @@ class NGrSumCo(_Grams):
     """Sum common."""
 
     name = "ngrsumco"
-    summary = "The share of groups of three successive intervals that occur in both melodies, however often."
+    summary = N_("The share of groups of three successive intervals that occur in both melodies, however often.")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - nGrSumCo."""
@@ -175,8 +176,8 @@ class DiffEd(_Edits):
     """Edit distance of intervals."""
 
     name = "diffed"
-    summary = "Counts the intervals to insert, delete or change; ignores key and rhythm."
-    things = "intervals"
+    summary = N_("Counts the intervals to insert, delete or change; ignores key and rhythm.")
+    things = N_("intervals")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - diffed."""
@@ -194,7 +195,7 @@ class RawEd(_Edits):
     """Edit distance of pitches."""
 
     name = "rawed"
-    summary = "Counts the notes to insert, delete or change in the best transposition; ignores rhythm."
+    summary = N_("Counts the notes to insert, delete or change in the best transposition; ignores rhythm.")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - rawed."""
@@ -218,8 +219,8 @@ class RhytFuzz(_Edits):
     """Edit distance of rhythm."""
 
     name = "rhytfuzz"
-    summary = "Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch."
-    things = "times between notes"
+    summary = N_("Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch.")
+    things = N_("times between notes")
     modes: ClassVar[Modes] = {"compare": {"rhythm": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     beat: float | None = real(1.0, above=0, optional=True)
@@ -248,8 +249,8 @@ class HarmCore(_Edits):
     """Edit distance of implied keys."""
 
     name = "harmcore"
-    summary = "Compares the keys that the notes of each bar suggest; ignores everything else."
-    things = "keys of the bars"
+    summary = N_("Compares the keys that the notes of each bar suggest; ignores everything else.")
+    things = N_("keys of the bars")
     modes: ClassVar[Modes] = {"place": {"whole": {}}, "key": {"any": {}}}
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
@@ -51,7 +52,7 @@ class Roslin(Matcher):
     """Our own measure."""
 
     name = "roslin"
-    summary = "Our own: lays note on note in any key and tempo, by what was learnt from related melodies."
+    summary = N_("Our own: lays note on note in any key and tempo, by what was learnt from related melodies.")
     reference = "Roslin; a trained alignment"
 
     kind = "alignment"

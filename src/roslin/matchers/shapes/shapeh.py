@@ -44,6 +44,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
@@ -95,10 +96,10 @@ class ShapeH(GramAlignment):
     """Shapes of three notes, aligned."""
 
     name = "shapeh"
-    summary = "Aligns the ups and downs of every three notes; rare turns count more; ignores key and rhythm."
+    summary = N_("Aligns the ups and downs of every three notes; rare turns count more; ignores key and rhythm.")
     reference = "Urbano, MelodyShape (ShapeH), MIREX 2010-2015"
 
-    things = "groups of three notes"
+    things = N_("groups of three notes")
     modes: ClassVar[Modes] = {"compare": {"melody": {}}, "place": GRAM_PLACES, "key": {"any": {}}}
 
     mismatch: str = choice("symmetric", *MISMATCHES)

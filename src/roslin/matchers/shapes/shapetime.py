@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
@@ -38,10 +39,12 @@ class ShapeTime(GramAlignment):
     """Two rankings, one inside the other."""
 
     name = "shapetime"
-    summary = "Takes the best that the shapes of three notes find, and puts them in order by curves that know rhythm."
+    summary = N_(
+        "Takes the best that the shapes of three notes find, and puts them in order by curves that know rhythm."
+    )
     reference = "Urbano, MelodyShape (ShapeTime), MIREX 2012-2015"
 
-    things = "groups of notes"
+    things = N_("groups of notes")
     modes: ClassVar[Modes] = {
         "compare": {"both": {}, "melody": {"rhythm": 0.0}},
         "place": GRAM_PLACES,

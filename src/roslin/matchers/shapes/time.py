@@ -36,6 +36,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
@@ -57,10 +58,10 @@ class Time(GramAlignment):
     """Curves through four notes, aligned."""
 
     name = "time"
-    summary = "Aligns the curves of pitch and of duration through every four notes; ignores key and tempo."
+    summary = N_("Aligns the curves of pitch and of duration through every four notes; ignores key and tempo.")
     reference = "Urbano, MelodyShape (Time), MIREX 2011-2015"
 
-    things = "groups of four notes"
+    things = N_("groups of four notes")
     modes: ClassVar[Modes] = {
         "compare": {"both": {}, "melody": {"rhythm": 0.0}},
         "place": GRAM_PLACES,

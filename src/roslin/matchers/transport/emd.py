@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register, rounded
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
@@ -34,7 +35,7 @@ class EMD(Transport):
     """Whole query, best place."""
 
     name = "emd"
-    summary = "Moves the notes of the whole query to the most similar place; the Earth Mover's Distance."
+    summary = N_("Moves the notes of the whole query to the most similar place; the Earth Mover's Distance.")
     reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4, without segments"
 
     modes: ClassVar[Modes] = {"compare": {"both": {}}, "place": {"anywhere": {}}, "key": {"any": {}}}

@@ -45,6 +45,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import N_
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
@@ -105,7 +106,7 @@ class TWV(Transport):
     """Segments of the query, put together."""
 
     name = "twv"
-    summary = "Finds segments of the query by the Earth Mover's Distance, at any tempo, and puts them together."
+    summary = N_("Finds segments of the query by the Earth Mover's Distance, at any tempo, and puts them together.")
     reference = "Typke, Wiering & Veltkamp 2007, section 2, as published"
 
     pairs_at_once = 1_000_000  # segments are short, and seldom near

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.transport.twv import TWV
 from roslin.values.parameters import real, reals
@@ -26,7 +27,7 @@ class TWVCovered(TWV):
     """Segments that must be covered, at one tempo."""
 
     name = "twv_covered"
-    summary = "Our variant of twv: one tempo, and a price for what finds no partner in a short melody."
+    summary = N_("Our variant of twv: one tempo, and a price for what finds no partner in a short melody.")
     reference = "Roslin, after Typke, Wiering & Veltkamp 2007"
 
     tempos: tuple[float, ...] = reals((1.0,), above=0)

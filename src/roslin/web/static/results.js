@@ -34,6 +34,7 @@ export function startResults(entry) {
   const form = byId("search"), results = byId("results"), matcher = byId("matcher");
   const progress = byId("progress"), share = byId("share");
   const usual = { notation: "auto", matcher: form.dataset.matcher };
+  const unasked = form.dataset.title;
   let waiting = null;
 
   // What is left as it is at the start stays out of the address.
@@ -80,6 +81,8 @@ export function startResults(entry) {
       if (own !== waiting) return;
       if (type.startsWith("application/json")) throw new Error(JSON.parse(page).error.message);
       results.innerHTML = page;
+      const title = results.querySelector("[data-title]")?.dataset.title;
+      document.title = title ? `${title} · Roslin` : unasked;
       const name = results.querySelector(".query h3");
       if (form.elements.id.value && name) entry.like(form.elements.id.value, name.textContent);
       window.roslinPlayer?.reveal();
@@ -121,7 +124,10 @@ export function startResults(entry) {
   }
 
   function tellMatcher() {
-    byId("matcher-sentence").textContent = matcher.selectedOptions[0]?.dataset.summary || "";
+    const chosen = matcher.selectedOptions[0];
+    byId("matcher-code").textContent = matcher.value;
+    byId("matcher-sentence").textContent = chosen?.dataset.summary || "";
+    byId("matcher-reference").textContent = chosen?.dataset.reference || "";
   }
 
   // While a result is looked at, the query shows which of its notes are in it.
