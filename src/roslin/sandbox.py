@@ -86,7 +86,9 @@ class Worker:
         return None if process is None or process.poll() is not None else process.pid
 
     def close(self) -> None:
-        """End the process. A later call starts a new one."""
+        """End the process, and with it a call that waits for it. A later call starts a new one."""
+        if (process := self._process) is not None:
+            process.kill()
         with self._lock:
             self._stop()
 

@@ -33,6 +33,7 @@ OPERATIONS = [
     ("GET", "/api/matchers"),
     ("GET", "/api/collection"),
     ("GET", "/healthz"),
+    ("GET", "/readyz"),
 ]
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from roslin.errors import RoslinError
-from roslin.matchers import DEFAULT_MATCHER
 from roslin.sandbox import shared_worker
+from roslin.web.ending import Ending, UntilTheEnd
 from roslin.web.errors import add_handlers
+from roslin.web.health import Health
 from roslin.web.library import Library
 from roslin.web.readers import shared_readers
 from roslin.web.reviewers import Door
 from roslin.web.routes import api, concordances, identify, pages, static
+from roslin.web.routes import health as health_routes
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
 from roslin.web.shelf import Shelf
@@ -26,22 +25,25 @@ from roslin.web.speaking import InTheirLanguage
 
 __all__ = ["app_from_environment", "create_app"]
 
-_LOG = logging.getLogger("roslin.web")
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
 `problem` says where it went wrong."""
 
 
 def create_app(settings: Settings) -> FastAPI:
     """The application for one collection. It refuses a collection that cannot be opened, before anything is served."""
-    library = Library(settings)
+    library, ending = Library(settings), Ending()
+    health = Health(library)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         library.open()
         shared_worker().time_limit_seconds = settings.engraving_seconds
+        health.open()
+        ending.await_signals()
         if settings.warm_up:
-            threading.Thread(target=_warm_up, args=(library,), daemon=True).start()
+            health.warm_up()
         yield
+        health.close()
         library.close()
         shared_worker().close()
         shared_readers().close()
@@ -56,9 +58,9 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         separate_input_output_schemas=False,
     )
-    app.state.library = library
+    app.state.library, app.state.health = library, health
     app.state.shelf, app.state.door = Shelf(library), Door(settings)
-    for room in (api, identify, pages, concordances, static):
+    for room in (api, health_routes, identify, pages, concordances, static):
         app.include_router(room.router)
     add_handlers(app)
     # The last one added is the first to see a request.
@@ -69,6 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.add_middleware(OwnHost, hosts=tuple(settings.hosts))
     if settings.requests_per_minute:
         app.add_middleware(RateLimit, per_minute=settings.requests_per_minute)
+    app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SafeHeaders)
     if settings.log_requests:
@@ -79,12 +82,3 @@ def create_app(settings: Settings) -> FastAPI:
 def app_from_environment() -> FastAPI:
     """The application of a worker process, which finds its settings in the environment."""
     return create_app(Settings.from_environment())
-
-
-def _warm_up(library: Library) -> None:
-    """Search once, so that the first person does not wait for compilers and for the index."""
-    query = shared_readers().query("'4CDEFGABG", "pae", False, library.settings)
-    with suppress(RoslinError), library.slot():
-        for name in dict.fromkeys((DEFAULT_MATCHER, "emd", "dp")):
-            library.collection.search(query, name, 3)
-    _LOG.info("ready")

@@ -20,15 +20,16 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 from fastapi.responses import StreamingResponse
-from starlette.concurrency import run_in_threadpool
 
 __all__ = ["LINES", "Wait", "as_lines", "begun", "progress_of", "wants_lines", "while_waited_for"]
 
 LINES = "application/x-ndjson"
 _GZIP, _LEVEL = 31, 3
 _LOOK_EVERY_SECONDS = 0.2
+_THREADS = CapacityLimiter(40)  # most of them wait for their turn to search; those of other requests are apart
 
 _Answer = TypeVar("_Answer")
 
@@ -44,7 +45,7 @@ class Wait:
 def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wait]:
     """The work, begun in a thread, and what it is told and tells."""
     wait = Wait()
-    task = asyncio.ensure_future(run_in_threadpool(work, wait))
+    task = asyncio.ensure_future(to_thread.run_sync(work, wait, limiter=_THREADS))
     # Whoever leaves does not ask how it ended: that is no error to be logged.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task, wait

@@ -462,3 +462,4 @@ class HealthAnswer(BaseModel):
     status: str
     melodies: int
     searching: int
+    is_ready: bool = Field(description="Whether the first searches, which take longer, are done.")

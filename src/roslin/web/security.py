@@ -160,7 +160,7 @@ class RateLimit(Guard):
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or ask to wait. Static files and the state of health cost nothing."""
-        if scope["path"].startswith(("/static/", "/healthz")):
+        if scope["path"].startswith(("/static/", "/healthz", "/readyz")):
             await self.app(scope, receive, send)
             return
         wait = self._wait(self.client_of(scope))

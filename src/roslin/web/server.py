@@ -1,9 +1,10 @@
-"""Start the server: uvicorn, one process or several, with connections that have limits."""
+"""Start the server: uvicorn, one process or several, with connections that have limits and a clean end."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from typing import Any
 
@@ -13,11 +14,11 @@ from roslin.api import Collection
 from roslin.search.index import open_index
 from roslin.web.app import create_app
 from roslin.web.connections import Connection, room_for
+from roslin.web.ending import LAST_SECONDS
 from roslin.web.settings import VARIABLE, Settings
 
-__all__ = ["log_to_stderr", "serve", "uvicorn_options"]
+__all__ = ["ends_in_peace", "log_to_stderr", "serve", "uvicorn_options"]
 
-_LAST_SECONDS = 15
 _CONNECTIONS = 1000  # of one process
 
 
@@ -27,11 +28,17 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     with Collection(settings.collection) as collection:
         open_index(collection)  # once, before several processes would each make it
     options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
+    ends_in_peace()
     if workers == 1:
         uvicorn.run(create_app(settings), **options)
     else:
         os.environ[VARIABLE] = settings.to_environment()
         uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **options)
+
+
+def ends_in_peace() -> None:
+    """Make SIGTERM a normal end: uvicorn, when it has ended, sends it once more to whoever listened before."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
 
 
 def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any]:
@@ -42,7 +49,7 @@ def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any
         "server_header": False,
         "http": Connection,
         "limit_concurrency": room_for(connections),
-        "timeout_graceful_shutdown": _LAST_SECONDS,
+        "timeout_graceful_shutdown": int(LAST_SECONDS) - 1,
         "timeout_keep_alive": 15,
         "proxy_headers": bool(proxies),
         "forwarded_allow_ips": list(proxies),

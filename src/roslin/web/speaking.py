@@ -23,7 +23,7 @@ __all__ = ["COOKIE", "InTheirLanguage", "in_other_languages", "words_for_scripts
 COOKIE = "roslin_language"
 _NAME = "lang"
 _YEAR_SECONDS = 365 * 24 * 3600
-_NOT_READ = ("/api/", "/static/", "/healthz")  # by people
+_NOT_READ = ("/api/", "/static/", "/healthz", "/readyz")  # by people
 _OF_A_STUDY = "trial"  # how the names of its scripts begin
 
 _here: ContextVar[tuple[str, str]] = ContextVar("here", default=("/", ""))

@@ -12,6 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
+from roslin.web.ending import Ending, UntilTheEnd
 from roslin.web.experiment.errors import add_study_handlers, study_answer
 from roslin.web.experiment.routes import dashboard, pages, steps, trials
 from roslin.web.experiment.settings import ExperimentSettings
@@ -29,19 +30,20 @@ _OTHER_HEADERS = {
 }
 # A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
 _UNLESS_SET = {"Cache-Control": "no-store"}
-_LAST_DRAWING_SECONDS = 10
+_LAST_DRAWING_SECONDS = 1
 _SECRET = re.compile(r"/(e|join)/.+", re.DOTALL)  # wherever it stands: people paste links badly
 
 
 def create_app(settings: ExperimentSettings) -> FastAPI:
     """The application for one study. It refuses a folder that cannot be opened, before anything is served."""
-    study = OpenStudy(settings)
+    study, ending = OpenStudy(settings), Ending()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         warming_up = threading.Thread(target=study.figures.warm_up, daemon=True)
         if settings.warm_up:
             warming_up.start()
+        ending.await_signals()
         yield
         study.figures.stop()
         if settings.warm_up:
@@ -62,6 +64,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
     if settings.requests_per_minute:
         limit = settings.requests_per_minute
         app.add_middleware(RateLimit, per_minute=limit, client_of=lambda scope: client_of(study, scope))
+    app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SafeHeaders, others=_OTHER_HEADERS, unless_set=_UNLESS_SET)
     if settings.log_requests:

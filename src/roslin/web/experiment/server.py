@@ -8,7 +8,7 @@ import uvicorn
 
 from roslin.web.experiment.app import create_app, study_from_environment
 from roslin.web.experiment.settings import STUDY_VARIABLE, ExperimentSettings
-from roslin.web.server import log_to_stderr, uvicorn_options
+from roslin.web.server import ends_in_peace, log_to_stderr, uvicorn_options
 
 __all__ = ["serve_study"]
 
@@ -19,6 +19,7 @@ def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int
     """Serve until a signal ends it."""
     log_to_stderr()
     options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
+    ends_in_peace()
     if workers == 1:
         uvicorn.run(create_app(settings), **options)
     else:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, File, Query, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 
-from roslin.api import Collection
 from roslin.matchers import matcher
 from roslin.melody import Melody
 from roslin.playback import midi_bytes
@@ -25,7 +24,6 @@ from roslin.web.schemas import (
     CollectionAnswer,
     ExplainAnswer,
     ExplainParams,
-    HealthAnswer,
     ListParams,
     MatcherAnswer,
     MelodyAnswer,
@@ -111,13 +109,6 @@ def matchers() -> list[MatcherAnswer]:
 def collection(library: Opened) -> CollectionAnswer:
     """What is searched."""
     return CollectionAnswer(title=library.title, melodies=len(library.collection), roslin=version("roslin"))
-
-
-@router.get("/healthz")
-def health(library: Opened) -> HealthAnswer:
-    """Whether the collection can be opened, as a worker that starts now would have to."""
-    with Collection(library.settings.collection) as opened:
-        return HealthAnswer(status="ok", melodies=len(opened), searching=library.searching)
 
 
 def _as_file(melody: Melody, format: str) -> Response:

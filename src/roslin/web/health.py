@@ -1,0 +1,82 @@
+"""Whether the server can answer, and whether it has warmed up: for programs that watch it.
+
+Both are told at any time, however many search: looking at the collection has a thread of its own, and those who ask at
+the same moment share one look. Warming up is a few searches, so that the first person does not wait for compilers and
+indexes. It has a limit of time: a collection of which a search takes for ever is served all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from roslin.api import Collection
+from roslin.errors import RoslinError
+from roslin.matchers import DEFAULT_MATCHER
+from roslin.web.library import Library
+from roslin.web.readers import shared_readers
+from roslin.web.schemas import HealthAnswer
+
+__all__ = ["Health"]
+
+WARM_UP_SECONDS = 120.0  # compiling takes half a minute where nothing is compiled yet
+_WARM_UP_QUERY = "'4CDEFGABG"
+
+_LOG = logging.getLogger("roslin.web")
+
+
+class Health:
+    """How a server is."""
+
+    def __init__(self, library: Library):
+        self._library = library
+        self._looking: asyncio.Future[int] | None = None
+        self._thread = ThreadPoolExecutor(1, "health")
+        self._warm_until = 0.0  # it is ready from then on; 0: from the start
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the first searches are done, or have had their time."""
+        return time.monotonic() >= self._warm_until
+
+    async def look(self) -> HealthAnswer:
+        """Whether the collection can be opened, as a worker that starts now would have to."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().run_in_executor(self._thread, self._open)
+        melodies = await asyncio.shield(self._looking)
+        return HealthAnswer(status="ok", melodies=melodies, searching=self._library.searching, is_ready=self.is_ready)
+
+    def warm_up(self) -> None:
+        """Begin to warm up, in a thread."""
+        self._warm_until = time.monotonic() + WARM_UP_SECONDS
+        threading.Thread(target=self._warm_up, args=(self._warm_until,), daemon=True).start()
+
+    def close(self) -> None:
+        """Give the thread back."""
+        self._thread.shutdown(wait=False)
+
+    def open(self) -> None:
+        """Open it again after `close`: an application may be started more than once."""
+        self._thread, self._looking = ThreadPoolExecutor(1, "health"), None
+
+    def _open(self) -> int:
+        with Collection(self._library.settings.collection) as opened:
+            return len(opened)
+
+    def _warm_up(self, until: float) -> None:
+        library = self._library
+        try:
+            with suppress(RoslinError), library.slot():
+                query = shared_readers().query(_WARM_UP_QUERY, "pae", False, library.settings)
+                for name in dict.fromkeys((DEFAULT_MATCHER, "emd", "dp")):
+                    left = until - time.monotonic()
+                    if left > 0:
+                        library.collection.search(query, name, 3, seconds=left)
+        finally:
+            is_late = self.is_ready
+            self._warm_until = 0.0
+            _LOG.info("ready%s", ", though the first searches took too long to finish" if is_late else "")

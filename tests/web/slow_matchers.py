@@ -1,0 +1,36 @@
+"""Matchers that work for a while and hear of nothing meanwhile, as a long comparison does: for tests of the end."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from roslin import Matcher, register_matcher
+
+
+class Slow(Matcher):
+    reference = "a test"
+    summary = "Takes its time."
+    seconds = 0.0
+
+    def _distances(self, query, candidates):
+        time.sleep(self.seconds)
+        return np.arange(len(candidates), dtype=float)
+
+
+@register_matcher
+@dataclass(frozen=True, repr=False)
+class Minute(Slow):
+    """A minute for any number of melodies."""
+
+    name = "minute"
+    seconds = 60.0
+
+
+@register_matcher
+@dataclass(frozen=True, repr=False)
+class Moment(Slow):
+    """A moment for any number of melodies."""
+
+    name = "moment"
+    seconds = 1.2

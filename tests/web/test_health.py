@@ -1,0 +1,118 @@
+"""Whether a server is well, told at any time: while everybody searches, and while the first searches never end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from roslin.api import Collection
+from roslin.errors import TimeLimitError
+from roslin.web import health as health_module
+from roslin.web.app import create_app
+from roslin.web.settings import Settings
+
+FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
+
+
+@pytest.fixture
+def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """No search comes to its end before this is set."""
+    event, original = threading.Event(), Collection.search
+
+    def search(*given: Any, **named: Any) -> Any:
+        event.wait(60)
+        return original(*given, **named)
+
+    monkeypatch.setattr(Collection, "search", search)
+    yield event
+    event.set()
+
+
+def test_it_is_told_while_more_search_than_there_are_threads(settings: Settings, go_on: threading.Event) -> None:
+    with TestClient(create_app(settings)) as client, ExitStack() as stack:
+        statuses = list[int]()
+
+        def ask(number: int) -> None:
+            answer = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "k": 1 + number})
+            statuses.append(answer.status_code)
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(90)]
+        for thread in threads:
+            thread.start()
+            stack.callback(thread.join)
+        limit = time.monotonic() + 30
+        while client.app.state.library.searching < 2 and time.monotonic() < limit:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        for _ in range(5):
+            assert client.get("/healthz").json()["searching"] == 2
+            assert client.get("/api/read", params={"q": FRERE, "format": "midi"}).status_code == 200
+        assert statuses == []  # nobody was answered meanwhile
+        go_on.set()
+    assert set(statuses) == {200}
+
+
+def test_those_who_ask_together_share_one_look(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, original = list[int](), health_module.Health._open
+
+    def look(self: health_module.Health) -> int:
+        looked.append(1)
+        time.sleep(0.3)
+        return original(self)
+
+    monkeypatch.setattr(health_module.Health, "_open", look)
+    with TestClient(create_app(settings)) as client:
+        threads = [threading.Thread(target=client.get, args=("/healthz",)) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert 1 <= len(looked) < 10
+
+
+def wait_until_ready(client: TestClient) -> None:
+    limit = time.monotonic() + 60
+    while client.get("/readyz").status_code != 200:
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def test_it_is_ready_when_the_first_searches_are_done(settings: Settings, go_on: threading.Event) -> None:
+    with TestClient(create_app(replace(settings, warm_up=True))) as client:
+        refused = client.get("/readyz")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
+        assert "the first searches are being prepared" in refused.json()["error"]["message"]
+        assert client.get("/healthz").json()["is_ready"] is False
+        go_on.set()
+        wait_until_ready(client)
+        assert client.get("/readyz").json()["is_ready"] is True
+
+
+@pytest.mark.usefixtures("go_on")
+def test_first_searches_that_never_end_hold_nobody(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health_module, "WARM_UP_SECONDS", 0.2)
+    with TestClient(create_app(replace(settings, warm_up=True))) as client:
+        wait_until_ready(client)
+
+
+def test_the_first_searches_have_a_limit_of_time(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = list[float]()
+
+    def search(*_: object, seconds: float) -> None:
+        given.append(seconds)
+        raise TimeLimitError("too slow")
+
+    monkeypatch.setattr(Collection, "search", search)
+    caplog.set_level("INFO", "roslin.web")
+    with TestClient(create_app(replace(settings, warm_up=True))) as client:
+        wait_until_ready(client)
+    assert "ready" in [record.message for record in caplog.records]
+    assert 0 < given[0] <= health_module.WARM_UP_SECONDS
