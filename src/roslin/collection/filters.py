@@ -24,6 +24,7 @@ from roslin.collection.chain import (
 from roslin.collection.dates import century_number, years_of
 from roslin.collection.duplicates import NearDuplicate, remove_near_duplicates
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
+from roslin.display.words import N_, _
 from roslin.errors import FilterError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
@@ -66,6 +67,19 @@ __all__ = [
 
 FIELDS = FOLDED_FIELDS
 CENTURY = "century"  # a field of `one_of` beside these
+_FIELD_WORDS = {
+    "title": N_("Title"),
+    "composer": N_("Composer"),
+    "voice": N_("Voice"),
+    "key": N_("Key"),
+    "metre": N_("Metre"),
+    "text": N_("Text"),
+    "source": N_("Source"),
+    "scoring": N_("Scoring"),
+    "library": N_("Library"),
+    "date": N_("Date"),
+    CENTURY: N_("Century"),
+}
 _SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` looks
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
@@ -91,14 +105,15 @@ def max_interval(low: Bound = None, high: Bound = None) -> Filter:
 def duration_ratio(low: Bound = None, high: Bound = None) -> Filter:
     """Shortest note over longest note, from 0 to 1."""
     lowest, highest = _checked_bounds("duration_ratio", low, high, 0, 1, whole=False)
-    sentence = f"Duration ratio {_in_words(lowest, highest, _plain)} (shortest note over longest note)."
-    return _between("duration_ratio", lowest, highest, sentence)
+    sentence = _("Duration ratio {range} (shortest note over longest note).")
+    return _between("duration_ratio", lowest, highest, sentence.format(range=_in_words(lowest, highest, _plain)))
 
 
 def note_count(low: Bound = None, high: Bound = None) -> Filter:
     """Notes of the melodic line."""
     lowest, highest = _checked_bounds("note_count", low, high, 0, 10**9, whole=True)
-    return _between("note_count", lowest, highest, f"Number of notes {_in_words(lowest, highest, _plain)}.")
+    sentence = _("Number of notes {range}.").format(range=_in_words(lowest, highest, _plain))
+    return _between("note_count", lowest, highest, sentence)
 
 
 def contains(*sequences: str, kind: Kind = "diatonic", times: int = 1) -> Filter:
@@ -145,7 +160,7 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
     letters = parse_interval(interval, kind)
     lowest, highest = _checked_bounds("share_of_interval", low, high, 0, 1, whole=False)
     length, rest = f"length(strings.{kind})", f"strings.{kind}"
-    for _ in letters:
+    for _each in letters:
         rest = f"replace({rest}, ?, '')"
     condition = f"1.0 * ({length} - length({rest})) / nullif({length}, 0) BETWEEN ? AND ?"
     parameters = (*letters, 0 if lowest is None else lowest, 1 if highest is None else highest)
@@ -212,9 +227,11 @@ def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
         raise FilterError(f"{field}: must be text with letters or signs; got {value!r}")
     named = key_name(value) if field == "key" else None
     condition = f"folded.{field} = ?" if exactly or named else f"instr(folded.{field}, ?) > 0"
-    said = f"is {named}" if named else f'{"is" if exactly else "contains"} "{value}"'
+    said = _("{field} is {value}.") if exactly or named else _("{field} contains {value}.")
     name = _call("metadata", field, value, exactly=(exactly, False))
-    return Filter(name, "folded", condition, (sought,), f"{field.capitalize()} {said}.")
+    return Filter(
+        name, "folded", condition, (sought,), said.format(field=_field_words(field), value=_value_words(field, value))
+    )
 
 
 def one_of(field: str, *values: str) -> Filter:
@@ -230,19 +247,28 @@ def one_of(field: str, *values: str) -> Filter:
         centuries = [century_number(value) for value in values]
         condition = " OR ".join(["folded.date BETWEEN ? AND ?"] * len(centuries))
         parameters = tuple(str(year) for century in centuries for year in years_of(century))
-        said = [f"the {_ordinal(century)}" for century in centuries]
+        said = [_("the {ordinal}").format(ordinal=_ordinal(century)) for century in centuries]
     else:
         exact = [metadata(field, value, exactly=True) for value in values]
         condition = f"folded.{field} IN ({', '.join('?' * len(exact))})"
         parameters = tuple(str(value) for each in exact for value in each.parameters)
-        said = [each.sentence.partition(" is ")[2].removesuffix(".") for each in exact]
-    sentence = f"{field.capitalize()} is {' or '.join(said)}."
+        said = [_value_words(field, value) for value in values]
+    sentence = _("{field} is {value}.").format(field=_field_words(field), value=_(" or ").join(said))
     return Filter(_call("one_of", field, *values), "folded", condition, parameters, sentence)
+
+
+def _field_words(field: str) -> str:
+    return _(_FIELD_WORDS.get(field, field.capitalize()))
+
+
+def _value_words(field: str, value: str) -> str:
+    """A key by its name, anything else between quotation marks."""
+    return (key_name(value) if field == "key" else None) or f'"{value}"'
 
 
 def _ordinal(number: int) -> str:
     """Of a century from the 11th to the 21st."""
-    return f"{number}{'st' if number % 10 == 1 and number > 20 else 'th'}"
+    return (_("{number}st") if number % 10 == 1 and number > 20 else _("{number}th")).format(number=number)
 
 
 def words(text: str) -> list[Filter]:
@@ -256,13 +282,13 @@ def words(text: str) -> list[Filter]:
 
 def _one_word(word: str) -> Filter:
     parts = [metadata(field, word) for field in _SEARCHED_FIELDS]
-    fields = f"{', '.join(_SEARCHED_FIELDS[:-1])} or {_SEARCHED_FIELDS[-1]}"
+    said = _("{word} in title, composer, text or source.").format(word=f'"{word}"')
     return Filter(
         _call("words", word),
         "folded",
         " OR ".join(part.sql for part in parts),
         tuple(value for part in parts for value in part.parameters),
-        f'"{word}" in {fields}.',
+        said,
     )
 
 
@@ -330,10 +356,12 @@ def _plain(value: float) -> str:
 
 def _in_words(low: float | None, high: float | None, word: Callable[[float], str]) -> str:
     if high is None:
-        return f"at least {word(low or 0)}"
+        return _("at least {number}").format(number=word(low or 0))
     if low is None:
-        return f"at most {word(high)}"
-    return f"exactly {word(low)}" if low == high else f"between {word(low)} and {word(high)}"
+        return _("at most {number}").format(number=word(high))
+    if low == high:
+        return _("exactly {number}").format(number=word(high))
+    return _("between {low} and {high}").format(low=word(low), high=word(high))
 
 
 def _checked_bounds(

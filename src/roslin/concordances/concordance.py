@@ -36,6 +36,7 @@ from roslin.concordances.groups import TuneGroup, groups_of
 from roslin.concordances.mapped import map_array, write_array
 from roslin.concordances.names import is_nobody, record_of, surname
 from roslin.concordances.pairs import PAIR_ARRAYS, FoundPairs
+from roslin.display.words import N_
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 
@@ -53,10 +54,10 @@ __all__ = [
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
 KIND_WORDS: dict[GroupKind, str] = {
-    "attribution": "Attributions disagree",
-    "anonymous": "A name for an anonymous source",
-    "libraries": "Different libraries",
-    "same": "Others",
+    "attribution": N_("Attributions disagree"),
+    "anonymous": N_("A name for an anonymous source"),
+    "libraries": N_("Different libraries"),
+    "same": N_("Others"),
 }
 _ABOUT = "about.json"
 

@@ -30,7 +30,7 @@ from roslin.collection.store import Store
 from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, record_of, surname
 from roslin.display.table import Table
-from roslin.display.text import counted
+from roslin.display.words import _, ngettext
 from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
@@ -174,14 +174,16 @@ class Identification:
     def sentence(self) -> str:
         """The answer in a sentence."""
         if not self.attributions:
-            return "Nothing close was found."
-        best = expected_words(self.attributions[0].expected).replace("<", "fewer than")
-        chance = f"{best} matches this good expected by chance."
+            return _("Nothing close was found.")
+        best = expected_words(self.attributions[0].expected)
+        few = _("fewer than {number} matches this good expected by chance.")
+        chance = few if best.startswith("<") else _("{number} matches this good expected by chance.")
+        chance = chance.format(number=best.removeprefix("< "))
         if self.is_close:
-            named = [f"{each.name} in {counted(each.close, 'source')}" for each in self.attributions if each.close]
+            named = [_in_sources(each.name, each.close) for each in self.attributions if each.close]
             return f"{_listed(named)}; {chance}"
-        named = [f"{each.name} in {counted(len(each.sources), 'source')}" for each in self.attributions]
-        return f"Nothing close was found. Perhaps {_listed(named)}; {chance}"
+        named = [_in_sources(each.name, len(each.sources)) for each in self.attributions]
+        return _("Nothing close was found. Perhaps {names}; {chance}").format(names=_listed(named), chance=chance)
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
@@ -191,24 +193,30 @@ class Identification:
     def _remarks(self) -> Iterator[str]:
         close = [each for each in self.attributions if each.close]
         if self.is_disputed and len(self._named) >= COMMON:
-            yield f"The sources name {len(self._named)} composers: it may be a common figure rather than one tune."
+            said = _("The sources name {count} composers: it may be a common figure rather than one tune.")
+            yield said.format(count=len(self._named))
         elif self.is_disputed:
-            yield "The sources name different composers."
+            yield _("The sources name different composers.")
         elif len(self._named) > 1:
-            yield "Different incipits lead to different composers: the source may hold several works."
+            yield _("Different incipits lead to different composers: the source may hold several works.")
         for one, two in _namesakes([each.name for each in self._named]):
-            yield f"{one} and {two} may be one person."
+            yield _("{one} and {two} may be one person.").format(one=one, two=two)
         if close and not self._named:
-            yield "No close source names a composer."
+            yield _("No close source names a composer.")
         if close and len(self.tried) > 1:
-            yield f"{len(close[0].incipits)} of {len(self.tried)} incipits were found there."
+            said = _("{count} of {total} incipits were found there.")
+            yield said.format(count=len(close[0].incipits), total=len(self.tried))
         if close and self.claimed and not is_nobody(self.claimed):
             same = [each for each in close if folded_name(each.name) == folded_name(self.claimed)]
             if same:
-                agree = "1 source does" if same[0].close == 1 else f"{same[0].close} sources do"
-                yield f"The record itself names {self.claimed}, as {agree}."
+                agree = ngettext(
+                    "The record itself names {name}, as 1 source does.",
+                    "The record itself names {name}, as {count} sources do.",
+                    same[0].close,
+                )
+                yield agree.format(name=self.claimed, count=same[0].close)
             elif self._named:
-                yield f"The record itself names {self.claimed}; no close source does."
+                yield _("The record itself names {name}; no close source does.").format(name=self.claimed)
 
     def to_table(self) -> Table:
         """A row for each attribution."""
@@ -429,7 +437,11 @@ def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:
     return ((one, two) for one, two in combinations(names, 2) if surname(one) == surname(two))
 
 
+def _in_sources(name: str, count: int) -> str:
+    return ngettext("{name} in {count} source", "{name} in {count} sources", count).format(name=name, count=count)
+
+
 def _listed(named: list[str], most: int = 4) -> str:
     """The first of some, and how many there are besides."""
     more = len(named) - most
-    return ", ".join([*named[:most], *([f"{more} others"] if more > 1 else named[most:])])
+    return ", ".join([*named[:most], *([_("{count} others").format(count=more)] if more > 1 else named[most:])])

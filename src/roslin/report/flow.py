@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from roslin.display.words import _
 from roslin.matchers import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody
@@ -84,7 +85,7 @@ def flow_svg(explanation: Explanation) -> str:
     drawings = [_drawn(*part) for part in _parts(explanation)]
     width = max([width for _, width, _ in drawings], default=_NARROWEST)
     body, y = list[SvgElement](), 0.0
-    for drawing, _, height in drawings:
+    for drawing, _width, height in drawings:
         body.append(group(drawing, 0, round(y, 1)))
         y += height
     if not drawings:
@@ -134,8 +135,8 @@ def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement]
     caption = "; ".join(filter(None, [part.transformation, f"distance {part.distance:.3f}"]))
     elements = [
         _captioned(f"{label}:", caption),
-        _text(8, (query.y + query.bottom) / 2 + 4, "Query", fill=_QUERY, font_weight="bold"),
-        _text(8, (candidate.y + candidate.bottom) / 2 + 4, "Candidate", fill=_CANDIDATE, font_weight="bold"),
+        _text(8, (query.y + query.bottom) / 2 + 4, _("Query"), fill=_QUERY, font_weight="bold"),
+        _text(8, (candidate.y + candidate.bottom) / 2 + 4, _("Candidate"), fill=_CANDIDATE, font_weight="bold"),
         *_bar_lines(part.candidate, across, query.y - 12, candidate.bottom + 14),
         *(_tied(tie, above, below) for tie in ties),
         *(_disk(note, above[note.row], quarter, _QUERY, heaviest, 1.0) for note in query.notes),
@@ -237,17 +238,19 @@ def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: flo
 def _distances(y: float) -> SvgElement:
     """The legend of moves."""
     shades = [rect("shade", _LEFT + 16 * k, y + 4, 16, 8, fill=colour_of(k * FARTHEST / 6)) for k in range(7)]
-    words = f"0 to {FARTHEST:g} and more. Disk: weight of a note. Width of a line: weight moved."
-    return _legend([_text(8, y + 12, "Distance"), *shades, _text(_LEFT + 7 * 16 + 8, y + 12, words)])
+    words = _("0 to {most} and more. Disk: weight of a note. Width of a line: weight moved.").format(
+        most=f"{FARTHEST:g}"
+    )
+    return _legend([_text(8, y + 12, _("Distance")), *shades, _text(_LEFT + 7 * 16 + 8, y + 12, words)])
 
 
 def _colours(y: float) -> SvgElement:
     """The legend of pairs."""
     elements, x = list[SvgElement](), 8.0
-    for colour, words in ((colour_of(0.0), "the same"), (colour_of(FARTHEST), "changed")):
+    for colour, words in ((colour_of(0.0), _("the same")), (colour_of(FARTHEST), _("changed"))):
         elements += [rect("shade", x, y + 4, 16, 8, fill=colour), _text(x + 21, y + 12, words)]
         x += 84
-    words = "Open circle: only in the query. Faint: not paired. Disk: length of a note."
+    words = _("Open circle: only in the query. Faint: not paired. Disk: length of a note.")
     return _legend([*elements, _text(x, y + 12, words)])
 
 

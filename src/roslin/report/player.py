@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from roslin.display.templates import render
+from roslin.display.words import _
 from roslin.engrave import Engraving, engrave
 from roslin.melody import Melody
 from roslin.playback import note_list
@@ -51,7 +52,9 @@ def drawing(melody: Melody, title: str = "") -> Engraving:
     engraved = engrave(melody, title)
     if engraved.drawn:
         return engraved
-    roll = pianoroll_svg(melody, f"Piano roll: {title or melody.title or melody.id or 'a melody'}")
+    roll = pianoroll_svg(
+        melody, _("Piano roll: {name}").format(name=title or melody.title or melody.id or _("a melody"))
+    )
     return Engraving(roll, drawn=False, reason=engraved.reason)
 
 
@@ -62,7 +65,7 @@ def melody_figure(melody: Melody, name: str, prefix: str, matched: Sequence[int]
     """
     from markupsafe import Markup
 
-    picture, notes = drawing(melody, f"Notation of {name}"), playing(melody)
+    picture, notes = drawing(melody, _("Notation of {name}").format(name=name)), playing(melody)
     figure = render(
         "report/figure.html",
         name=name,

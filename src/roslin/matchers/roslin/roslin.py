@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from roslin.display.words import N_
+from roslin.display.words import N_, _
 from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
@@ -76,7 +76,7 @@ class Roslin(Matcher):
     def remarks(self, query: Melody) -> tuple[str, ...]:
         """What the answer to this query must say."""
         if self.compare == "auto" and self.compared(query) == "melody":
-            return ("All notes of the query are equally long, so the rhythm was ignored.",)
+            return (_("All notes of the query are equally long, so the rhythm was ignored."),)
         return ()
 
     def tables(self, query: Melody, longest: int) -> Tables:

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from roslin.concordances.concordance import KIND_WORDS, SourceRecord
 from roslin.concordances.review import MAX_NOTE, VERDICTS
+from roslin.display.words import N_
 from roslin.errors import CollectionError
 from roslin.report.synopsis import SIGNS
 from roslin.report.tune_groups import GroupSummary
@@ -33,12 +34,12 @@ __all__ = ["router"]
 router = APIRouter(include_in_schema=False)
 
 STATES = {
-    "open": "open",
-    "accept": "accepted",
-    "reject": "rejected",
-    "undecided": "undecided",
-    "disputed": "disputed",
-    "mixed": "partly decided",
+    "open": N_("open"),
+    "accept": N_("accepted"),
+    "reject": N_("rejected"),
+    "undecided": N_("undecided"),
+    "disputed": N_("disputed"),
+    "mixed": N_("partly decided"),
 }
 _ON_PAGE = 25
 _PAIRS_LISTED = 60
