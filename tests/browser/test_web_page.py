@@ -139,6 +139,7 @@ def test_back_from_an_explanation_to_the_whole_search(page: Page) -> None:
     page.goto(f"/?q={quote(ROSLIN)}&matcher=alignment&place=start&all=True&note_count=8..&page=2")
     before, address = cards(page), page.url
     page.locator(".cards .card").nth(2).get_by_role("link", name="Why?").click()
+    page.get_by_text("For researchers").click()
     expect(page.get_by_role("heading", name="Notes side by side")).to_be_visible()
     page.get_by_role("link", name="Back to the results").click()
     assert cards(page) == before

@@ -7,7 +7,9 @@ from fastapi.testclient import TestClient
 
 from roslin.display.templates import environment
 from roslin.display.words import Words, _, in_words, ngettext, number, words
+from roslin.web.app import create_app
 from roslin.web.language import Catalogues
+from roslin.web.settings import Settings
 
 
 class Loud(Words):
@@ -46,3 +48,48 @@ def test_programs_are_answered_in_english_and_the_same_for_everybody(client: Tes
     assert "content-language" not in answer.headers
     assert "set-cookie" not in answer.headers
     assert "Cookie" not in answer.headers.get("vary", "")
+
+
+def test_the_language_of_the_browser(client: TestClient) -> None:
+    page = client.get("/", headers={"Accept-Language": "de-CH, en;q=0.5"})
+    assert '<html lang="de">' in page.text
+    assert "Melodien finden, die Ihrer ähneln" in page.text
+    assert page.headers["content-language"] == "de"
+    assert '<html lang="en">' in client.get("/", headers={"Accept-Language": "pl"}).text
+
+
+def test_the_language_of_an_address_is_remembered(settings: Settings) -> None:
+    with TestClient(create_app(settings)) as visitor:
+        page = visitor.get("/", params={"q": "'4CDEC", "lang": "de"})
+        assert '<html lang="de">' in page.text
+        assert 'hreflang="en" lang="en" rel="alternate">' in page.text
+        assert 'hreflang="de" lang="de" rel="alternate" aria-current="true">' in page.text
+        assert 'href="/?q=%274CDEC&amp;lang=en"' in page.text
+        cookie = page.headers["set-cookie"]
+        assert cookie.startswith("roslin_language=de; Path=/; Max-Age=")
+        assert cookie.endswith("SameSite=Lax; HttpOnly")
+        again = visitor.get("/about", headers={"Accept-Language": "en"})
+        assert '<html lang="de">' in again.text
+        assert "set-cookie" not in again.headers
+        other = visitor.get("/about", params={"lang": "xx"})
+        assert '<html lang="de">' in other.text, "a language that nobody speaks here changes nothing"
+
+
+def test_answers_are_kept_by_language(client: TestClient) -> None:
+    asked = {"q": "%G-2@4/4 '4CDEC/CDEC/EF2G/"}
+    german = client.get("/results", params=asked, headers={"Accept-Language": "de"}).text
+    english = client.get("/results", params=asked, headers={"Accept-Language": "en"}).text
+    assert "jede Note stimmt überein" in german
+    assert "every note agrees" in english
+    assert "<li>Takt 1: C 4 Viertel, D 4 Viertel, E 4 Viertel, C 4 Viertel</li>" in german
+    assert client.get("/api/search", params=asked, headers={"Accept-Language": "de"}).json()["remarks"] == [
+        "All notes of the query are equally long, so the rhythm was ignored."
+    ]
+
+
+def test_a_refusal_is_framed_in_the_language_of_its_reader(client: TestClient) -> None:
+    page = client.get("/melodies/nobody", headers={"Accept-Language": "de"})
+    assert page.status_code == 404
+    assert "Das hat nicht geklappt" in page.text
+    part = client.get("/results", params={"id": "nobody"}, headers={"Accept-Language": "de"})
+    assert "Das hat nicht geklappt" in part.text

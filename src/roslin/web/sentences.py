@@ -22,6 +22,7 @@ _HEADS = {
     "probably": N_("Probably the same tune"),
     "perhaps": N_("Perhaps the same tune"),
 }
+_NOT_SURE = N_("Similar")
 _INTERVALS = (
     N_("a semitone"), N_("a whole tone"), N_("a minor third"), N_("a major third"), N_("a fourth"), N_("a tritone"),
     N_("a fifth"), N_("a minor sixth"), N_("a major sixth"), N_("a minor seventh"), N_("a major seventh"),
@@ -57,7 +58,7 @@ def result_sentence(match: Matched, query: Melody, candidate: Melody, expected: 
     """How a melody resembles the query; `expected` is how many would by chance, `compare` what of them was compared."""
     if not len(match.candidate_notes):
         return _("No note of it belongs to a note of the query.")
-    head = _(_HEADS.get("" if expected is None else meaning_of(expected), N_("Similar")))
+    head = _(_HEADS.get("" if expected is None else meaning_of(expected), _NOT_SURE))
     said = [head, *_changes(match, candidate, compare)]
     return f"{', '.join(said)}; {_agreement(match, query, candidate)}."
 
