@@ -63,6 +63,7 @@ __all__ = [
 ]
 
 _LONGEST_SHOWN = 80
+_LONGEST_FOUND = 400  # of what a problem found; readers cut what can be long where they know how much says enough
 
 
 def shortened(text: str, most: int = _LONGEST_SHOWN) -> str:
@@ -101,7 +102,7 @@ class Problem:
         if self.expected:
             what.append(f"expected {self.expected}")
         if self.found:
-            what.append(f"found {self.found}")
+            what.append(f"found {shortened(self.found, _LONGEST_FOUND)}")
         return ", ".join(where) + (": " if where else "") + "; ".join(what)
 
 

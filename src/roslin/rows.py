@@ -24,11 +24,13 @@ from roslin.errors import FormatError, MissingExtraError, Problem, shortened
 
 __all__ = [
     "COLUMN_NAMES",
+    "HALF_CHARACTER",
     "Row",
     "called",
     "column_rows",
     "form_of",
     "frame_rows",
+    "half_character",
     "is_frame",
     "is_missing",
     "named",
@@ -60,6 +62,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 _NOT_IN_A_WORD = re.compile(r"[\s%]")
 _WRITTEN = re.compile(r"(?:%[0-9A-F]{2})+")
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+HALF_CHARACTER = "half a character"  # the reason of a refusal
 _COMPRESSED = (".gz", ".zst")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LONGEST_PART = 400  # of a message; ids in it are cut before
@@ -286,13 +289,26 @@ def read_json(path: Path) -> Any:
         raise refuse("broken JSON", expected=error.msg, file=str(path), line=error.lineno) from None
     except RecursionError:
         raise refuse("broken JSON", expected="a value that is not so deep", file=str(path)) from None
-    if half := _HALF.search(text):
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError:
-            line = text.count("\n", 0, half.start()) + 1
-            raise refuse("half a character", expected="text", found=half[0], file=str(path), line=line) from None
+    if (half := _HALF.search(text)) and half_character(value):
+        line = text.count("\n", 0, half.start()) + 1
+        raise refuse(HALF_CHARACTER, expected="text", found=half[0], file=str(path), line=line)
     return value
+
+
+def half_character(value: Any) -> str:
+    r"""The first half of a character in a JSON value, as JSON writes it; nothing where all characters are whole.
+
+    UTF-16 writes some characters in two halves, and JSON can name one of them alone; no file, database or page can hold
+    it. What has one is refused: a file that is read as a whole, a line of JSON Lines, a melody of a list.
+
+    >>> half_character({"title": "a \ud83c"}), half_character(["\N{MUSICAL SYMBOL G CLEF}"])
+    ('\\ud83c', '')
+    """
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        return f"\\u{ord(error.object[error.start]):04x}"
+    return ""
 
 
 def _whole(digits: str) -> int | float:

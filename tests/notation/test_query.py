@@ -36,7 +36,7 @@ def test_what_is_written_well_is_read_without_a_word(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "pitches", "lines"),
     [
-        ("%G2@4/4 '4CDEF", SCALE, ["read 'G2' as G-2"]),
+        ("%G2@4/4 '4CDEF", SCALE, ["read 'G2' as G-2 at column 2"]),
         ('"4CDEF', ONE_OCTAVE_UP, ["read '\"' as two octave marks at column 1"]),
         ("-3/'4CDEF", SCALE, ["read '-3' as =3 at column 1"]),
         ("'4CDEF/-3", SCALE, ["read '-3' as =3 at column 8"]),
@@ -74,7 +74,7 @@ def test_what_is_written_well_is_read_without_a_word(text: str) -> None:
         ("X:1\nK:c\nCDEF", SCALE, ["read c as C major at line 2, column 3"]),
         ("K:C\nCD\u00a0EF", SCALE, ["read U+00A0 as a space at line 2, column 3"]),
         ("@clef:G2 @keysig: @timesig:4/4 @data:'4CDEF", SCALE, ["read 'G2' as G-2 at line 1"]),
-        ("$gG-2$nCminor$o4/4$p'4CDEF", SCALE, ["read 'Cminor' as no key signature"]),
+        ("$gG-2$nCminor$o4/4$p'4CDEF", SCALE, ["read 'Cminor' as no key signature at column 8"]),
         ("'4CD/\nEF", SCALE, ["read 2 lines as one melody"]),
         ("%G-2@4/4\n'4CD/\n?EF", SCALE, ["read 3 lines as one melody", "left out '?' at line 3, column 1"]),
     ],

@@ -23,6 +23,7 @@ from roslin.melody import Melody
 from roslin.notation.parts import Part, parts, read_part
 from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
+from roslin.rows import HALF_CHARACTER, half_character
 
 __all__ = ["Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
 
@@ -54,8 +55,18 @@ class Incoming(NamedTuple):
 
     @classmethod
     def of(cls, file: str, record: Record) -> Incoming:
-        """From a record."""
-        return cls(file, None if record.melody is None else rows_of(record.melody), record.problems)
+        """From a record. A melody with a text that no database can hold is refused."""
+        melody = record.melody
+        if melody is not None and (half := half_character([*_texts(melody)])):
+            name = (melody.id or "").encode(errors="replace").decode()
+            return cls(file, None, (Problem(HALF_CHARACTER, "text", half, file=file, record=name),))
+        return cls(file, None if melody is None else rows_of(melody), record.problems)
+
+
+def _texts(melody: Melody) -> Iterator[str]:
+    """What is known about a melody in words that are not plain ASCII, which is nearly always whole."""
+    known = (*(getattr(melody, name) for name in METADATA_COLUMNS), *melody.extra, *melody.extra.values())
+    return (text for text in known if isinstance(text, str) and not text.isascii())
 
 
 def rows_of(melody: Melody) -> MelodyRows:

@@ -140,7 +140,7 @@ def records(
     if asked.get("voices") == "apart":
         del asked["voices"]
     if isinstance(source, str) and not is_path(source):
-        source = source.encode()
+        source = source.encode(errors="replace")
     name = "" if isinstance(source, bytes) else str(source)
     try:
         for stream in _streams(source):

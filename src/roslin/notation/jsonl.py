@@ -24,6 +24,7 @@ from roslin.errors import NotationError, Problem, RoslinError
 from roslin.melody import Melody, SignatureChange, checked_table
 from roslin.notation import pae
 from roslin.notation.record import METADATA_FIELDS, Record
+from roslin.rows import HALF_CHARACTER, half_character
 
 __all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
 
@@ -76,13 +77,15 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
         return _refused("broken JSON", "a JSON object", str(error).split(":")[0], getattr(error, "colno", 1), number)
     if not isinstance(fields, dict):
         return _refused("broken JSON", "an object on every line", type(fields).__name__, 1, number)
+    if (b"\\u" in line or b"\xed" in line) and (half := half_character(fields)):
+        return _refused(HALF_CHARACTER, "text", half, 1, number)
     try:
         if "notes" in fields:
             return Record(_from_note_rows(fields))
         return pae.read_incipit(pae.incipit_from_mapping(fields, number), strict=strict)
     except NotationError as error:
         return Record(None, (error.problem,)).at(line=number, record=str(fields.get("id") or ""))
-    except (TypeError, ValueError, IndexError, OverflowError, RoslinError) as error:
+    except (TypeError, ValueError, IndexError, OverflowError, RecursionError, RoslinError) as error:
         record = _refused("unreadable notes", "rows of " + ", ".join(_NOTE_COLUMNS), str(error), 0, number)
         return record.at(record=str(fields.get("id") or ""))
 

@@ -16,20 +16,23 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from roslin.errors import Problem
+from roslin.errors import Problem, shortened
+from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import mei
 from roslin.notation.mei.notes import Pitch
-from roslin.notation.record import Record
-from roslin.notation.scores import StaffChoice, decode_xml, reader, refusal, to_mei
+from roslin.notation.record import MAX_PROBLEMS, Record
+from roslin.notation.scores import MAX_DENOMINATOR, StaffChoice, decode_xml, reader, refusal, to_mei
 
 __all__ = ["MAX_SPINES", "matches", "read"]
 
 MAX_SPINES = 500
+MAX_DIGITS = 6  # of a length
+MAX_QUARTERS = 64  # of a note; verovio fills all other spines with rests as long as it, and they may have no end
 
 _NOTE = re.compile(r"[a-gA-G]")
 _LENGTH = re.compile(r"(\d+)(?:%(\d+))?(\.*)")
 _PITCH = re.compile(r"([a-g]+|[A-G]+)(#+|-+)?")
-_PLACE = re.compile(r"note-L(\d+)F(\d+)(?:S(\d+))?")
+_PLACE = re.compile(r"note-L(\d{1,9})F(\d{1,9})(?:S(\d{1,9}))?")
 _LONG = {"0": Fraction(8), "00": Fraction(16), "000": Fraction(32)}
 
 
@@ -65,7 +68,7 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
             Problem("spines without an end", "*- in every spine", "the end of the file", line=len(lines))
         )
         text = text.rstrip("\n") + "\n" + "\t".join(["*-"] * len(table.spines)) + "\n"
-    document = mei.tree(decode_xml(to_mei(text, "humdrum").encode()))
+    document = mei.tree(decode_xml(to_mei(text, "humdrum", table.first_line).encode()))
     found = mei.pitched_notes(document)
     if found != table.notes:
         lost = Problem("notes lost in conversion", f"{table.notes} notes", str(found), line=table.first_line)
@@ -77,23 +80,42 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
         strict=strict,
         problems=tuple(table.problems),
         placed=False,
-        sounding=lambda id: _pitch_at(lines, id),
+        sounding=_Pitches(lines).at,
     )
 
 
 read = reader(_read)
 
 
-def _pitch_at(lines: list[str], id: str) -> Pitch | None:
-    """The pitch of the note that an id names by its line, its field and its place in a chord; None if there is none."""
-    place = _PLACE.fullmatch(id)
-    if place is None:
-        return None
-    line, field, sub = int(place[1]), int(place[2]), int(place[3] or 1)
-    try:
-        pitch = _PITCH.search(lines[line - 1].split("\t")[field - 1].split(" ")[sub - 1])
-    except IndexError:
-        return None
+class _Pitches:
+    """The pitches of a file, by the ids that verovio gives to its notes. Lines are taken apart once."""
+
+    def __init__(self, lines: list[str]):
+        self._lines = lines
+        self._fields: dict[int, list[str]] = {}
+        self._tokens: dict[tuple[int, int], list[str]] = {}
+
+    def at(self, id: str) -> Pitch | None:
+        """The pitch of the note that an id names by its line, its field and its place in a chord; None for no such."""
+        place = _PLACE.fullmatch(id)
+        if place is None:
+            return None
+        line, field, sub = int(place[1]), int(place[2]), int(place[3] or 1)
+        try:
+            return _pitch(self._chord(line, field)[sub - 1])
+        except IndexError:
+            return None
+
+    def _chord(self, line: int, field: int) -> list[str]:
+        if (line, field) not in self._tokens:
+            if line not in self._fields:
+                self._fields[line] = self._lines[line - 1].split("\t")
+            self._tokens[line, field] = self._fields[line][field - 1].split(" ")
+        return self._tokens[line, field]
+
+
+def _pitch(token: str) -> Pitch | None:
+    pitch = _PITCH.search(token)
     if pitch is None:
         return None
     letters, signs = pitch[1], pitch[2] or ""
@@ -138,8 +160,7 @@ class _Spines:
     def _begin(self, fields: list[str], number: int) -> None:
         for place, name in enumerate(fields):
             if not name.startswith("**"):
-                column = len("\t".join(fields[:place])) + 1 + (place > 0)
-                raise refusal("not Humdrum", "spines such as **kern", repr(name[:20]), number, column)
+                raise refusal("not Humdrum", "spines such as **kern", repr(name[:20]), number, _column(fields, place))
         if len(fields) > MAX_SPINES:
             raise refusal("too many spines", f"at most {MAX_SPINES}", str(len(fields)), number)
         self.first_line = number
@@ -180,38 +201,62 @@ class _Spines:
         self._see_kinds()
 
     def _data(self, fields: list[str], number: int) -> None:
-        starts: list[int] = []
+        starts: dict[int, Fraction] = {}
         for place, (spine, field) in enumerate(zip(self.spines, fields, strict=True)):
             if spine.kind != "**kern" or field in (".", ""):
                 continue
             self.notes += sum(1 for token in field.split(" ") if _NOTE.search(token) and "r" not in token)
-            if _quarters(field):
-                starts.append(place)
+            if quarters := self._quarters(fields, place, number):
+                starts[place] = quarters
         if not starts:
             return
         known = [(until, place) for place in starts if (until := self.spines[place].until) is not None]
         now = max(known)[0] if known else self._time
         if known and min(known)[0] != now:
             late = min(known)[1]
-            column = sum(len(field) + 1 for field in fields[:late]) + 1
-            problem = Problem("notes of one line do not start together", "times that add up", fields[late][:20], column)
-            self.problems.append(problem.at(line=number))
+            problem = Problem(
+                "notes of one line do not start together", "times that add up", fields[late][:20], _column(fields, late)
+            )
+            if len(self.problems) < MAX_PROBLEMS:
+                self.problems.append(problem.at(line=number))
         self._time = now
-        for place in starts:
-            self.spines[place] = replace(self.spines[place], until=now + _quarters(fields[place]))
+        for place, quarters in starts.items():
+            until = now + quarters
+            if until.denominator > MAX_DENOMINATOR:
+                until = Fraction(round(until * TICKS_PER_QUARTER), TICKS_PER_QUARTER)
+            self.spines[place] = replace(self.spines[place], until=until)
+
+    def _quarters(self, fields: list[str], place: int, line: int) -> Fraction:
+        """How long the notes of a field last; 0 for grace notes, and for signs that are no notes."""
+        first = Fraction(0)
+        at = _column(fields, place)
+        for number, token in enumerate(fields[place].split(" ")):
+            length = _LENGTH.search(token)
+            if length is not None and "q" not in token.lower():
+                quarters = _quarters(length[1], length[2], length[3])
+                if quarters is None:
+                    expected = f"at most {MAX_QUARTERS} quarters, in numbers of at most {MAX_DIGITS} digits"
+                    found = shortened(length[0], 20)
+                    raise refusal("length out of range", expected, found, line, at + length.start())
+                first = first if number else quarters
+            at += len(token) + 1
+        return first
 
 
-def _quarters(field: str) -> Fraction:
-    """How long the notes of a field last; 0 for grace notes, and for signs that are no notes."""
-    token = field.split(" ")[0]
-    length = _LENGTH.search(token)
-    if length is None or "q" in token.lower():
-        return Fraction(0)
-    number, over, dots = length[1], length[2], length[3]
+def _column(fields: list[str], place: int) -> int:
+    """Where a field starts in its line."""
+    return sum(len(field) + 1 for field in fields[:place]) + 1
+
+
+def _quarters(number: str, over: str | None, dots: str) -> Fraction | None:
+    """The length that such a number means, 0 where it means none; None for one that no note has."""
+    if max(len(number), len(over or "")) > MAX_DIGITS or (over is not None and not (int(number) and int(over))):
+        return None
     if number in _LONG:
         quarters = _LONG[number]
     elif int(number) == 0:
         return Fraction(0)
     else:
         quarters = Fraction(4 * int(over or 1), int(number))
-    return quarters * (2 - Fraction(1, 2 ** min(len(dots), 8)))
+    quarters *= 2 - Fraction(1, 2 ** min(len(dots), 8))
+    return quarters if quarters <= MAX_QUARTERS else None

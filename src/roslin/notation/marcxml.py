@@ -24,6 +24,7 @@ from xml.parsers import expat
 
 from roslin.errors import NotationError, Problem
 from roslin.notation import pae
+from roslin.notation.charsets import EXPECTED, character_set
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.record import Record
 from roslin.notation.sources import DAMAGED
@@ -48,7 +49,6 @@ _ELEMENT_NAME = re.compile(r"<(?:!DOCTYPE\s+)?(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
 _DECLARED_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _EXPAT_ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "us-ascii", "iso-8859-1"})
-_CHARACTER_SETS = re.compile(r"ascii|big5|cp\d|euc_|gb|hp-|hz|iso|johab|koi8|kz|mac|ptcp|shift_|tis|utf-(8|16|32)")
 _PLAINE_AND_EASIE = frozenset({"", "pe", "pe1", "pe2", "pae", "paec"})
 _OTHER_SYSTEMS = {"da": "DARMS"}
 _SORTING_MARKS = re.compile("[\x80-\x9f]")  # catalogues mark words that sorting skips with control characters
@@ -378,7 +378,10 @@ class _Parser:
             text = self._decoder.decode(data, self.finished)
             data = text.encode("utf-8", "surrogatepass")
         self._bytes += len(data)
-        parser.Parse(data, self.finished)
+        try:
+            parser.Parse(data, self.finished)
+        except (LookupError, ValueError) as error:  # in UTF-16, only expat sees what the file calls its encoding
+            raise _RefusedError("unknown encoding", EXPECTED, str(error)) from error
         if self._bytes - parser.CurrentByteIndex > MAX_TAG_BYTES:
             raise _RefusedError("tag or comment too long", f"at most {MAX_TAG_BYTES} bytes", "more")
         if len(self._names) > MAX_NAMES:
@@ -485,11 +488,7 @@ def _local(name: str) -> str:
 
 
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:
-    """A decoder of characters: Python also knows codecs that unpack archives, and they are not for files of others."""
-    try:
-        codec = codecs.lookup(encoding)
-    except LookupError:
-        codec = None
-    if codec is None or codec.incrementaldecoder is None or not _CHARACTER_SETS.match(codec.name):
-        raise _RefusedError("unknown encoding", "a character set such as UTF-8 or ISO-8859-1", repr(encoding))
+    codec = character_set(encoding)
+    if codec is None or codec.incrementaldecoder is None:
+        raise _RefusedError("unknown encoding", EXPECTED, repr(encoding))
     return codec.incrementaldecoder("surrogateescape")

@@ -19,12 +19,13 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from roslin.errors import Problem
+from roslin.errors import NotationError, Problem, shortened
 from roslin.notation import mei
 from roslin.notation.record import Record
 from roslin.notation.scores import (
@@ -49,6 +50,7 @@ _ROOTS = frozenset({"score-partwise", "score-timewise"})
 _ZIP = b"PK\x03\x04"
 _CONTAINER = "META-INF/container.xml"
 _MXL_TYPE = b"application/vnd.recordare.musicxml"
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
 
@@ -56,14 +58,16 @@ _NOT_MUSIC = re.compile(
     r"<!--.*?-->|<!\[CDATA\[(?P<text>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.DOTALL
 )
 _ACCIDENTALS = re.compile(r"<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)")
-_NOTE_END = re.compile(
-    r"<note[\s>](?:(?!</note).)*?<tie\s[^>]*[\"']start[\"'](?:(?!</note|<tied).)*(?=</note)", re.DOTALL
-)
+# The rest of a tag, whatever stands in its attributes. An element is taken from its start to the first end tag of its
+# name, so that no part of a score is looked at twice.
+_IN_TAG = r"(?:\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*)?"
+_NOTE = re.compile(rf"(<note{_IN_TAG}(?<!/)>)(.*?)(?=</note)", re.DOTALL)
+_TIE_START = re.compile(r"<tie\s[^>]*[\"']start[\"']")
 _TIMES = re.compile(
     r"<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]{1,9}(?:\.[0-9]{0,9})?)\s*</(?P=tag)\s*>"
 )
-_MEASURE = re.compile(r"(<measure\b[^>]*(?<!/)>)(.*?)(?=</measure)", re.DOTALL)
-_EVENT = re.compile(r"<(?P<tag>note|backup|forward)(?:\s[^>]*)?(?<!/)>.*?</(?P=tag)\s*>", re.DOTALL)
+_MEASURE = re.compile(rf"(<measure{_IN_TAG}(?<!/)>)(.*?)(?=</measure)", re.DOTALL)
+_EVENT = re.compile(rf"<(?P<tag>note|backup|forward){_IN_TAG}(?<!/)>.*?</(?P=tag)\s*>", re.DOTALL)
 _DURATION = re.compile(r"<duration(?:\s[^>]*)?>\s*([0-9]{1,9})\s*<")
 _VOICE = re.compile(r"<voice(?:\s[^>]*)?>([^<]*)<")
 _STAFF = re.compile(r"<staff(?:\s[^>]*)?>([^<]*)<")
@@ -79,7 +83,12 @@ def matches(head: bytes) -> bool:
 
 
 def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
-    text = decode_xml(unpacked(data))
+    name, score = _score(data)
+    with _within(name):
+        return _read_score(decode_xml(score), selection, strict=strict)
+
+
+def _read_score(text: str, selection: StaffChoice, *, strict: bool) -> list[Record]:
     counts: Counter[str] = Counter()
     root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
     if not counts["pitch"]:
@@ -87,7 +96,7 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
     if root.tag == "score-timewise":
         text = _partwise(text)
     text = _voice_by_voice(_one_unit(_as_it_sounds(_only_music(text))))
-    document = mei.tree(decode_xml(to_mei(text, "xml").encode()))
+    document = mei.tree(decode_xml(to_mei(text, "xml", root.line).encode()))
     found = mei.pitched_notes(document)
     lost: tuple[Problem, ...] = ()
     if found != counts["pitch"]:
@@ -108,8 +117,13 @@ def _as_it_sounds(text: str) -> str:
 
     It prefers an <accidental>, even an empty one, to <alter>; and it knows a tie by <tied> only, not by <tie>.
     """
-    text = _ACCIDENTALS.sub("", text)
-    return _NOTE_END.sub(lambda match: match[0] + '<notations><tied type="start"/></notations>', text)
+    return _NOTE.sub(_with_tied, _ACCIDENTALS.sub("", text))
+
+
+def _with_tied(note: re.Match[str]) -> str:
+    if "<tied" in note[2] or _TIE_START.search(note[2]) is None:
+        return note[0]
+    return note[0] + '<notations><tied type="start"/></notations>'
 
 
 def _one_unit(text: str) -> str:
@@ -118,9 +132,11 @@ def _one_unit(text: str) -> str:
     units.discard(Fraction(0))
     if len(units) < 2:
         return text
-    common = Fraction(math.lcm(*(unit.numerator for unit in units)))
-    if common > _MAX_UNITS:
-        return text
+    common = Fraction(1)
+    for one in units:  # not all at once: of many numbers it would have no end of digits
+        common = Fraction(math.lcm(common.numerator, one.numerator))
+        if common > _MAX_UNITS:
+            return text
     unit = next(iter(units))
 
     def scaled(match: re.Match[str]) -> str:
@@ -244,38 +260,65 @@ def _xml(element: Element) -> Iterator[str]:
 
 def unpacked(data: bytes) -> bytes:
     """The score in an archive: the first that its container names, or else its first XML file. XML is left as it is."""
+    return _score(data)[1]
+
+
+def _score(data: bytes) -> tuple[str, bytes]:
+    """The name of the score in an archive, and the score; without an archive, no name."""
     if not data.startswith(_ZIP):
-        return data
+        return "", data
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
             if len(members) > MAX_MEMBERS:
-                raise refusal("archive with too many files", f"at most {MAX_MEMBERS}", str(len(members)))
-            return _member(archive, _score_name(archive))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        raise refusal("broken archive", "a compressed MusicXML file", str(error) or type(error).__name__) from error
+                raise refusal("archive with too many files", f"at most {MAX_MEMBERS}", str(len(members)), column=1)
+            name = _score_name(archive)
+            return name, _member(archive, name)
+    except _BROKEN as error:
+        raise _broken(error) from error
+
+
+def _broken(error: Exception, member: str = "") -> NotationError:
+    """The refusal of an archive: in the member that cannot be read, or else at its first byte."""
+    found = str(error) or type(error).__name__
+    column = 0 if member else 1
+    return NotationError(Problem("broken archive", "a compressed MusicXML file", found, column, record=member))
+
+
+@contextmanager
+def _within(member: str) -> Iterator[None]:
+    """What is refused inside is a member of an archive: lines and columns are those of the member."""
+    try:
+        yield
+    except NotationError as error:
+        raise NotationError(error.problem.at(record=shortened(member))) from error
 
 
 def _score_name(archive: zipfile.ZipFile) -> str:
     names = archive.namelist()
     if _CONTAINER in names:
-        container = parse_xml(decode_xml(_member(archive, _CONTAINER)), frozenset({"container"}), "a container")
+        text = _member(archive, _CONTAINER)
+        with _within(_CONTAINER):
+            container = parse_xml(decode_xml(text), frozenset({"container"}), "a container")
         for file in container.iter("rootfile"):
             if file.get("full-path") in names:
                 return file.get("full-path")
     for name in names:
         if name.lower().endswith((".xml", ".musicxml")) and not name.startswith(("META-INF/", "__MACOSX/")):
             return name
-    raise refusal("archive without a score", f"a score named in {_CONTAINER}", f"{len(names)} other files")
+    raise refusal("archive without a score", f"a score named in {_CONTAINER}", f"{len(names)} other files", column=1)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     info = archive.getinfo(name)
     most = max(_RATIO_COUNTS_FROM_BYTES, MAX_RATIO * info.compress_size)
     limit = min(MAX_UNPACKED_BYTES, most)
-    with archive.open(info) as file:
-        data = file.read(limit + 1)
+    try:
+        with archive.open(info) as file:
+            data = file.read(limit + 1)
+    except _BROKEN as error:
+        raise _broken(error, shortened(name)) from error
     if len(data) > limit:
         expected = f"at most {limit} bytes unpacked from {info.compress_size}"
-        raise refusal("archive unpacks to too much", expected, "more")
+        raise NotationError(Problem("archive unpacks to too much", expected, "more", record=shortened(name)))
     return data

@@ -23,7 +23,7 @@ from functools import cached_property
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
 from roslin.melody.pitches import BASE40_NATURALS, LETTERS, MOST_SIGNS, NATURAL_SEMITONES
-from roslin.notation.record import Record
+from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.sources import read_all
 from roslin.notation.typography import plain
 
@@ -45,7 +45,7 @@ _SIGNS = {"##": 2, "#": 1, "bb": -2, "b": -1, "isis": 2, "is": 1, "eses": -2, "e
 _GERMAN_SIGNS = ("isis", "is", "eses", "es", "ses", "s")
 _WORD = re.compile(
     rf"(?P<name>{'|'.join(sorted(_SYLLABLES, key=len, reverse=True))}|[a-h])(?P<sign>##?|bb?|isis|is|eses|es|ses|s)?"
-    rf"(?P<octave>[0-9]|'+|,+)?(?:\s*-?\s*(?:(?P<sharp>{_SHARP_WORDS})|(?P<flat>{_FLAT_WORDS})|{_NATURAL_WORDS}))?"
+    rf"(?P<octave>[0-9]|'+|,+)?(?:(?:\s*-)?\s*(?:(?P<sharp>{_SHARP_WORDS})|(?P<flat>{_FLAT_WORDS})|{_NATURAL_WORDS}))?"
     r"(?=[\s|/;\-]|$)",
     re.IGNORECASE,
 )
@@ -116,7 +116,10 @@ def read(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
     """One record: the melody that all names of a file make."""
     text = read_all(stream).decode("utf-8-sig", errors="replace")
     if text.strip():
-        yield read_names(text, strict=strict)
+        try:
+            yield read_names(text, strict=strict)
+        except NotationError as error:
+            yield Record(None, (error.problem,))
 
 
 def read_names(text: str, *, strict: bool = False) -> Record:
@@ -218,7 +221,7 @@ def _told(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Iter
     if flats and (found.is_german or found.could_be_english_or_german):
         taken = "B flat, as in German" if found.is_german else "B natural, as in English; German writes h"
         yield Problem("b", "English or German names", repr(flats[0].word), *_place(text, flats[0].column), taken=taken)
-    for word, column in found.others:
+    for word, column in found.others[:MAX_PROBLEMS]:
         yield Problem("no note name", "a note name", repr(shortened(word)), *_place(text, column), taken="nothing")
 
 

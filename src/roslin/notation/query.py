@@ -7,6 +7,7 @@ Places of problems are those of the text as it was typed.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -83,5 +84,5 @@ def _of_lines(text: str) -> list[Record]:
 def _at_its_line(problem: Problem, starts: list[int]) -> Problem:
     if not problem.column:
         return problem
-    line = sum(start < problem.column for start in starts)
+    line = bisect_left(starts, problem.column)
     return replace(problem, line=line, column=problem.column - starts[line - 1])

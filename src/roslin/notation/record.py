@@ -12,11 +12,14 @@ from typing import Literal
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
 
-__all__ = ["METADATA_FIELDS", "VOICES", "Record", "Voices"]
+__all__ = ["MAX_PROBLEMS", "METADATA_FIELDS", "VOICES", "Record", "Voices"]
 
 # A melody for each voice of a score, or one melody of all of them.
 Voices = Literal["apart", "together"]
 VOICES: tuple[Voices, ...] = ("apart", "together")
+
+# So many problems of one melody are kept: nobody reads more, and a file of nothing else must not fill the memory.
+MAX_PROBLEMS = 100
 
 # What a text field of the same name in a source becomes in a Melody; other fields go to `Melody.extra`.
 METADATA_FIELDS = ("id", "title", "composer", "voice", "key", "text", "source")

@@ -18,11 +18,13 @@ from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, Problem, UnknownNameError
+from roslin.notation.charsets import EXPECTED, character_set
 from roslin.notation.record import Record, Voices
 from roslin.notation.sources import read_all
 from roslin.sandbox import SandboxError, shared_worker
 
 __all__ = [
+    "MAX_DENOMINATOR",
     "MAX_DEPTH",
     "MAX_ELEMENTS",
     "MAX_FILE_BYTES",
@@ -40,6 +42,7 @@ __all__ = [
 MAX_FILE_BYTES = 64 * 2**20
 MAX_ELEMENTS = 3_000_000  # at most 373,296 in music21's corpus
 MAX_DEPTH = 100
+MAX_DENOMINATOR = 10**12  # of times in quarters: tuplets of 3, 5, 7, 11 and 13 in one piece have 10**8
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +103,19 @@ def refusal(reason: str, expected: str, found: str, line: int = 0, column: int =
     return NotationError(Problem(reason, expected, found, column, line=line))
 
 
-def to_mei(text: str, verovio_format: str) -> str:
-    """A score in another notation as MEI, made by verovio in the worker process."""
+def to_mei(text: str, verovio_format: str, line: int = 1) -> str:
+    """A score in another notation as MEI, made by verovio in the worker process.
+
+    A refusal has the line that verovio names, or else `line`, where the score begins.
+    """
     try:
         # Without page breaks there is one system to lay out, and nobody will look at it.
         options = {"breaks": "none"}
         answer = shared_worker().call("to_mei", {"data": text, "format": verovio_format, "options": options})
     except SandboxError as error:
-        raise refusal("could not be converted to MEI", "music that verovio reads", str(error)) from error
+        named = _NAMED_LINE.search(str(error))
+        place = int(named[1]) if named else line
+        raise refusal("could not be converted to MEI", "music that verovio reads", str(error), place) from error
     return str(answer["mei"])
 
 
@@ -147,6 +155,7 @@ class Element:
         return " ".join(" ".join(element.text for element in self.iter()).split())
 
 
+_NAMED_LINE = re.compile(r"\bline (\d{1,9})\b")
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _NOT_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>", re.DOTALL)
@@ -170,7 +179,7 @@ def decode_xml(data: bytes) -> str:
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise refusal("broken text", f"text in {error.encoding}", error.reason, line, column) from error
     except LookupError as error:
-        raise refusal("unknown encoding", "a character set such as UTF-8", str(error), 1) from error
+        raise refusal("unknown encoding", EXPECTED, str(error), 1) from error
     text = text.lstrip("\ufeff")
     declaration = _DECLARATION.match(text)
     return "\n" * declaration[0].count("\n") + text[declaration.end() :] if declaration else text
@@ -185,12 +194,11 @@ def _unicode(data: bytes, errors: str) -> str:
     name = declared[1].decode("ascii") if declared else "utf-8"
     if name.lower().startswith("utf-16"):
         name = "utf-8"  # the first bytes say that it is not
-    try:
-        return data.decode(name, errors)
-    except LookupError:
+    if character_set(name) is None:
         if errors == "strict":
-            raise
-        return data.decode("latin-1")
+            raise LookupError(repr(name))
+        name = "latin-1"
+    return data.decode(name, errors)
 
 
 def parse_xml(text: str, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None = None) -> Element:
@@ -204,6 +212,7 @@ class _TreeParser:
     def __init__(self, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None):
         self._roots, self._kind, self._seen = roots, kind, seen
         self._open: list[Element] = []
+        self._texts: list[list[str]] = []  # of the open elements, in pieces: a long text made by adding takes for ever
         self._root: Element | None = None
         self._elements = 0
         self._depth = 0
@@ -252,11 +261,12 @@ class _TreeParser:
         else:
             self._open[-1].children.append(element)
         self._open.append(element)
+        self._texts.append([])
 
     def _end(self, _name: str) -> None:
         self._depth -= 1
         if self._seen is None:
-            self._open.pop()
+            self._open.pop().text = "".join(self._texts.pop())
 
     def _characters(self, text: str) -> None:
-        self._open[-1].text += text
+        self._texts[-1].append(text)

@@ -4,7 +4,8 @@ Everything is a stream, so that an export of any size can be read in little memo
 `DAMAGED` when the damage is reached; `notation.records` turns that into a refusal, and goes on with the next file of
 an archive.
 
-Limits, checked before anything is unpacked (they are module constants, to be set higher by whoever must):
+Limits, checked before anything is unpacked, or meanwhile where a file does not say how large it will be (they are
+module constants, to be set higher by whoever must):
 
     MAX_ARCHIVE_FILES   files in a zip archive
     MAX_EXPANSION       how many times its packed size a large file may have unpacked; real notation stays below 50
@@ -17,13 +18,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from roslin.errors import FormatError
 
@@ -61,7 +63,8 @@ def open_streams(path: Path) -> Iterator[Stream]:
             yield from _members(path, file)
         else:
             file.seek(0)
-            yield Stream(str(path), lambda: nullcontext(_unpacked(file)))
+            packed_bytes = os.fstat(file.fileno()).st_size
+            yield Stream(str(path), lambda: nullcontext(_unpacked(file, packed_bytes)))
 
 
 def _members(path: Path, file: io.BufferedReader) -> Iterator[Stream]:
@@ -83,15 +86,34 @@ def _opener(
                 f"would unpack to {member.file_size} bytes, more than {MAX_EXPANSION} times its packed size"
             )
         with archive.open(member) as inner:
-            yield _unpacked(_buffered(inner))
+            yield _unpacked(_buffered(inner), member.file_size)
 
     return opened
 
 
-def _unpacked(stream: io.BufferedReader) -> io.BufferedReader:
+def _unpacked(stream: io.BufferedReader, packed_bytes: int) -> io.BufferedReader:
     if stream.peek(len(_GZIP)).startswith(_GZIP):
-        return _buffered(gzip.open(stream))
+        return _buffered(_Limited(gzip.open(stream), packed_bytes))
     return stream
+
+
+class _Limited(io.RawIOBase):
+    """What a packed stream holds, up to the expansion that is allowed: gzip does not say before how much it will be."""
+
+    def __init__(self, inner: gzip.GzipFile, packed_bytes: int):
+        self._inner = inner
+        self._limit = self._left = max(_LARGE_BYTES, MAX_EXPANSION * packed_bytes)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._inner.read1(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise FormatError(f"unpacks to more than {self._limit} bytes, {MAX_EXPANSION} times its packed size")
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _is_score_archive(file: io.BufferedReader) -> bool:

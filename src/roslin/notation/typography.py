@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from roslin.errors import Problem
+from roslin.notation.record import MAX_PROBLEMS
 
 __all__ = ["plain", "without_quotes"]
 
@@ -22,7 +25,7 @@ _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
 
 
 def plain(text: str) -> tuple[str, tuple[Problem, ...]]:
-    r"""The text with the signs of a keyboard, and a problem for each sign that was another.
+    r"""The text with the signs of a keyboard, and a problem for each sign that was another (at most `MAX_PROBLEMS`).
 
     >>> plain("\N{RIGHT SINGLE QUOTATION MARK}4C\N{EN DASH}D")[0]
     "'4C-D"
@@ -30,11 +33,12 @@ def plain(text: str) -> tuple[str, tuple[Problem, ...]]:
     written = text if text.isascii() and "`" not in text else text.translate(_KEYBOARD)
     if written == text:
         return text, ()
-    return written, tuple(
+    changed = (
         Problem("typographic sign", repr(meant), _shown(found), column, taken=_shown(meant))
         for column, (found, meant) in enumerate(zip(text, written, strict=True), start=1)
         if found != meant
     )
+    return written, tuple(islice(changed, MAX_PROBLEMS))
 
 
 def without_quotes(line: str) -> tuple[str, tuple[Problem, ...]]:

@@ -15,13 +15,14 @@ from roslin.notation.abc import fields
 from roslin.notation.abc.fields import KeyField, MetreField
 from roslin.notation.abc.tunebook import Tune
 from roslin.notation.abc.voice import Voice
+from roslin.notation.record import MAX_PROBLEMS
 from roslin.notation.typography import plain
 
 __all__ = ["LineReader"]
 
 MAX_CHARACTERS = 2_000_000
-MAX_PROBLEMS = 100
 MAX_VOICES = 999
+_MAX_TEXT_SIGNS = 10_000  # of a text that goes on over several lines
 _MAX_FIELD_SIGNS = 1000  # of a field that means something: nobody writes more, and patterns stay fast
 
 _FIELD = re.compile(r"([A-Za-z+]):(.*)")
@@ -123,11 +124,13 @@ class LineReader(ABC):
         """Read a line of music with the signs of a keyboard; what stands in quotation marks is text, and stays."""
         if not text.isascii():
             parts = _QUOTED.split(text)
-            for place in range(0, len(parts), 2):
-                start = sum(map(len, parts[:place]))
-                parts[place], found = plain(parts[place])
-                for each in found:
-                    self.problem(each.reason, start + each.column - 1, each.expected, each.found, each.taken)
+            start = 0
+            for place, part in enumerate(parts):
+                if place % 2 == 0:
+                    parts[place], found = plain(part)
+                    for each in found:
+                        self.problem(each.reason, start + each.column - 1, each.expected, each.found, each.taken)
+                start += len(part)
             text = self.text = "".join(parts)
         self.music(text)
 
@@ -144,7 +147,7 @@ class LineReader(ABC):
     def field(self, name: str, value: str, position: int) -> None:
         """A field on a line of its own or in brackets; `position` is where its value starts in the line."""
         if name == "+":
-            if self.last_field in self.info:
+            if self.last_field in self.info and len(self.info[self.last_field][-1]) < _MAX_TEXT_SIGNS:
                 self.info[self.last_field][-1] += " " + fields.read_text(value)
             return
         self.last_field = name

@@ -18,6 +18,7 @@ from roslin.notation.abc.voice import AbcNote, Mark, Voice
 __all__ = ["TuneReader"]
 
 MAX_MEASURES_OF_REST = 9_999
+MAX_BARLINES = 100_000  # of one voice; more is a runaway number of bars of rest
 MAX_ENDING = 20
 _MAX_GRACE_SIGNS = 1000
 _MAX_NOTE_TICKS = 2**41  # so that no sum comes near the end of time
@@ -239,6 +240,9 @@ class TuneReader(LineReader):
                 "bars of rest out of range", self.position, f"1 to {MAX_MEASURES_OF_REST}", found[0], "one bar of rest"
             )
             count = 1
+        if len(self.voice.barlines) + count > MAX_BARLINES:
+            expected = f"at most {MAX_BARLINES}"
+            raise NotationError(Problem("too many bars", expected, "more", self.position + 1, self.line))
         measure = self.voice.metre.measure_ticks or fields.WHOLE_TICKS
         if self.voice.time == self.voice.bar_start:
             for _ in range(count - 1):

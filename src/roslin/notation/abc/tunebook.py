@@ -20,7 +20,7 @@ _INHERITED = re.compile(r"(?:[CILMORSUm]:|%%propagate-accidentals|%%abc-charset)
 _START = re.compile(r"X:")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _HEAD_BYTES = 65536
-_MAX_HEADER_LINES = 50  # every tune carries them
+_MAX_HEADER_LINES, _MAX_HEADER_SIGNS = 50, 10_000  # every tune carries them
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,11 @@ def tunes(text: str) -> Iterator[Tune]:
 
 def _file_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
     header: list[tuple[int, str]] = []
+    signs = 0
     for number, line in lines:
         if not line.strip():
             break
-        if _INHERITED.match(line):
+        if _INHERITED.match(line) and signs + len(line) <= _MAX_HEADER_SIGNS:
             header.append((number, line))
+            signs += len(line)
     return header[:_MAX_HEADER_LINES]

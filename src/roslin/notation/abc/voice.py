@@ -172,9 +172,12 @@ class Voice:
 
     def tie(self) -> bool:
         """Tie the last note or chord to what follows; False when there is none."""
-        for note in self.event:
-            note.ties = True
-        self.tied = dict(self.event_steps)
+        if len(self.tied) < len(
+            self.event_steps
+        ):  # otherwise a row of ties would go over all its notes again and again
+            for note in self.event:
+                note.ties = True
+            self.tied = dict(self.event_steps)
         return bool(self.event)
 
     def bar(self) -> None:

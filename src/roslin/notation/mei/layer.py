@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from roslin.errors import NotationError, Problem
+from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.mei.controls import Context
 from roslin.notation.mei.notes import ScoreNote
 from roslin.notation.mei.pitches import pitch_of
@@ -13,9 +14,12 @@ from roslin.notation.mei.signatures import sign_in_music
 from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.structure import READ_THROUGH, chosen
 from roslin.notation.mei.values import MENSURAL, QUARTERS, dot_elements, dots, integer, ratio
-from roslin.notation.scores import Element
+from roslin.notation.scores import MAX_DENOMINATOR, Element, refusal
 
-__all__ = ["LayerWalk"]
+__all__ = ["MAX_REPEATED_NOTES", "LayerWalk"]
+
+# More than this from signs for "the same again" is a runaway repetition, not music.
+MAX_REPEATED_NOTES = 200_000
 
 
 class LayerWalk:
@@ -87,17 +91,21 @@ class LayerWalk:
 
     def _rest(self, element: Element) -> None:
         if "grace" not in element.attributes and not self.in_grace_group:
-            self.time += self._length(element) or 0
+            self._advance(self._length(element) or Fraction(0))
 
     def _bar_rest(self, element: Element) -> None:
         bars = (integer(element.get("num")) or 1) if element.tag == "multiRest" else 1
         self.rest_quarters = self.staff.bar_quarters * min(max(bars, 1), 10_000)
 
-    def _repeated_bar(self, _element: Element) -> None:
+    def _repeated_bar(self, element: Element) -> None:
         start, length, notes = self.staff.last_bar.get(self.layer, (self.start, Fraction(0), []))
         if not notes:
             self.rest_quarters = length or self.staff.bar_quarters
             return
+        self.staff.repeated += len(notes)
+        if self.staff.repeated > MAX_REPEATED_NOTES:
+            expected = f"at most {MAX_REPEATED_NOTES} notes in repeated bars"
+            raise refusal("too many repeated bars", expected, "more", element.line, element.column)
         for note in notes:
             copy = ScoreNote(
                 note.onset - start + self.start, note.duration, note.pitch, self.layer, is_grace=note.is_grace
@@ -125,7 +133,7 @@ class LayerWalk:
             self._note(note, own or taken, grace, chord=element)
         self._words(element)
         if not grace:
-            self.time += taken
+            self._advance(taken)
 
     def _single(self, element: Element) -> None:
         grace = self._is_grace(element)
@@ -138,7 +146,13 @@ class LayerWalk:
         self._note(element, length, grace, chord=None)
         self._words(element)
         if not grace:
-            self.time += length
+            self._advance(length)
+
+    def _advance(self, length: Fraction) -> None:
+        """Time goes on; where notes of ever other parts make it a fraction of no use, to the nearest tick."""
+        self.time += length
+        if self.time.denominator > MAX_DENOMINATOR:
+            self.time = Fraction(round(self.time * TICKS_PER_QUARTER), TICKS_PER_QUARTER)
 
     def _is_grace(self, element: Element) -> bool:
         return self.in_grace_group or "grace" in element.attributes

@@ -15,6 +15,7 @@ __all__ = ["Pitch", "ScoreNote", "merge_ties"]
 
 _SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # C D E F G A B above C
 _BASE40 = (2, 8, 14, 19, 25, 31, 37)  # as in melody.base40_from_midi: C is 2 above a multiple of 40
+_MOST_TOGETHER = 100  # notes of one pitch at one time among which the end of a tie is looked for
 _USUAL_STEPS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)  # letters for 0 to 11 semitones
 
 
@@ -92,7 +93,9 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
     named: dict[str, ScoreNote] = {}
     for note in notes:
         if not note.is_grace:
-            arriving.setdefault((note.onset, note.pitch.midi), []).append(note)
+            together = arriving.setdefault((note.onset, note.pitch.midi), [])
+            if len(together) < _MOST_TOGETHER:
+                together.append(note)
             named[note.id] = note
     joined: set[int] = set()
     whole: dict[int, ScoreNote] = {}  # the first note of the chain that a held note has joined

@@ -116,9 +116,9 @@ def _rows(staves: list[Staff], voice: int | None) -> Iterator[tuple[int, ...]]:
     """The rows of the note table; the voices of all staves are counted through."""
     before = 0
     for staff in staves:
-        layers = staff.layers()
+        layers = {layer: place for place, layer in enumerate(staff.layers())}
         for note in merge_ties(staff.notes):
-            place = layers.index(note.layer)
+            place = layers[note.layer]
             if voice in (None, place):
                 yield note.row(before + place)[:-1]
         before += len(layers)
@@ -138,7 +138,6 @@ def _about(document: Element) -> dict[str, str]:
     for element in head.iter("title", "composer", "persName", "name", "creator"):
         composer = element.tag == "composer" or element.get("role") in ("composer", "cmp", "creator")
         kind = "title" if element.tag == "title" else "composer" if composer else ""
-        text = element.all_text()
-        if kind and text and kind not in found:
+        if kind and kind not in found and (text := element.all_text()):
             found[kind] = text
     return found

@@ -12,13 +12,15 @@ from fractions import Fraction
 from roslin.notation.mei.controls import Context, Controls
 from roslin.notation.mei.layer import LayerWalk
 from roslin.notation.mei.notes import Pitch
-from roslin.notation.mei.signatures import define
+from roslin.notation.mei.signatures import define, signs_in
 from roslin.notation.mei.staff import Staff, settle_ppq
 from roslin.notation.mei.structure import SECTIONS, VARIANTS, chosen, label, layers_in, staff_definitions, staves_in
 from roslin.notation.mei.values import integer
-from roslin.notation.scores import Element
+from roslin.notation.scores import Element, refusal
 
-__all__ = ["Score"]
+__all__ = ["MAX_STAVES", "Score"]
+
+MAX_STAVES = 500
 
 
 class Score:
@@ -41,8 +43,10 @@ class Score:
         self._section(self.element)
         return list(self.staves.values())
 
-    def _staff(self, number: str) -> Staff:
+    def _staff(self, number: str, element: Element) -> Staff:
         if number not in self.staves:
+            if len(self.staves) >= MAX_STAVES:
+                raise refusal("too many staves", f"at most {MAX_STAVES}", "more", element.line, element.column)
             self.staves[number] = Staff(number)
         return self.staves[number]
 
@@ -66,19 +70,20 @@ class Score:
     def _score_definition(self, definition: Element) -> None:
         for element, group_label in staff_definitions(definition, ""):
             self._staff_definition(element, group_label)
+        signs = signs_in(definition)
         for staff in self.staves.values():
-            define(staff, definition, self.time)
+            define(staff, definition, signs, self.time)
 
     def _staff_definition(self, definition: Element, group_label: str) -> None:
-        staff = self._staff(definition.get("n") or str(len(self.staves) + 1))
+        staff = self._staff(definition.get("n") or str(len(self.staves) + 1), definition)
         staff.name = staff.name or label(definition) or group_label
-        define(staff, definition, self.time)
+        define(staff, definition, signs_in(definition), self.time)
 
     def _bar(self, bar: Element) -> None:
         lengths: list[Fraction] = []
         rests: list[Fraction] = []
         for element in staves_in(bar):
-            staff = self._staff(element.get("n") or "1")
+            staff = self._staff(element.get("n") or "1", element)
             staff.bar_alterations = {}
             if staff.ppq_in_doubt:
                 settle_ppq(staff, element)

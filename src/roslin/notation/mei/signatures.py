@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.values import ALTERATIONS, LETTERS, integer
 from roslin.notation.scores import Element
 
-__all__ = ["define", "sign_in_music"]
+__all__ = ["define", "sign_in_music", "signs_in"]
 
 _SHARPS, _FLATS = "FCGDAEB", "BEADGCF"
 _MAJOR_KEYS = ("Cb", "Gb", "Db", "Ab", "Eb", "Bb", "F", "C", "G", "D", "A", "E", "B", "F#", "C#")
@@ -16,13 +17,10 @@ _MAJOR_KEYS = ("Cb", "Gb", "Db", "Ab", "Eb", "Bb", "F", "C", "G", "D", "A", "E",
 _MODES = {"major": 0, "minor": 3, "dorian": 2, "phrygian": 4, "lydian": -1, "mixolydian": 1, "aeolian": 3}
 
 
-def define(staff: Staff, definition: Element, onset: Fraction) -> None:
-    """Clef, key, metre, transposition and units, from attributes and from elements inside."""
-    for child in definition.children:
-        sign_in_music(staff, child, onset)
-        if child.tag == "meterSigGrp":
-            for inner in child.children[:1]:
-                sign_in_music(staff, inner, onset)
+def define(staff: Staff, definition: Element, signs: Iterable[Element], onset: Fraction) -> None:
+    """Clef, key, metre, transposition and units, from attributes and from the signs inside (`signs_in`)."""
+    for sign in signs:
+        sign_in_music(staff, sign, onset)
     get = definition.get
     clef = _clef(get("clef.shape"), get("clef.line"), get("clef.dis"), get("clef.dis.place"))
     staff.sign(onset, "clef", clef)
@@ -37,6 +35,16 @@ def define(staff: Staff, definition: Element, onset: Fraction) -> None:
         staff.ppq = staff.ppq or staff.declared_ppq
     staff.default_duration = get("dur.default") or staff.default_duration
     staff.default_octave = get("oct.default") or staff.default_octave
+
+
+def signs_in(definition: Element) -> list[Element]:
+    """The clef, key signature and metre that a definition holds as elements: the last of each."""
+    found: dict[str, Element] = {}
+    for child in definition.children:
+        sign = next(iter(child.children), child) if child.tag == "meterSigGrp" else child
+        if sign.tag in ("clef", "keySig", "meterSig"):
+            found[sign.tag] = sign
+    return list(found.values())
 
 
 def sign_in_music(staff: Staff, element: Element, onset: Fraction) -> None:
@@ -66,11 +74,12 @@ def _set_key(staff: Staff, onset: Fraction, signature: str, mode: str, element: 
         alterations = dict.fromkeys(letters, 1 if sharps else -1)
     else:
         accidentals = [child for child in element.children if child.tag == "keyAccid"]
-        if not accidentals:
+        named = {a.get("pname").lower(): ALTERATIONS.get(a.get("accid"), 0) for a in accidentals}
+        alterations = {name.upper(): value for name, value in named.items() if name in LETTERS}
+        if not alterations:
             return
-        alterations = {a.get("pname").upper(): ALTERATIONS.get(a.get("accid"), 0) for a in accidentals}
         count = None
-    staff.key_alterations = {LETTERS[name.lower()]: value for name, value in alterations.items() if name in _SHARPS}
+    staff.key_alterations = {LETTERS[name.lower()]: value for name, value in alterations.items()}
     signs = {1: "x", -1: "b"}
     text = ""
     for value, sign in signs.items():

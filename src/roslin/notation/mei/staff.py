@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from roslin.errors import Problem
 from roslin.notation.mei.notes import ScoreNote
-from roslin.notation.mei.values import QUARTERS, dots
+from roslin.notation.mei.values import QUARTERS, dots, integer
+from roslin.notation.record import MAX_PROBLEMS
 from roslin.notation.scores import Element
 
 __all__ = ["Signatures", "Staff", "settle_ppq"]
@@ -46,6 +47,7 @@ class Staff:
     declared_ppq: Fraction | None = None
     ppq: Fraction | None = None
     ppq_in_doubt: bool = False
+    repeated: int = 0  # notes that stand for a bar that was to be repeated
     default_duration: str = ""
     default_octave: str = ""
     last_bar: dict[int, tuple[Fraction, Fraction, list[ScoreNote]]] = field(default_factory=dict)
@@ -70,7 +72,8 @@ class Staff:
 
     def warn(self, element: Element, reason: str, expected: str, found: str) -> None:
         """Remember a problem at the place of an element."""
-        self.problems.append(Problem(reason, expected, found, element.column, line=element.line))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(reason, expected, found, element.column, line=element.line))
 
 
 def settle_ppq(staff: Staff, bar: Element) -> None:
@@ -81,9 +84,9 @@ def settle_ppq(staff: Staff, bar: Element) -> None:
     """
     votes: Counter[Fraction] = Counter()
     for element in bar.iter("note", "chord", "rest", "space"):
-        written, pulses = QUARTERS.get(element.get("dur")), element.get("dur.ppq")
-        if written is not None and pulses.isdecimal() and int(pulses):
-            votes[Fraction(int(pulses)) / (written * dots(element.get("dots")))] += 1
+        written, pulses = QUARTERS.get(element.get("dur")), integer(element.get("dur.ppq"))
+        if written is not None and pulses is not None and pulses > 0:
+            votes[Fraction(pulses) / (written * dots(element.get("dots")))] += 1
     if not votes:
         return
     known = [unit for unit in (staff.ppq, staff.declared_ppq) if unit in votes]

@@ -99,8 +99,8 @@ def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids) -> 
     key = keys[0] if keys and keys[0].time == 0 else None
     pitches = np.array([note.pitch for note in notes])
     base40 = _spelled(onsets, pitches, keys)
-    sounding = sorted({(place, note.channel) for place, note in placed})
-    voices = np.array([sounding.index((place, note.channel)) for place, note in placed])
+    sounding = {voice: number for number, voice in enumerate(sorted({(place, note.channel) for place, note in placed}))}
+    voices = np.array([sounding[place, note.channel] for place, note in placed])
     columns = (onsets, lengths, pitches, base40, lengths == 0, voices, np.zeros_like(onsets))
     title = (track if file.kind == 2 else file.tracks[0]).names.get("name")
     named_part = file.kind == 1 and track.number > 1 and len(parts) == 1  # the first track's name is the piece's

@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,8 +98,13 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
     key = read_key_signature(incipit.key_signature)
     time = read_time_signature(incipit.time_signature or "c")
     music, lower_case = capitals(incipit.music, incipit.start)
-    found_so_far = (*incipit.problems, clef_problem, key.problem, time.problem, *lower_case)
-    problems = [problem for problem in found_so_far if problem]
+    in_header = (
+        (clef_problem, incipit.clef),
+        (key.problem, incipit.key_signature),
+        (time.problem, incipit.time_signature),
+    )
+    header = [replace(problem, column=_column(incipit, text)) for problem, text in in_header if problem]
+    problems = [*incipit.problems, *header, *lower_case]
     if problems and strict:
         return _refused(incipit, problems[0])
 
@@ -134,6 +140,12 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
         extra={name: value for name, value in metadata.items() if name not in METADATA_FIELDS},
     )
     return Record(melody, tuple(problems + reader.problems)).at(line=incipit.line, record=melody.id or "")
+
+
+def _column(incipit: Incipit, text: str) -> int:
+    """Where a clef or signature stands in a line that has the music too. One that is a field has the line alone."""
+    found = incipit.music.find(text, 0, incipit.start)
+    return found + 1 if found >= 0 else 0 if incipit.line else 1
 
 
 def _refused(incipit: Incipit, problem: Problem) -> Record:

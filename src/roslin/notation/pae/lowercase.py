@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 
 from roslin.errors import Problem
+from roslin.notation.record import MAX_PROBLEMS
 
 __all__ = ["capitals"]
 
 _SIGNS = r"[a-g0-9xnti'\",.{}()/|:;=!+_^\-~?\s]*"
-_ALL_LOWER = re.compile(rf"{_SIGNS}[ac-g]{_SIGNS}")
+_ALL_LOWER = re.compile(_SIGNS)
+_NAME = re.compile("[ac-g]")
 _FLAT_OR_NAME = re.compile(r"(bb?)(?=[ac-g])|[a-g]")
 _SIGNS_OF_THE_CODE = "bgf"
 
@@ -25,19 +27,18 @@ def capitals(music: str, start: int) -> tuple[str, tuple[Problem, ...]]:
     >>> capitals("'4cdb", 0)[0]
     "'4CDB"
     """
-    if _ALL_LOWER.fullmatch(music, start) is None:
+    if _ALL_LOWER.fullmatch(music, start) is None or _NAME.search(music, start) is None:
         return music, ()
     written = list(music)
     names = re.compile("[a-g]").search(music, start)
     problems = [_read("letters in lower case", names.start() + 1 if names else 1, "note names")]
     for found in _FLAT_OR_NAME.finditer(music, start):
         sign, column = found[0], found.start() + 1
-        if found[1]:
-            problems.append(_read(repr(sign), column, f"{sign} (flat)"))
-            continue
-        written[column - 1] = sign.upper()
-        if sign in _SIGNS_OF_THE_CODE:
-            problems.append(_read(repr(sign), column, f"the note {sign.upper()}"))
+        if not found[1]:
+            written[column - 1] = sign.upper()
+        if (found[1] or sign in _SIGNS_OF_THE_CODE) and len(problems) < MAX_PROBLEMS:
+            taken = f"{sign} (flat)" if found[1] else f"the note {sign.upper()}"
+            problems.append(_read(repr(sign), column, taken))
     return "".join(written), tuple(problems)
 
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import MAX_TICKS, NoteTable, SignatureChange
 from roslin.notation.pae import signs, written
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.signs import QUARTER_TICKS
 from roslin.notation.pae.written import WrittenNote
+from roslin.notation.record import MAX_PROBLEMS
 
 __all__ = ["MAX_NOTES", "MusicReader"]
 
@@ -29,6 +30,7 @@ __all__ = ["MAX_NOTES", "MusicReader"]
 MAX_NOTES = 200_000
 MAX_CHARACTERS = 1_000_000
 MAX_MEASURES_OF_REST = 9_999
+MAX_CHORD_NOTES = 100  # the code has names for 77 pitches
 
 _NOTE_OR_SIGN = "a note, a rest, a bar line or a sign of the Plaine & Easie Code"
 
@@ -113,6 +115,8 @@ class MusicReader:
     # -- problems -----------------------------------------------------------------------------------------------------
 
     def _problem(self, reason: str, column: int, expected: str = "", found: str = "", taken: str = "") -> None:
+        if len(self.problems) >= MAX_PROBLEMS:
+            return
         problem = Problem(reason, expected, found, column, taken=taken)
         if self.strict:
             raise NotationError(problem)
@@ -168,6 +172,9 @@ class MusicReader:
             self.joins_chord = self.joins_chord and self.chords_have_end
             return
         if self.joins_chord and self.event:
+            if len(self.event) >= MAX_CHORD_NOTES:
+                self._problem("chord too large, note left out", column, f"at most {MAX_CHORD_NOTES} notes", "more")
+                return
             first = self.event[0]
             onset, duration, is_grace = first.onset, first.duration, first.is_grace
             self.in_order = False
@@ -568,10 +575,12 @@ class MusicReader:
         match = _match(signs.KEY_CHANGE, self)
         in_order = _match(signs.KEY_IN_ORDER, self)
         following = self.text[match.end() : match.end() + 1]
-        if following not in ("", " ", "@", "%", "$", "/") or (not following and in_order.end() < match.end()):
+        notes_may_follow = following in ("", "/") and in_order.end() < match.end()
+        if following not in ("", " ", "@", "%", "$", "/") or notes_may_follow:
             # Without the space that ends it, only letters in the usual order belong to the signature.
             expected = f"{in_order[0]!r} and a space"
-            self._problem("no space after a key signature", match.start() + 1, expected, match[0], in_order[0])
+            found = shortened(match[0])
+            self._problem("no space after a key signature", match.start() + 1, expected, found, in_order[0])
             match = in_order
         key = read_key_signature(match[1])
         self.alterations = key.alterations

@@ -20,6 +20,7 @@ from typing import Any
 
 from roslin.errors import NotationError, Problem
 from roslin.notation.typography import plain, without_quotes
+from roslin.rows import HALF_CHARACTER, half_character
 
 __all__ = ["Incipit", "incipit_from_mapping", "incipits"]
 
@@ -39,12 +40,14 @@ class Incipit:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
+# A row of one sign must not be looked at again from each of its places: "^" stands before "\\s" without line ends, and
+# what takes spaces starts at the first of them.
 _JSON_OBJECT = re.compile(r'\s*[\[{]\s*(?:\{\s*)?"[A-Za-z_0-9]+"\s*:')
 _FIELD_LINE = re.compile(r"\s*@([a-z]+)\s*:(.*)")
 _HAS_FIELD_LINE = re.compile(
-    r"^\s*@(?:clef|keysig|timesig|key|data|version|start|end|id|title|composer):", re.MULTILINE
+    r"^[^\S\n]*@(?:clef|keysig|timesig|key|data|version|start|end|id|title|composer):", re.MULTILINE
 )
-_NEXT_FIELD = re.compile(r"[ \t\u00a0]+(?=@(?:clef|keysig|timesig|key|data|version)\s*:)")
+_NEXT_FIELD = re.compile(r"(?<![ \t\u00a0])[ \t\u00a0]+(?=@(?:clef|keysig|timesig|key|data|version)\s*:)")
 _MARC = re.compile(r"(?:\s*(?:031|036)\b[^$‡]*)?\s*[$‡][a-z0-9]")
 _MARC_SUBFIELD = re.compile(r"[$‡]([a-z0-9])\s?")
 # The music itself may hold $xF, $bB or $n (a change of key): these letters end it only as subfields between spaces.
@@ -65,10 +68,10 @@ def incipits(text: str) -> Iterator[Incipit | Problem]:
     elif _HAS_FIELD_LINE.search(text):
         yield from _from_field_lines(text)
     else:
-        lines = text.splitlines() or [""]
-        for number, line in enumerate(lines, start=1):
-            if line.strip() or not text.strip():
-                yield _from_line(line, number if len(lines) > 1 else 0)
+        lines = text.splitlines()
+        filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+        for number, line in filled or [(1, "")]:
+            yield _from_line(line, number if len(lines) > 1 else 0)
 
 
 def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[Problem, ...] = ()) -> Incipit:
@@ -112,7 +115,9 @@ def _from_json(text: str) -> Iterator[Incipit | Problem]:
         return
     for number, fields in enumerate(value if isinstance(value, list) else [value], start=1):
         record = str(fields.get("id") or f"item {number}") if isinstance(fields, dict) else f"item {number}"
-        if isinstance(fields, dict):
+        if half := half_character(fields):
+            yield Problem(HALF_CHARACTER, "text", half, 1, record=record.encode(errors="replace").decode())
+        elif isinstance(fields, dict):
             yield _incipit_or_problem(fields, 0, (), record)
         else:
             yield Problem("broken JSON", "an object for each incipit", type(fields).__name__, 1, record=record)

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 WHOLE_NOTE_TICKS = 4 * TICKS_PER_QUARTER
+_LONGEST = 100  # signs of a clef or signature that are looked at; answers are kept, so they must not be large
 NO_ALTERATIONS: Mapping[str, int] = MappingProxyType({})
 
 _CLEF = re.compile(r"[GgCF][-+*:][1-5]")
@@ -65,13 +66,17 @@ class TimeSignature:
     problem: Problem | None = None
 
 
-@lru_cache(maxsize=1024)
 def read_clef(text: str) -> tuple[str, Problem | None]:
     """A clef of either version of the code; "" when it cannot be understood.
 
     >>> read_clef("G-2")
     ('G-2', None)
     """
+    return _clef(text[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _clef(text: str) -> tuple[str, Problem | None]:
     if _CLEF.fullmatch(text):
         return text, None
     untidy = _UNTIDY_CLEF.match(text)
@@ -81,13 +86,17 @@ def read_clef(text: str) -> tuple[str, Problem | None]:
     return clef, Problem("unreadable clef", expected, repr(text), taken=clef or "no clef")
 
 
-@lru_cache(maxsize=1024)
 def read_key_signature(text: str) -> KeySignature:
     """The altered letters of "xFC", "bB[EA]", "n"; what is written otherwise is read as far as it can be.
 
     >>> dict(read_key_signature("bB[EA]").alterations)
     {'B': -1, 'E': -1, 'A': -1}
     """
+    return _key_signature(text[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _key_signature(text: str) -> KeySignature:
     if _KEY_SIGNATURE.fullmatch(text):
         altered = alterations(text)
         if altered or "n" in text or not text:
@@ -111,9 +120,13 @@ def _unreadable_key(text: str, spelled: str) -> Problem:
     return Problem("unreadable key signature", expected, repr(text), taken=spelled or "no key signature")
 
 
-@lru_cache(maxsize=1024)
 def read_time_signature(text: str) -> TimeSignature:
     """The bar of "3/4", "c", "c/", "o", "3/4|4/4"; without one that can be read, a whole note."""
+    return _time_signature(text[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _time_signature(text: str) -> TimeSignature:
     tidy = "|".join(re.split(r"[| ]+", text.strip()))
     parts = [_measure_ticks(part) for part in tidy.split("|")]
     if all(parts):

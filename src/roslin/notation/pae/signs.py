@@ -74,9 +74,12 @@ ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,8};")
 REMARK = re.compile(r"\[[^\]]{0,200}?[a-z]{3}[^\]]{0,200}\]?")
 
 
-@lru_cache(maxsize=4096)
 def length_pattern(text: str) -> tuple[int, ...]:
     """Ticks of each length in "8.68"; a pattern of several repeats over the notes that follow."""
+    return _kept_length_pattern(text) if len(text) <= _LONGEST_KEPT else _length_pattern(text)
+
+
+def _length_pattern(text: str) -> tuple[int, ...]:
     if text == NEUME:
         return (QUARTER_TICKS,)
     pattern = []
@@ -84,6 +87,10 @@ def length_pattern(text: str) -> tuple[int, ...]:
         ticks = LENGTH_TICKS[digit]
         pattern.append(2 * ticks - (ticks >> min(len(dots), MAX_DOTS)))
     return tuple(pattern)
+
+
+_kept_length_pattern = lru_cache(maxsize=4096)(_length_pattern)
+_LONGEST_KEPT = 40  # signs; what is longer is not written twice, and would only fill the memory
 
 
 def usual_time(count: int) -> int:

@@ -18,12 +18,17 @@ from itertools import groupby, pairwise
 from roslin.errors import ArgumentError, NotationError, Problem
 from roslin.melody import Melody, SignatureChange
 from roslin.melody.pitches import LETTERS, is_spelled, spelled
+from roslin.notation.pae.music import MAX_NOTES
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 from roslin.notation.pae.signs import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, usual_time
 
 __all__ = ["as_catalogued", "write", "write_music"]
 
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
+# What nobody could read: a note held through all others of a long piece is written again with each of them.
+MAX_TOGETHER = 32
+MAX_VALUES = 1_000  # tied values of one note, or rests one after another
+
 _TUPLETS = (3, 5, 7, 9, 11, 13, 15)
 
 _SINGLE = {
@@ -110,6 +115,7 @@ class _PaeWriter:
     def __init__(self, melody: Melody):
         self.melody = melody
         self.out: list[str] = []
+        self.heads = 0
         self.octave: int | None = None
         self.length = ""
         self.key = read_key_signature(melody.key_signature).alterations if melody.key_signature else NO_ALTERATIONS
@@ -158,6 +164,10 @@ class _PaeWriter:
             while following >= 0 and self.onsets[following] == left:
                 sounding.append(following)
                 following = next(upcoming)
+            if len(sounding) > MAX_TOGETHER:
+                raise NotationError(
+                    Problem("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", f"{len(sounding)}")
+                )
             yield _Piece(
                 left,
                 right,
@@ -270,6 +280,9 @@ class _PaeWriter:
 
     def _note(self, row: int, value: str = "", tied: bool = False) -> None:
         """Octave, value, accidental, letter: the order of the specification; what holds already is left out."""
+        self.heads += 1
+        if self.heads > MAX_NOTES:
+            raise NotationError(Problem("too long for Plaine & Easie", f"at most {MAX_NOTES} notes, tied ones counted"))
         letter, octave, alter = _spelling(self.base40[row], self.midi[row])
         if octave != self.octave:
             self.octave = octave
@@ -290,10 +303,11 @@ def _scaled(piece: _Piece, count: int, plain: int) -> int:
 def _values(ticks: int) -> list[str] | None:
     """Note values that add up to a length, longest first, or None."""
     values: list[str] = []
+    if ticks > MAX_VALUES * _DESCENDING[0]:
+        return None
     for single in _DESCENDING if ticks not in _SINGLE else [ticks]:
-        while single <= ticks:
-            values.append(_SINGLE[single])
-            ticks -= single
+        times, ticks = divmod(ticks, single)
+        values += [_SINGLE[single]] * times
     return values if values and not ticks else None
 
 
