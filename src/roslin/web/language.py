@@ -26,7 +26,7 @@ from roslin.display.words import Words
 __all__ = ["LANGUAGES", "SOURCE_LANGUAGE", "Catalogues", "Translation", "catalogue"]
 
 SOURCE_LANGUAGE = "en"
-LANGUAGES = ("en", "de")  # of our own pages; a study says which it has
+LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study says which it has
 _MOST_ASKED_FOR = 20
 
 
