@@ -2,7 +2,363 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+from tests.browser.conftest import wait_until
+
+from roslin.notation.query import read_query
+
+DESK, PHONE = (1200, 900), (390, 844)
+FRERE = "'4CDEC/CDEC/EF2G/"
+ROSLIN = "%G-2@4/4$bBE '4D/4.G8A4B8{AG}/''4.D8E4D8{C'B}/"
+ON_BOTH = pytest.mark.parametrize("page", [DESK, PHONE], indirect=True, ids=["desktop", "phone"])
+ON_PHONE = pytest.mark.parametrize("page", [PHONE], indirect=True, ids=["phone"])
+
+
+def enter(page: Page, text: str) -> None:
+    """Type a text and wait until it is drawn."""
+    page.goto("/")
+    page.locator("#q").fill(text)
+    expect(page.locator("#preview svg.notation")).to_be_visible()
+
+
+def head(page: Page, row: int) -> tuple[float, float]:
+    """Where a note is drawn."""
+    box = page.locator(f'#preview [data-note="{row}"] .notehead').first.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def choose(page: Page, row: int) -> None:
+    """Click a note, or touch it."""
+    page.locator("#preview").scroll_into_view_if_needed()
+    if page.viewport_size == {"width": PHONE[0], "height": PHONE[1]}:
+        page.touchscreen.tap(*head(page, row))
+    else:
+        page.mouse.click(*head(page, row))
+    expect(page.locator("#editor-tools")).to_be_visible()
+
+
+def text_of(page: Page) -> Locator:
+    return page.locator("#q")
+
+
+def said(page: Page) -> Locator:
+    return page.locator("#editor-status")
+
+
+def in_module(page: Page, script: str) -> Any:
+    """What a script makes of the editor's functions on text, `t`."""
+    page.goto("/")
+    return page.evaluate(f"async () => {{ const t = await import('/static/editor-text.js'); return {script}; }}")
+
+
+# -- edits of the text ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (f't.step("{FRERE}", 1, 1)', "'4CEEC/CDEC/EF2G/"),
+        (f't.octave("{FRERE}", 1, 1)', "'4C''D'EC/CDEC/EF2G/"),
+        ('t.octave("\'4CD", 0, -1)', ",4C'D"),
+        (f't.accidental("{FRERE}", 0, 1)', "'4xCDEnC/CDEC/EF2G/"),  # the other C of the bar stays as it was
+        ('t.accidental("$x \'4C", 0, -1)', "$x '4bC"),
+        ('t.accidental("%G-2$xF \'4FG", 0, 0)', "%G-2$xF '4nFG"),
+        (f't.length("{FRERE}", 2, "8")', "'4CD8E4C/CDEC/EF2G/"),
+        (f't.dot("{FRERE}", 10)', "'4CDEC/CDEC/EF2.G/"),
+        (f't.remove("{FRERE}", 0)', "'4DEC/CDEC/EF2G/"),
+        ('t.remove("\'4C8D4E", 1)', "'4CE"),
+        ('t.remove("\'4C^E^GD", 0)', "'4D"),  # a chord goes with its first note
+        ('t.remove("\'4CgDE", 1)', "'4CE"),
+        (f't.insertCopy("{FRERE}", 10, false)', "'4CDEC/CDEC/EF2GG/"),
+        (f't.insertCopy("{FRERE}", 0, true)', "'4CCDEC/CDEC/EF2G/"),
+        (f't.insert("{FRERE}", 10, {{ letter: "B", length: "4" }})', "'4CDEC/CDEC/EF2G4B/"),
+        ("t.insert(\"'4B\", 0, { letter: 'C', length: '4' })", "'4B''C"),
+        ('t.insert("", -1, { pitch: 61, length: "8" })', "'8xC"),
+        (f't.toggleRest("{FRERE}", 1)', "'4C-EC/CDEC/EF2G/"),
+        (f't.toggleTie("{FRERE}", 3)', "'4CDEC+/CDEC/EF2G/"),
+        ('t.step("\'4C+/CD", 1, 1)', "'4D+/DD"),  # both are one note
+        ('t.toggleTie("\'4CD", 0)', "'4C+C"),
+        (f't.toggleTriplet("{FRERE}", 4)', "'4CDEC/(4CDE;3)C/EF2G/"),
+        (f't.toggleBar("{FRERE}", 1)', "'4CD/EC/CDEC/EF2G/"),
+        (f't.toggleBar("{FRERE}", 3)', "'4CDECCDEC/EF2G/"),
+        ('t.barsFrom("%G-2@3/4 \'4GCDEFGABC", 1)', "%G-2@3/4 '4G/CDE/FGA/BC"),
+        ('t.barsFrom("%G-2@2/4 \'4C(8CDE;3)FG", 0)', "%G-2@2/4 '4C(8CDE;3)/FG"),
+        ('t.step("\'8.68CDECDE", 1, 1)', "'8.C6E8E8.C6D8E"),  # a row of lengths is written out
+        ('t.step("\'8{C6DtEt}qFg{G}!A!f//:=3/", 0, 1)', "'8{D6DtEt}qFg{G}!A!f//:=3/"),  # what is not understood stays
+    ],
+)
+def test_an_edit_changes_what_it_must(page: Page, edit: str, expected: str) -> None:
+    assert in_module(page, f"({edit}).text") == expected
+
+
+def test_there_and_back_is_the_same_text(page: Page) -> None:
+    """Every note of real melodies: up and down, an octave, another length, a triplet, a bar line, one note more."""
+    script = """[%s].flatMap(text => t.parse(text).events.flatMap((event, n) => {
+      const back = {
+        step: t.step(t.step(text, n, 1).text, n, -1),
+        octave: t.octave(t.octave(text, n, -1).text, n, 1),
+        length: t.length(t.length(text, n, "3").text, n, event.length),
+        triplet: t.toggleTriplet(t.toggleTriplet(text, n).text, n),
+        bar: t.toggleBar(t.toggleBar(text, n).text, n),
+        gone: t.remove(t.insertCopy(text, n, false).text, n + 1),
+      };
+      const changed = Object.entries(back).filter(([, made]) => made.text !== text);
+      return changed.map(([kind, made]) => [kind, n, text, made.text]);
+    }))"""
+    texts = ", ".join(f'"{text}"' for text in ("'4CDECCDECEF2G", "''8C'BA4G8FE2D", "%G-2@3/4$xF '4G8AB''C'DE/,4F"))
+    assert in_module(page, script % texts) == []
+
+
+def test_what_an_edit_writes_reads_as_it_was_meant(page: Page) -> None:
+    """The page's rules of octaves, lengths and accidentals are the server's: pitches of the text, by both."""
+    enter(page, ROSLIN)
+    texts = page.evaluate(
+        """async text => { const t = await import("/static/editor-text.js"), made = [];
+          t.parse(text).events.forEach((event, n) => made.push(
+            t.step(text, n, 2), t.accidental(text, n, 1), t.octave(text, n, -1),
+            t.toggleTriplet(text, n), t.toggleTie(text, n), t.remove(text, n)));
+          const heads = one => t.parse(one).events.filter(event => event.kind === "note" && !event.isTied);
+          return made.map(one => [one.text, heads(one.text).map(t.midiOf)]); }""",
+        ROSLIN,
+    )
+    assert len(texts) == 6 * 11
+    for text, pitches in texts:
+        assert read_query(text).notes["pitch_midi"].tolist() == pitches, text
+        assert read_query(text).deviations == [], text
+
+
+# -- in the page ------------------------------------------------------------------------------------------------------
+
+
+@ON_BOTH
+def test_a_wrong_note_is_mended_and_found(page: Page) -> None:
+    enter(page, "'4CDEC/CDFC/EF2G/")
+    choose(page, 6)
+    expect(said(page)).to_have_text("F4, quarter, 7 of 11")
+    page.get_by_role("button", name="Lower", exact=True).click()
+    expect(text_of(page)).to_have_value(FRERE)
+    expect(said(page)).to_have_text("E4, quarter, 7 of 11")
+    page.get_by_role("button", name="Choose no note").click()
+    expect(page.locator("#editor-tools")).to_be_hidden()
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".cards h3 a").first).to_have_text("Frère Jacques")
+
+
+@ON_BOTH
+def test_every_button(page: Page) -> None:
+    enter(page, "%G-2@4/4 '4CDEFGAB")
+    choose(page, 1)
+    for name, text in (
+        ("Higher", "'4CEEFGAB"),
+        ("Lower", "'4CDEFGAB"),
+        ("Octave higher", "'4C''D'EFGAB"),
+        ("Octave lower", "'4CDEFGAB"),
+        ("Whole note", "'4C1D4EFGAB"),
+        ("Half note", "'4C2D4EFGAB"),
+        ("Eighth note", "'4C8D4EFGAB"),
+        ("Sixteenth note", "'4C6D4EFGAB"),
+        ("Thirty-second note", "'4C3D4EFGAB"),
+        ("Quarter note", "'4CDEFGAB"),
+        ("Dotted or not", "'4C4.D4EFGAB"),
+        ("Dotted or not", "'4CDEFGAB"),
+        ("Sharp", "'4CxDEFGAB"),
+        ("Flat", "'4CbDEFGAB"),
+        ("Natural", "'4CDEFGAB"),
+        ("Rest or note", "'4C-EFGAB"),
+        ("Rest or note", "'4CCEFGAB"),
+        ("Higher", "'4CDEFGAB"),
+        ("Tied to the next note or not", "'4CD+DFGAB"),
+        ("Tied to the next note or not", "'4CDDFGAB"),
+        ("Triplet from here, or none", "'4C(4DDF;3)GAB"),
+        ("Triplet from here, or none", "'4CDDFGAB"),
+        ("Bar line after this note, or none", "'4CD/DFGAB"),
+        ("Bar line after this note, or none", "'4CDDFGAB"),
+        ("The first full bar begins here; bar lines follow the metre", "'4C/DDFG/AB"),
+        ("Insert before", "'4C/DDDFG/AB"),
+        ("Insert after", "'4C/DDDDFG/AB"),
+        ("Delete", "'4C/DDDFG/AB"),
+    ):
+        page.locator("#editor-tools").get_by_role("button", name=name, exact=True).click()
+        expect(text_of(page), name).to_have_value(f"%G-2@4/4 {text}")
+    page.locator("#editor-tools").get_by_role("button", name="Previous note", exact=True).click()
+    expect(said(page)).to_contain_text("2 of 8")
+    page.locator("#editor-tools").get_by_role("button", name="Next note", exact=True).click()
+    expect(said(page)).to_contain_text("3 of 8")
+
+
+def test_by_keyboard_alone(page: Page) -> None:
+    enter(page, "c d e f")
+    page.locator("#q").focus()
+    for _ in range(60):
+        page.keyboard.press("Shift+Tab")
+        if page.evaluate("document.activeElement.id") == "preview-drawing":
+            break
+    expect(page.locator("#preview-drawing")).to_be_focused()
+    expect(said(page)).to_have_text("F4, quarter, 4 of 4")
+    for keys, text in (
+        ("ArrowUp", "CDEG"),
+        ("Shift+ArrowUp", "CDE''G"),
+        ("Control+ArrowDown", "CDEG"),
+        ("8", "CDE8G"),
+        (".", "CDE8.G"),
+        ("4", "CDEG"),
+        ("#", "CDExG"),
+        ("b", "CDEbG"),
+        ("n", "CDEG"),
+        ("Shift+A", "CDEGA"),
+        ("-", "CDEG-"),
+        ("r", "CDEGG"),
+        ("Backspace", "CDEG"),
+        ("i", "CDEGG"),
+        ("Delete", "CDEG"),
+        ("Home", "CDEG"),
+        ("+", "C+CEG"),
+        ("+", "CCEG"),
+        ("t", "(4CCE;3)G"),
+        ("t", "CCEG"),
+        ("/", "C/CEG"),
+        ("/", "CCEG"),
+        ("ArrowRight", "CCEG"),
+        ("u", "C/CEG"),
+    ):
+        page.keyboard.press(keys)
+        expected = f"%G-2 '4{text}" if not text.startswith("(") else f"%G-2 ('{text[1:]}"
+        if text != "CDEG" or keys != "Home":
+            expect(text_of(page), keys).to_have_value(expected)
+    page.keyboard.press("Escape")
+    expect(page.locator("#editor-tools")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    expect(said(page)).to_have_text("C4, quarter, 1 of 4")
+    page.keyboard.press("Enter")
+    expect(page.locator("#results-heading")).to_be_visible()
+
+
+def test_a_note_is_dragged(page: Page) -> None:
+    enter(page, FRERE)
+    x, y = head(page, 2)
+    lines = page.locator("#preview .staff > path").evaluate_all("all => all.map(p => p.getBoundingClientRect().top)")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - (lines[1] - lines[0]) * 1.5, steps=4)
+    page.mouse.up()
+    expect(text_of(page)).to_have_value("'4CDAC/CDEC/EF2G/")
+    expect(said(page)).to_have_text("A4, quarter, 3 of 11")
+    expect(page.locator('#preview [data-note="2"].chosen')).to_be_visible()
+
+
+def test_pieces_of_a_tied_note_are_notes_of_the_text(page: Page) -> None:
+    enter(page, "%G-2@2/4 '4C2D+/4DE")
+    box = page.locator('#preview [data-note="1"] .notehead').nth(1).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 3, box["y"] + 3)
+    expect(said(page)).to_have_text("D4, quarter, 3 of 4")
+    page.keyboard.press("ArrowUp")
+    expect(text_of(page)).to_have_value("%G-2@2/4 '4C2E+/4EE")
+
+
+def test_what_was_typed_is_never_lost(page: Page) -> None:
+    """Typed, edited, played and taken from a file: one history."""
+    enter(page, "sol la si do")
+    choose(page, 0)
+    page.keyboard.press("ArrowDown")
+    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    page.keyboard.press("Control+z")
+    expect(text_of(page)).to_have_value("sol la si do")
+    page.keyboard.press("Control+Shift+Z")
+    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    page.get_by_role("button", name="Clear").click()
+    expect(text_of(page)).to_have_value("")
+    page.get_by_role("button", name="Undo").click()
+    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    page.locator("#q").focus()
+    page.keyboard.press("End")
+    page.keyboard.type("DE")
+    expect(page.locator("#preview svg.notation .note")).to_have_count(6)
+    page.keyboard.press("Control+z")
+    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    page.keyboard.press("Control+z")
+    expect(text_of(page)).to_have_value("sol la si do")
+    page.get_by_role("button", name="Redo").click()
+    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+
+
+def test_key_and_metre(page: Page) -> None:
+    enter(page, "'4FGA")
+    page.get_by_label("Key signature").select_option("xFC")
+    expect(text_of(page)).to_have_value("%G-2$xFC '4FGA")
+    page.locator("#editor-metre").select_option("3/4")
+    expect(text_of(page)).to_have_value("%G-2@3/4$xFC '4FGA")
+    choose(page, 0)
+    expect(said(page)).to_have_text("F♯4, quarter, 1 of 3")
+    page.locator("#q").fill("%C-1@c3/2$bB '4FGA")
+    expect(page.locator("#editor-metre")).to_have_value("c3/2")
+    expect(page.get_by_label("Key signature")).to_have_value("bB")
+
+
+def test_enter_searches_and_nothing_entered_says_what_to_do(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#q-message")).to_contain_text("Enter a melody first")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.type("c d e c c d e c e f g")
+    page.keyboard.press("Shift+Enter")
+    assert "\n" in text_of(page).input_value()
+    page.keyboard.press("Enter")
+    expect(page.locator(".cards h3 a").first).to_have_text("Frère Jacques")
+
+
+def test_the_piano_goes_on_where_a_note_is_chosen(page: Page) -> None:
+    enter(page, "G A|B c")  # ABC: taken over at the first edit
+    choose(page, 0)
+    key = page.locator('[data-pitch="65"]')
+    box = key.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 10, box["y"] + box["height"] - 8)
+    expect(text_of(page)).to_have_value("%G-2 '8G4F8A/B''C")
+    page.get_by_role("button", name="Undo").click()
+    expect(text_of(page)).to_have_value("G A|B c")
+
+
+@ON_PHONE
+def test_the_piano_fits_a_thumb(page: Page) -> None:
+    page.goto("/")
+    widths = page.locator(".key.white").evaluate_all("keys => keys.map(key => key.getBoundingClientRect().width)")
+    assert len(widths) >= 10
+    assert min(widths) >= 32
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator('[data-pitch="60"]').tap(position={"x": 12, "y": 95})
+    page.get_by_role("button", name="An octave higher").tap()
+    page.locator('[data-pitch="72"]').tap(position={"x": 12, "y": 95})
+    page.locator('[data-pitch="73"]').tap()
+    expect(text_of(page)).to_have_value("'4C''CxC")
+
+
+@ON_PHONE
+def test_the_buttons_are_under_the_thumb(page: Page) -> None:
+    enter(page, FRERE)
+    choose(page, 0)
+    boxes = page.locator("#editor-tools button").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().toJSON())"
+    )
+    assert all(box["height"] >= 36 and box["width"] >= 36 for box in boxes)
+    assert all(box["top"] > PHONE[1] / 2 and box["bottom"] <= PHONE[1] for box in boxes)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@ON_BOTH
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_violation_while_a_note_is_chosen(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    enter(page, ROSLIN)
+    choose(page, 3)
+    found = Axe().run(page).response["violations"]
+    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    assert not serious
 
 
 def test_another_way_in_writes_notes_and_hears_of_changes(page: Page) -> None:
@@ -19,4 +375,4 @@ def test_another_way_in_writes_notes_and_hears_of_changes(page: Page) -> None:
     )
     assert page.evaluate("text") == "'4G8A-2.xF"
     page.locator("#q").fill(page.evaluate("text"))
-    expect(page.locator("#preview svg.notation .note")).to_have_count(3)
+    wait_until(page, "document.querySelectorAll('#preview svg.notation .note').length === 3")

@@ -43,7 +43,7 @@ def press(page: Page, *pitches: int) -> None:
 def test_play_a_tune_and_find_it(page: Page) -> None:
     page.goto("/")
     press(page, 60, 62, 64, 60, 60, 62, 64, 60, 64, 65)
-    page.get_by_label("Half note").check(force=True)
+    page.get_by_role("radio", name="Half note").check(force=True)
     press(page, 67, 61)
     expect(page.locator("#q")).to_have_value("'4CDECCDECEF2GxC")
     page.get_by_role("button", name="Undo").click()
@@ -72,8 +72,9 @@ def test_naturals_after_an_accidental_and_text_of_others(page: Page) -> None:
     press(page, 60)
     expect(page.locator("#q")).to_have_value("'4CxCnC")
     page.locator("#q").fill("X:1\nK:G\nGAB")
+    expect(page.locator("#preview svg.notation .note")).to_have_count(3)
     press(page, 65)
-    expect(page.locator("#q")).to_have_value("'4F")
+    expect(page.locator("#q")).to_have_value("%G-2$xF '8GAB4nF")
 
 
 def test_a_midi_keyboard(page: Page) -> None:
@@ -304,7 +305,7 @@ def test_a_narrow_phone(page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     page.goto("/")
     widths = page.locator(".key.white").evaluate_all("keys => keys.map(key => key.getBoundingClientRect().width)")
-    assert min(widths) > 18
+    assert min(widths) >= 32
     page.locator('[data-pitch="67"]').tap(position={"x": 9, "y": 100})
     page.locator('[data-pitch="66"]').tap()
     expect(page.locator("#q")).to_have_value("'4GxF")

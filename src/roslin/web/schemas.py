@@ -254,6 +254,8 @@ class ReadAnswer(BaseModel):
     """A query as it was understood."""
 
     notation: str | None
+    pae: str | None = Field(description="The query in a line of Plaine & Easie, as it was typed where it is one.")
+    columns: list[int] = Field(description="Where in `pae` each note stands, from 1.")
     notes: list[NoteAnswer]
     deviations: list[str] = _DEVIATIONS
     drawing: str = Field(description="SVG")

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from roslin.matchers import matcher
 from roslin.melody import Melody
+from roslin.notation.editable import editable
 from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing
@@ -61,8 +62,11 @@ def read(
     melody = query_of(asked, library.collection, library.settings)
     if format != "json":
         return _as_file(melody, format)
+    line = editable(asked.q, melody)
     answer = ReadAnswer(
         notation=melody.notation,
+        pae=line.text if line else None,
+        columns=line.columns if line else [],
         notes=NoteAnswer.table(melody),
         deviations=melody.deviations,
         drawing=drawing(melody, "The query in notation").in_page("entry-"),

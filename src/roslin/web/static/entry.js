@@ -1,6 +1,7 @@
-// The query as text: the one truth of what is entered. Piano, file and examples write into it; a moment after every
-// change the server reads it, and the page shows the notation, or where it went wrong.
+// The query as text: the one truth of what is entered. Piano, editor, file and examples write into it; a moment after
+// every change the server reads it, and the page shows the notation, or where it went wrong.
 
+import { History } from "./entry-history.js";
 import { _, ngettext } from "./words.js";
 
 const WAIT = 250; // milliseconds after the last change
@@ -18,12 +19,13 @@ export function asList(lines) {
 export function startEntry() {
   const text = byId("q"), notation = byId("notation"), message = byId("q-message");
   const preview = byId("preview"), drawing = byId("preview-drawing"), hint = drawing.innerHTML;
-  const undo = byId("undo"), clear = byId("clear"), download = byId("download");
+  const undo = byId("undo"), redo = byId("redo"), clear = byId("clear"), download = byId("download");
   const id = document.querySelector("input[name=id]");
-  const before = []; // what stood here before each change that undo can take back
+  const history = new History({ text: text.value, notation: notation.value, chosen: -1 });
+  const listeners = []; // each is told what the server understood, or null where it understood nothing
+  const tell = answer => listeners.forEach(listener => listener(answer));
   let timer = 0;
   let reading = null;
-  let tell = () => {}; // what the server understood, or null where it understood nothing
 
   function address(format) {
     const asked = new URLSearchParams({ q: text.value, notation: notation.value });
@@ -76,10 +78,17 @@ export function startEntry() {
     }
   }
 
-  async function read() {
-    if (reading) reading.abort();
-    undo.hidden = !before.length;
+  function showButtons() {
+    undo.hidden = !history.canUndo;
+    redo.hidden = !history.canRedo;
     clear.hidden = !text.value;
+  }
+
+  async function read() {
+    clearTimeout(timer);
+    if (reading) reading.abort();
+    remember(false);
+    showButtons();
     if (!text.value.trim()) {
       preview.classList.remove("stale");
       showNothing();
@@ -110,19 +119,38 @@ export function startEntry() {
     timer = setTimeout(read, WAIT);
   }
 
-  function set(value, kind = "auto", canUndo = true) {
-    if (canUndo && text.value !== value) before.push([text.value, notation.value]);
+  function remember(isTyped, chosen = history.now.chosen) {
+    history.add({ text: text.value, notation: notation.value, chosen }, isTyped);
+  }
+
+  // `chosen` is the note that the editor has chosen, or -1.
+  function set(value, kind = "auto", chosen = -1) {
+    write(value, kind);
+    remember(false, chosen);
+    readSoon();
+  }
+
+  function write(value, kind) {
     window.roslinPlayer?.stop();
     text.value = value;
     notation.value = kind;
     text.scrollTop = text.scrollHeight;
     leaveLike();
-    readSoon();
   }
 
-  function takeBack() {
-    const last = before.pop();
-    if (last) set(last[0], last[1], false);
+  function goTo(state) {
+    write(state.text, state.notation);
+    read();
+  }
+
+  const takeBack = () => goTo(history.undo());
+  const bringBack = () => goTo(history.redo());
+
+  // Find with nothing entered.
+  function ask() {
+    message.className = "message bad";
+    message.textContent = _("Enter a melody first: play it on the keys, type its notes, such as c d e c, or open a file.");
+    text.focus();
   }
 
   // A query is either text or a melody of the collection.
@@ -137,14 +165,43 @@ export function startEntry() {
     if (id.value) like("");
   }
 
-  text.addEventListener("input", readSoon);
+  // Enter searches; with Shift it is a new line.
+  text.addEventListener("keydown", event => {
+    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    event.preventDefault();
+    text.form.requestSubmit();
+  });
+  text.addEventListener("beforeinput", event => {
+    if (event.inputType !== "historyUndo" && event.inputType !== "historyRedo") return;
+    event.preventDefault();
+    if (event.inputType === "historyUndo") takeBack();
+    else bringBack();
+  });
+  byId("own").addEventListener("keydown", event => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const key = event.key.toLowerCase();
+    if (key === "y" || (key === "z" && event.shiftKey)) bringBack();
+    else if (key === "z") takeBack();
+    else return;
+    event.preventDefault();
+  });
+  text.addEventListener("input", () => {
+    remember(true, -1);
+    readSoon();
+  });
   notation.addEventListener("change", read);
   undo.addEventListener("click", takeBack);
+  redo.addEventListener("click", bringBack);
   clear.addEventListener("click", () => set(""));
   byId("like-remove").addEventListener("click", () => {
     like("");
     text.focus();
   });
   if (text.value) read();
-  return { text, notation, set, takeBack, like, read, onRead: told => { tell = told; } };
+  return {
+    text, notation, set, takeBack, like, read, ask,
+    onRead: listener => { listeners.push(listener); },
+    get chosen() { return history.now.chosen; },
+    set chosen(number) { history.now.chosen = number; },
+  };
 }

@@ -7,42 +7,26 @@ const WHITE = [0, 2, 4, 5, 7, 9, 11];
 const NAMES = [
   _("C"), _("C sharp"), _("D"), _("E flat"), _("E"), _("F"), _("F sharp"), _("G"), _("G sharp"), _("A"), _("B flat"), _("B"),
 ];
-const WRITTEN = ["C", "xC", "D", "bE", "E", "F", "xF", "G", "xG", "A", "bB", "B"];
 const LETTERS = "awsedftgyhujkolp"; // from the first C upwards
-const SPAN = 24; // semitones above the first C
+const WIDTH = 34; // pixels that a finger needs for a white key
+const LEAST_WHITE = 7, MOST_WHITE = 15;
 const LOWEST = 36, HIGHEST = 84; // where the first C may be
 
 const byId = id => document.getElementById(id);
 
-// Octave marks: ' is the octave of middle C, '' the one above, a comma the one below.
-export function octaveMarks(pitch) {
-  const octave = Math.floor(pitch / 12) - 4;
-  return octave > 0 ? "'".repeat(octave) : ",".repeat(1 - octave);
-}
-
-// One note as text. Signs hold on in the code: octave and length are left out where they are those of the note before,
-// and a natural is written out when an accidental or a key signature stands before it.
-export function noteText(pitch, length, before, last) {
-  const sign = WRITTEN[pitch % 12], octave = octaveMarks(pitch);
-  const needsNatural = sign.length === 1 && /[xb$]/.test(before);
-  return (octave === last.octave ? "" : octave) + (length === last.length ? "" : length) + (needsNatural ? "n" : "") + sign;
-}
-
-export function startPiano(entry) {
+export function startPiano(entry, editor) {
   const keys = byId("keys"), piano = byId("piano");
-  let first = 60;
-  const after = new Map(); // text that the piano wrote, and the length and octave that hold on after it
+  let first = 60, span = 0;
 
   const length = () => document.querySelector("input[name=length]:checked").value + (byId("dotted").checked ? "." : "");
+  const append = pitch => editor.play(pitch, length());
 
-  // A pitch, or null for a rest. Text in another notation makes way.
-  function append(pitch) {
-    const isOther = ["abc", "jsonl"].includes(entry.notation.value) || /^\s*(X:|K:|\{)/.test(entry.text.value);
-    const before = isOther ? "" : entry.text.value, now = length();
-    const holds = after.get(before) || {};
-    const token = pitch === null ? `${now === holds.length ? "" : now}-` : noteText(pitch, now, before, holds);
-    entry.set(before + token);
-    after.set(before + token, { length: now, octave: pitch === null ? holds.octave : octaveMarks(pitch) });
+  // Semitones above the first C: as many white keys as have room, and two octaves at most.
+  function spanThatFits() {
+    const room = Math.floor((keys.clientWidth || MOST_WHITE * WIDTH) / WIDTH);
+    const white = Math.min(Math.max(room, LEAST_WHITE), MOST_WHITE);
+    keys.style.setProperty("--white-keys", white);
+    return 12 * Math.floor((white - 1) / 7) + WHITE[(white - 1) % 7];
   }
 
   function press(pitch) {
@@ -63,8 +47,9 @@ export function startPiano(entry) {
   }
 
   function draw() {
+    span = spanThatFits();
     keys.replaceChildren();
-    for (let pitch = first; pitch <= first + SPAN; pitch++) {
+    for (let pitch = first; pitch <= first + span; pitch++) {
       const key = document.createElement("button");
       key.type = "button";
       key.className = `key ${WHITE.includes(pitch % 12) ? "white" : "black"}`;
@@ -99,7 +84,7 @@ export function startPiano(entry) {
   piano.addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || !event.target.closest("#keys")) return;
     const pitch = Number(event.target.closest(".key")?.dataset.pitch ?? first);
-    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: 12, ArrowDown: -12, Home: first - pitch, End: first + SPAN - pitch };
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: 12, ArrowDown: -12, Home: first - pitch, End: first + span - pitch };
     const letter = LETTERS.indexOf(event.key.toLowerCase());
     if (event.key in steps) focusKey(pitch + steps[event.key]);
     else if (event.key === "Backspace") entry.takeBack();
@@ -112,6 +97,7 @@ export function startPiano(entry) {
   byId("lower").addEventListener("click", () => move(-1));
   byId("higher").addEventListener("click", () => move(1));
   connectMidi(byId("midi"), press);
+  new ResizeObserver(() => { if (spanThatFits() !== span) draw(); }).observe(keys);
   draw();
 }
 

@@ -142,7 +142,7 @@ export function startResults(entry) {
     event.preventDefault();
     const search = asked();
     if (!search.get("q") && !search.get("id")) {
-      entry.text.focus();
+      entry.ask();
       return;
     }
     go(`?${search}`);

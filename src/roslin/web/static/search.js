@@ -7,7 +7,8 @@ import { startSinging } from "./singing.js";
 import { startUpload } from "./upload.js";
 
 const entry = startEntry();
-startSinging(startEditor(entry));
-startPiano(entry);
+const editor = startEditor(entry);
+startSinging(editor);
+startPiano(entry, editor);
 startUpload(entry);
 startResults(entry);
