@@ -135,10 +135,10 @@ def _read(store: Store) -> FacetTable:
 
 def _read_field(store: Store, name: str, written: str) -> _FacetField:
     codes, values = _encoded(store, name)
-    # The most frequent spelling comes last, and stays.
+    # The most frequent spelling comes last, and stays; of two, that with accents and small letters.
     rows = store.connection.execute(
         f"SELECT folded.{name}, {written} FROM folded JOIN melodies USING (number) "  # noqa: S608 - our own names
-        f"WHERE folded.{name} IS NOT NULL GROUP BY 1, 2 ORDER BY count(*), 2 DESC"
+        f"WHERE folded.{name} IS NOT NULL GROUP BY 1, 2 ORDER BY count(*), 2"
     )
     spelt: dict[str, str] = dict(rows)
     return _FacetField(codes, values, [_label(name, spelt[value]) for value in values])

@@ -12,9 +12,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from roslin.matchers.roslin._alignment import Encoded
+from roslin.matchers.roslin.notes import encoded
 from roslin.matchers.roslin.table import MelodyTable
+from roslin.represent.packed import Packed
 
-__all__ = ["Digests", "digests_of", "firsts_of", "representatives"]
+__all__ = ["Digests", "digests_of", "firsts_of", "representatives", "same_among"]
 
 Digests = npt.NDArray[np.uint64]  # [melodies, 2]: the same for melodies that are the same
 Numbers = npt.NDArray[np.int64]
@@ -26,6 +29,11 @@ _DIGEST_BYTES = 16
 def representatives(table: MelodyTable) -> Numbers:
     """For every melody, by number, the first melody that is the same; itself, if there is none before it."""
     return firsts_of(digests_of(table))
+
+
+def same_among(melodies: Packed) -> Numbers:
+    """For each of a few melodies, by its place among them, the place of the first that is the same."""
+    return firsts_of(_as_digests(_digests_of(encoded(melodies))))
 
 
 def firsts_of(digests: Digests) -> Numbers:
@@ -42,10 +50,18 @@ def digests_of(table: MelodyTable) -> Digests:
     """What the measure sees of each melody."""
     digests = bytearray()
     for start in range(0, len(table), _AT_ONCE):
-        notes = table.take(np.arange(start, min(start + _AT_ONCE, len(table))))
-        columns = [np.ascontiguousarray(column).tobytes() for column in (notes.intervals, notes.values, notes.labels)]
-        ends = notes.offsets.tolist()
-        for begin, end in pairwise(ends):
-            key = b"".join([column[begin:end] for column in columns])
-            digests += hashlib.blake2b(key, digest_size=_DIGEST_BYTES).digest()
+        digests += _digests_of(table.take(np.arange(start, min(start + _AT_ONCE, len(table)))))
+    return _as_digests(digests)
+
+
+def _digests_of(notes: Encoded) -> bytearray:
+    columns = [np.ascontiguousarray(column).tobytes() for column in (notes.intervals, notes.values, notes.labels)]
+    digests = bytearray()
+    for begin, end in pairwise(notes.offsets.tolist()):
+        key = b"".join([column[begin:end] for column in columns])
+        digests += hashlib.blake2b(key, digest_size=_DIGEST_BYTES).digest()
+    return digests
+
+
+def _as_digests(digests: bytearray) -> Digests:
     return np.frombuffer(digests, np.uint64).reshape(-1, 2)

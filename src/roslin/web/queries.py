@@ -17,7 +17,7 @@ from roslin.melody import Melody
 from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
 from roslin.web.readers import shared_readers
-from roslin.web.schemas import EDITED, RANGES, QueryParams, SearchParams
+from roslin.web.schemas import EDITED, RANGES, NarrowParams, QueryParams
 from roslin.web.settings import Settings
 
 __all__ = ["chosen_matcher", "filters_of", "offered", "query_of"]
@@ -56,7 +56,7 @@ def chosen_matcher(text: str, settings: Settings) -> Matcher:
     return chosen
 
 
-def filters_of(asked: SearchParams, query: Melody) -> list[Filter]:
+def filters_of(asked: NarrowParams, query: Melody | None) -> list[Filter]:
     """The chain of filters, cheap ones first; some compare with the query."""
     chain = [known.FILTERS[name](*parse_range(getattr(asked, name))) for name in RANGES if getattr(asked, name).strip()]
     if asked.intervals.strip():
@@ -67,8 +67,10 @@ def filters_of(asked: SearchParams, query: Melody) -> list[Filter]:
     if asked.words.strip():
         chain += known.words(asked.words)
     for name, make in zip(EDITED, (known.contour_distance, known.rhythm_distance), strict=True):
-        if value := getattr(asked, name).strip():
-            chain.append(make(query, _cost(name, value), parse_costs(asked.edit_costs)))
+        if value := getattr(asked, name, "").strip():
+            if query is None:
+                raise ArgumentError(f"{name} compares with a melody; none was entered")
+            chain.append(make(query, _cost(name, value), parse_costs(getattr(asked, "edit_costs", ""))))
     return chain
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from roslin.collection.folding import FOLDED_FIELDS, folded_field, said_of
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers.base import Modes
 from roslin.matchers.modes import Mode
@@ -20,10 +21,14 @@ __all__ = [
     "AboutAnswer",
     "AttributedAnswer",
     "AttributionAnswer",
+    "BrowseAnswer",
+    "BrowseParams",
     "CollectionAnswer",
     "ExplainAnswer",
     "ExplainParams",
     "ExplanationAnswer",
+    "FacetAnswer",
+    "FacetValueAnswer",
     "FilterAnswer",
     "HealthAnswer",
     "IdentifyAnswer",
@@ -32,6 +37,7 @@ __all__ = [
     "MatchAnswer",
     "MatcherAnswer",
     "MelodyAnswer",
+    "NarrowParams",
     "NoteAnswer",
     "QueryParams",
     "ReadAnswer",
@@ -50,6 +56,8 @@ __all__ = [
 MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
+_MAX_CHOICES = 40
+Choice = Annotated[str, Field(max_length=1000)]
 RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
 _DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
 EDITED = ("contour_cost", "rhythm_cost")
@@ -68,8 +76,48 @@ class QueryParams(BaseModel):
     strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
 
 
-class SearchParams(QueryParams):
-    """A search. Ranges are LOW..HIGH, LOW.., ..HIGH or one value; names of intervals are understood."""
+class NarrowParams(BaseModel):
+    """Which melodies, in which order.
+
+    Ranges are LOW..HIGH, LOW.., ..HIGH or one value; names of intervals are understood.
+    """
+
+    words: str = Field(default="", max_length=_MAX_WORDS, description="Words in title, composer, text or source.")
+    title: str = Field(default="", max_length=_MAX_WORDS)
+    composer: str = Field(default="", max_length=_MAX_WORDS)
+    pitch_range: str = Field(default="", max_length=60, description="Semitones from the lowest to the highest note.")
+    max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
+    note_count: str = Field(default="", max_length=60, description="Number of notes.")
+    duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
+    intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
+    only: tuple[Choice, ...] = Field(
+        default=(),
+        max_length=_MAX_CHOICES,
+        description="Of the list only these: FIELD=VALUE, as in `facets`; of several values of a field one is enough.",
+    )
+    order: Literal["", "composer", "date"] = Field(
+        default="", description="Empty: the nearest first; without a query, as they are catalogued."
+    )
+    k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
+    page: int = Field(default=1, ge=1, le=100)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether the collection is narrowed down."""
+        return any(getattr(self, name, "") for name in _FILTER_FIELDS)
+
+    def toggled(self, field: str, value: str) -> tuple[str, ...]:
+        """What is chosen when this is chosen too, or no longer.
+
+        >>> NarrowParams(only=("key=g minor",)).toggled("century", "18")
+        ('key=g minor', 'century=18')
+        """
+        others = tuple(chosen for chosen in self.only if not _is_choice(chosen, field, value))
+        return others if len(others) < len(self.only) else (*self.only, f"{field}={value}")
+
+
+class SearchParams(NarrowParams, QueryParams):
+    """A search among the melodies that are asked for."""
 
     matcher: str = Field(
         default=DEFAULT_MATCHER, max_length=_MAX_WORDS, description="How to compare: see /api/matchers."
@@ -82,19 +130,12 @@ class SearchParams(QueryParams):
     )
     key: Literal["", "any", "written"] = Field(default="", description="Whether a transposed melody is the same.")
     all: bool = Field(default=False, description="Also what is no more alike than chance.")
-    words: str = Field(default="", max_length=_MAX_WORDS, description="Words in title, composer, text or source.")
-    title: str = Field(default="", max_length=_MAX_WORDS)
-    composer: str = Field(default="", max_length=_MAX_WORDS)
-    pitch_range: str = Field(default="", max_length=60, description="Semitones from the lowest to the highest note.")
-    max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
-    note_count: str = Field(default="", max_length=60, description="Number of notes.")
-    duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
-    intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
     contour_cost: str = Field(default="", max_length=60, description="Gross contour at most so far from the query's.")
     rhythm_cost: str = Field(default="", max_length=60, description="Rhythm at most so far from the query's.")
     edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
-    k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
-    page: int = Field(default=1, ge=1, le=100)
+    copies: Literal["", "together", "apart"] = Field(
+        default="", description="Whether identical melodies share a line; empty: on the page they do, here not."
+    )
 
     @property
     def mode(self) -> Mode:
@@ -107,9 +148,9 @@ class SearchParams(QueryParams):
         return not self.q.strip() and not self.id
 
     @property
-    def has_filters(self) -> bool:
-        """Whether the collection is narrowed down."""
-        return any(getattr(self, name) for name in _FILTER_FIELDS)
+    def is_browsing(self) -> bool:
+        """Whether melodies are asked for by what is known about them, without a query."""
+        return self.is_empty and (self.has_filters or bool(self.only))
 
 
 class IdentifyParams(BaseModel):
@@ -131,12 +172,26 @@ class ListParams(SearchParams):
     """A search, and the form of its answer."""
 
     format: Literal["json", "csv", "trec", "citations"] = Field(default="json", description="The form of the answer.")
+    facets: bool = Field(default=False, description="Also what the whole list has in common, counted.")
+    whole: bool = Field(default=False, description="The whole list, up to 1,000, without the notes that match.")
+
+
+class BrowseParams(NarrowParams):
+    """Melodies without a query."""
+
+    facets: bool = Field(default=False, description="Also what all of them have in common, counted.")
 
 
 class ExplainParams(SearchParams):
     """A search, and which melody of it is to be explained."""
 
     candidate: str = Field(max_length=500, min_length=1, description="A melody of the collection.")
+
+
+def _is_choice(chosen: str, field: str, value: str) -> bool:
+    """Whether FIELD=VALUE, in any spelling, asks for this value."""
+    name, _, text = chosen.partition("=")
+    return name == field and (folded_field(field, text) if field in FOLDED_FIELDS else text.strip()) == value
 
 
 def where_to(asked: BaseModel, path: str, **changes: object) -> str:
@@ -148,7 +203,7 @@ def where_to(asked: BaseModel, path: str, **changes: object) -> str:
     values = {**asked.model_dump(), **changes}
     fields = type(asked).model_fields
     kept = {name: value for name, value in values.items() if name not in fields or value != fields[name].default}
-    return f"{path}?{urlencode(kept)}" if kept else path
+    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -220,12 +275,17 @@ class AboutAnswer(BaseModel):
     metre: str | None
     text: str | None
     source: str | None
+    scoring: str | None
+    library: str | None = Field(description="Its siglum; where there is none, the source.")
+    shelfmark: str | None
+    date: str | None = Field(description="As the catalogue writes it.")
     link: str | None = Field(description="The melody at its source, where the operator gave a pattern.")
 
     @staticmethod
     def known(melody: Melody, link: str | None) -> dict[str, Any]:
         """These fields of a melody."""
-        return {"link": link, **{name: getattr(melody, name) for name in AboutAnswer.model_fields if name != "link"}}
+        said = {name: said_of(melody, name) for name in FOLDED_FIELDS}
+        return {"id": melody.id, **said, "shelfmark": melody.extra.get("shelfmark"), "link": link}
 
 
 class MelodyAnswer(AboutAnswer):
@@ -368,7 +428,41 @@ class ResultAnswer(AboutAnswer):
     costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
     expected: float | None = Field(description="How many melodies would be as near by chance.")
     meaning: str = Field(description="The same in a word: same tune, probably, perhaps, no more alike than chance.")
-    match: MatchAnswer
+    match: MatchAnswer | None = Field(description="None where the whole list is asked for.")
+    copies: list[AboutAnswer] = Field(description="Identical melodies that share the line.")
+
+
+class FacetValueAnswer(BaseModel):
+    """A value of a field."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    value: str = Field(description="For `only`: FIELD=VALUE.")
+    label: str = Field(description="As most melodies write it.")
+    count: int
+    is_chosen: bool
+
+
+class FacetAnswer(BaseModel):
+    """What a list has in a field: counted among those that have what is chosen in the other fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    field: str
+    values: list[FacetValueAnswer] = Field(description="The most frequent first.")
+    unknown: int = Field(description="How many of them say nothing.")
+
+
+class BrowseAnswer(BaseModel):
+    """A page of melodies that were asked for without a query."""
+
+    searched: int = Field(description="How many melodies the filters leave; these are counted in `facets`.")
+    left: int = Field(description="How many of them have what `only` asks for.")
+    filters: list[FilterAnswer]
+    page: int
+    has_more: bool
+    facets: list[FacetAnswer] | None
+    melodies: list[AboutAnswer]
 
 
 class SearchAnswer(BaseModel):
@@ -387,6 +481,10 @@ class SearchAnswer(BaseModel):
     ends_at_chance: bool = Field(description="Whether what is no more alike than chance was left out.")
     page: int
     has_more: bool
+    counted: int | None = Field(description="How many melodies of the list are in `facets`; None without them.")
+    is_counted_whole: bool = Field(description="Whether the list ends there; it may go on beyond 1,000.")
+    left: int | None = Field(description="How many of these have what `only` asks for.")
+    facets: list[FacetAnswer] | None
     seconds: float = Field(description="What the search itself took; less when the answer was kept.")
     results: list[ResultAnswer]
 

@@ -1,9 +1,10 @@
 """Search and explain, for a request.
 
 A list is searched once, as deep as the page that is asked for, and kept: the next page, an export and a reload of a
-list that is deep enough cost nothing. A request for an explanation holds the whole search that the melody was found by:
-some matchers weigh what they compare by how often others have it, so the melody is seen among those that were searched,
-and its distance is that of the list.
+list that is deep enough cost nothing. Where the list is counted, narrowed, put into another order or its copies are
+folded, all of it is needed: as far as it goes before chance begins, or the first 1,000. A request for an explanation
+holds the whole search that the melody was found by: some matchers weigh what they compare by how often others have it,
+so the melody is seen among those that were searched, and its distance is that of the list.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,23 +29,50 @@ from roslin.run import Hit, Run
 from roslin.search import depended_on
 from roslin.search.beginnings import beginnings, onsets_compared, search_beginnings
 from roslin.web.library import GoneError, Library
+from roslin.web.listing import Line, Listing, listed
 from roslin.web.progress import Wait
 from roslin.web.queries import chosen_matcher, filters_of, query_of
 from roslin.web.schemas import (
     AboutAnswer,
     ExplainParams,
+    FacetAnswer,
     FilterAnswer,
+    ListParams,
     MatchAnswer,
     ResultAnswer,
     SearchAnswer,
     SearchParams,
 )
 
-__all__ = ["Found", "Result", "expected", "explain", "find", "match_of", "short_enough"]
+__all__ = ["Found", "Result", "Show", "expected", "explain", "find", "match_of", "short_enough"]
 
 Numbers = npt.NDArray[np.int64]
 
 _STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
+_UNSEARCHED = {"page": 1, "k": 1, "all": True, "only": (), "order": "", "copies": ""}  # no part of the search itself
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """How a list is shown: with all of it known, copies folded into one line, all lines at once."""
+
+    needs_list: bool
+    is_folded: bool
+    is_whole: bool = False
+
+    @classmethod
+    def page(cls, asked: SearchParams) -> Self:
+        """As people read it."""
+        return cls(needs_list=True, is_folded=asked.copies != "apart")
+
+    @classmethod
+    def data(cls, asked: ListParams) -> Self:
+        """As programs ask for it: of a page of a list no more is known than that page, unless they need it."""
+        needs_list = asked.facets or asked.whole or bool(asked.only or asked.order) or asked.copies == "together"
+        return cls(needs_list, asked.copies == "together", asked.whole)
+
+
+_PLAIN = Show(needs_list=False, is_folded=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +82,9 @@ class Result:
     hit: Hit
     melody: Melody
     link: str | None
-    match: MatchAnswer
+    match: MatchAnswer | None
     costs: dict[str, float]
+    copies: tuple[tuple[Melody, str | None], ...] = ()  # identical ones, each with its link
 
     @property
     def rank(self) -> int:
@@ -66,12 +96,19 @@ class Result:
         """How far it is from the query."""
         return self.hit.distance
 
+    @property
+    def copied_in(self) -> list[str]:
+        """The libraries that have the copies, each once."""
+        libraries = (copy.extra.get("siglum") for copy, _ in self.copies)
+        return list(dict.fromkeys(filter(None, libraries)))
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes.
 
     `run` is all that was found; the list `ends_at_chance` where that goes on with what is no more alike than chance.
+    `listing` is all of the list, where that was asked for; `is_whole` says that it does not go on beyond it.
     """
 
     query: Melody
@@ -85,13 +122,15 @@ class Found:
     ends_at_chance: bool
     seconds: float
     matching: float
+    listing: Listing | None = None
+    is_whole: bool = False
 
     @property
     def timing(self) -> str:
         """Both, as browsers show it (the header Server-Timing), in milliseconds."""
         return f"search;dur={self.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
 
-    def answer(self, asked: SearchParams) -> SearchAnswer:
+    def answer(self, asked: ListParams) -> SearchAnswer:
         """The page as JSON."""
         return SearchAnswer(
             query_notes=len(self.query),
@@ -107,10 +146,17 @@ class Found:
             ends_at_chance=self.ends_at_chance,
             page=self.page,
             has_more=self.has_more,
+            counted=self.listing.total if self.listing else None,
+            is_counted_whole=self.is_whole,
+            left=self.listing.left if self.listing else None,
+            facets=[FacetAnswer.model_validate(each) for each in self.listing.facets]
+            if self.listing and asked.facets
+            else None,
             seconds=self.seconds,
             results=[
                 ResultAnswer(
                     **AboutAnswer.known(result.melody, result.link),
+                    copies=[AboutAnswer(**AboutAnswer.known(*copy)) for copy in result.copies],
                     rank=result.rank,
                     distance=result.distance,
                     costs=result.costs,
@@ -123,7 +169,7 @@ class Found:
         )
 
 
-def find(library: Library, asked: SearchParams, wait: Wait) -> Found:
+def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN) -> Found:
     """Search, unless the same was asked before. `wait` tells whether anybody still waits for the answer."""
     settings, collection = library.settings, library.collection
     if asked.page * asked.k > settings.most_results:
@@ -131,8 +177,8 @@ def find(library: Library, asked: SearchParams, wait: Wait) -> Found:
     chosen, _ = asked.mode.of(chosen_matcher(asked.matcher, settings))
     began = time.perf_counter()
     found = library.kept(
-        (collection.about["token"], "page", repr(asked), repr(chosen)),
-        lambda: _find(library, collection, asked, chosen, wait),
+        (collection.about["token"], "page", repr(asked), repr(chosen), show),
+        lambda: _find(library, collection, asked, chosen, wait, show),
     )
     seconds = time.perf_counter() - began
     return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
@@ -165,32 +211,66 @@ def expected(library: Library, asked: ExplainParams, why: Explanation) -> float 
         return library.collection.expected(why.query, asked.candidate, why.matcher)
 
 
-def _find(library: Library, collection: Collection, asked: SearchParams, chosen: Matcher, wait: Wait) -> Found:
-    settings, last = library.settings, asked.page * asked.k
-    query = query_of(asked, collection, settings)
-    depth = min(-(-(last + 1) // _STEP) * _STEP, settings.most_results + 1)
-    whole = asked.model_copy(update={"page": 1, "k": 1, "all": True})
+def _find(
+    library: Library, collection: Collection, asked: SearchParams, chosen: Matcher, wait: Wait, show: Show
+) -> Found:
+    query = query_of(asked, collection, library.settings)
     began = time.perf_counter()
-    run, compared, steps = library.kept(
-        (collection.about["token"], "list", repr(whole), repr(chosen), depth),
-        lambda: _search(library, collection, asked, query, chosen, depth, wait),
-    )
+    run, compared, steps, is_whole = _deep_enough(library, collection, asked, query, chosen, wait, show)
     searched = time.perf_counter()
+    most = library.settings.most_results
     shown = run if asked.all else run.matches
-    hits = shown.hits[last - asked.k : last]
+    shown = shown[:most] if show.needs_list else shown
+    hits = dict(zip(collection.numbers(shown.ids).tolist(), shown.hits, strict=True))
+    listing = None
+    if show.needs_list:
+        listing = listed(collection, np.array(list(hits), np.int64), asked, is_folded=show.is_folded)
+    lines = listing.lines if listing else [Line(number) for number in hits]
+    last = len(lines) if show.is_whole else asked.page * asked.k
+    page = lines[0 if show.is_whole else last - asked.k : last]
+    results = _results(library, collection, page, hits, query, asked, chosen, is_matched=not show.is_whole)
     return Found(
         query,
         chosen,
         run,
         compared,
         steps,
-        tuple(_results(library, collection, hits, query, asked, chosen)),
+        tuple(results),
         asked.page,
-        has_more=len(shown) > last and last + asked.k <= settings.most_results,
-        ends_at_chance=len(shown) < len(run),
+        has_more=len(lines) > last and last + asked.k <= most,
+        ends_at_chance=len(run.matches) < len(run) and not asked.all,
         seconds=searched - began,
         matching=time.perf_counter() - searched,
+        listing=listing,
+        is_whole=is_whole,
     )
+
+
+def _deep_enough(
+    library: Library,
+    collection: Collection,
+    asked: SearchParams,
+    query: Melody,
+    chosen: Matcher,
+    wait: Wait,
+    show: Show,
+) -> tuple[Run, int, tuple[FilterAnswer, ...], bool]:
+    """A search as deep as the page needs it; deeper, where all of the list is needed and it has not ended there.
+
+    At last: whether the list ends within what is listed.
+    """
+    most = library.settings.most_results + 1
+    first = min(-(-(asked.page * asked.k + 1) // _STEP) * _STEP, most)
+    whole = SearchParams(**{**asked.model_dump(include=set(SearchParams.model_fields)), **_UNSEARCHED})
+    for depth in dict.fromkeys((first, most)):
+        run, compared, steps = library.kept(
+            (collection.about["token"], "list", repr(whole), repr(chosen), depth),
+            lambda depth=depth: _search(library, collection, asked, query, chosen, depth, wait),
+        )
+        length = len(run if asked.all else run.matches)
+        if not show.needs_list or length < depth:
+            break
+    return run, compared, steps, length < most
 
 
 def _search(
@@ -247,24 +327,37 @@ def short_enough(
 def _results(
     library: Library,
     collection: Collection,
-    hits: Sequence[Hit],
+    lines: Sequence[Line],
+    hits: dict[int, Hit],
     query: Melody,
     asked: SearchParams,
     chosen: Matcher,
+    *,
+    is_matched: bool,
 ) -> Iterator[Result]:
-    """Hits with the notes that match. Where these depend on other melodies, all of the collection stand for them."""
-    numbers, packed = collection.numbers([hit.id for hit in hits]), collection.packed()
-    if _is_cut(asked, chosen):
-        packed, places = beginnings(packed.take(numbers), onsets_compared(query)), list(range(len(numbers)))
-    else:
-        packed, among = depended_on(query, collection, chosen.leading, numbers)
-        places = among.tolist()
+    """Lines with the notes that match. Where these depend on other melodies, all of the collection stand for them."""
+    numbers = np.array([line.number for line in lines], np.int64)
+    places: Sequence[int] = ()
+    if is_matched:
+        packed, places = _compared(collection, numbers, query, asked, chosen)
     costs = [each.cost for each in filters_of(asked, query) if each.cost is not None]
     paid = {cost.name: costs_of(collection.connection, cost, numbers) for cost in costs}
-    for k, (hit, melody, place) in enumerate(zip(hits, collection.melodies(numbers), places, strict=True)):
-        match = match_of(chosen, query, packed, place, hit.distance)
+    for k, (line, melody) in enumerate(zip(lines, collection.melodies(numbers), strict=True)):
+        hit = hits[line.number]
+        match = match_of(chosen, query, packed, places[k], hit.distance) if is_matched else None
         its_costs = {name: values[k] for name, values in paid.items()}
-        yield Result(hit, melody, library.settings.link_to(melody), match, its_costs)
+        copies = tuple((copy, library.settings.link_to(copy)) for copy in collection.melodies(line.copies))
+        yield Result(hit, melody, library.settings.link_to(melody), match, its_costs, copies)
+
+
+def _compared(
+    collection: Collection, numbers: Numbers, query: Melody, asked: SearchParams, chosen: Matcher
+) -> tuple[Packed, list[int]]:
+    """The melodies on which the matches of these depend, and where among them they are."""
+    if _is_cut(asked, chosen):
+        return beginnings(collection.packed().take(numbers), onsets_compared(query)), list(range(len(numbers)))
+    packed, among = depended_on(query, collection, chosen.leading, numbers)
+    return packed, among.tolist()
 
 
 def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:

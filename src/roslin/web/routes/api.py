@@ -15,6 +15,7 @@ from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing
 from roslin.web import service
+from roslin.web.browsing import browse
 from roslin.web.dependencies import Opened
 from roslin.web.errors import RESPONSES
 from roslin.web.exports import EXPORTS
@@ -22,6 +23,8 @@ from roslin.web.progress import while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.readers import shared_readers
 from roslin.web.schemas import (
+    BrowseAnswer,
+    BrowseParams,
     CollectionAnswer,
     ExplainAnswer,
     ExplainParams,
@@ -34,6 +37,7 @@ from roslin.web.schemas import (
     SearchAnswer,
     UploadAnswer,
 )
+from roslin.web.service import Show
 
 __all__ = ["router"]
 
@@ -43,7 +47,7 @@ router = APIRouter(responses=RESPONSES)
 @router.get("/api/search", response_model=SearchAnswer)
 async def search(request: Request, library: Opened, asked: Annotated[ListParams, Query()]) -> Response:
     """The melodies most similar to a query."""
-    found = await while_waited_for(request, lambda wait: service.find(library, asked, wait))
+    found = await while_waited_for(request, lambda wait: service.find(library, asked, wait, Show.data(asked)))
     timing = {"Server-Timing": found.timing}
     if asked.format == "json":
         return JSONResponse(found.answer(asked).model_dump(), headers=timing)
@@ -79,6 +83,12 @@ def read(
 def read_file(library: Opened, file: Annotated[UploadFile, File()]) -> UploadAnswer:
     """The melodies of a file in any notation, as queries for `q`."""
     return shared_readers().file(file.file.read(), file.filename or "", library.settings)
+
+
+@router.get("/api/melodies")
+def melodies(library: Opened, asked: Annotated[BrowseParams, Query()]) -> BrowseAnswer:
+    """The melodies that filters leave, in an order, without a query."""
+    return browse(library, asked).answer(has_facets=asked.facets)
 
 
 @router.get("/api/melodies/{id:path}", response_model=MelodyAnswer)

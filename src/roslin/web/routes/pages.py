@@ -17,6 +17,7 @@ from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
 from roslin.run.meaning import meaning_of
 from roslin.web import service
+from roslin.web.browsing import Browsed, browse
 from roslin.web.dependencies import Opened
 from roslin.web.errors import refusal_of
 from roslin.web.examples import examples
@@ -25,7 +26,7 @@ from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.queries import offered
 from roslin.web.rendering import rendered
 from roslin.web.schemas import ExplainParams, SearchParams, where_to
-from roslin.web.service import Found
+from roslin.web.service import Found, Result, Show
 from roslin.web.written import written
 
 __all__ = ["router"]
@@ -119,11 +120,14 @@ def about(library: Opened) -> Response:
 
 def _nothing_yet(asked: SearchParams) -> dict[str, Any]:
     """What the list of results needs, before anything is found."""
-    return {"asked": asked, "found": None, "drawn": None, "refusal": None, "examples": examples()}
+    return {"asked": asked, "found": None, "browsed": None, "drawn": None, "refusal": None, "examples": examples()}
 
 
 async def _searched(request: Request, library: Library, asked: SearchParams) -> dict[str, Any]:
     """What was found, if anything was asked."""
+    if asked.is_browsing:
+        browsed, figures = await while_waited_for(request, lambda _: _browse(library, asked))
+        return {"browsed": browsed, "figures": figures}
     if asked.is_empty:
         return {}
     found, drawn = await while_waited_for(request, lambda wait: _work(library, asked, wait))
@@ -132,21 +136,35 @@ async def _searched(request: Request, library: Library, asked: SearchParams) -> 
 
 def _work(library: Library, asked: SearchParams, wait: Wait) -> tuple[Found, Drawn]:
     """A search, and its results drawn."""
-    found = service.find(library, asked, wait)
+    found = service.find(library, asked, wait, Show.page(asked))
     key = (library.collection.about["token"], "drawn", repr(asked))
     return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved)
+
+
+def _browse(library: Library, asked: SearchParams) -> tuple[Browsed, list[Markup]]:
+    """Melodies without a query, drawn."""
+    browsed = browse(library, asked)
+    return browsed, [
+        melody_figure(melody, name_of(melody, "a melody"), f"melody-{place}-")
+        for place, (melody, _) in enumerate(browsed.melodies, start=browsed.first)
+    ]
 
 
 def _drawn(found: Found) -> Drawn:
     """The query and the results as figures. The query shows what it shares with the first result."""
     figures = {
         result.rank: melody_figure(
-            result.melody, name_of(result.melody, "a result"), f"result-{result.rank}-", result.match.candidate_notes
+            result.melody, name_of(result.melody, "a result"), f"result-{result.rank}-", _notes(result)[1]
         )
         for result in found.results
     }
-    shared = found.results[0].match.query_notes if found.results else ()
+    shared = _notes(found.results[0])[0] if found.results else ()
     return Drawn(melody_figure(found.query, "the query", "query-", shared), figures)
+
+
+def _notes(result: Result) -> tuple[list[int], list[int]]:
+    """The notes that match: of the query, of the result."""
+    return (result.match.query_notes, result.match.candidate_notes) if result.match else ([], [])
 
 
 def _shown_matchers(asked: str) -> list[tuple[str, Matcher]]:

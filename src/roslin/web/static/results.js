@@ -7,6 +7,9 @@ const SLOW = 150; // milliseconds before the progress line shows
 
 const LINES = "application/x-ndjson"; // how far it is, as often as that changes, and last the page
 
+// What says how to compare, but not what is looked for: words and filters list melodies without a query, too.
+const HOW = ["notation", "matcher", "compare", "place", "key"];
+
 const byId = id => document.getElementById(id);
 
 // In the language of the page, whatever the browser remembers.
@@ -141,7 +144,7 @@ export function startResults(entry) {
   form.addEventListener("submit", event => {
     event.preventDefault();
     const search = asked();
-    if (!search.get("q") && !search.get("id")) {
+    if (![...search.keys()].some(name => !HOW.includes(name))) {
       entry.ask();
       return;
     }

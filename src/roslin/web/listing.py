@@ -1,0 +1,108 @@
+"""A list of melodies as people work through it: narrowed by facets, copies folded into one line, in an order of choice.
+
+What was found is narrowed, nothing is searched again: the counts beside the facets are those of the list, and a choice
+leaves just as many as its count says (docs/decisions/facets-of-the-list.md). Copies are what concordances call so: the
+same intervals, note values, metre and phrases, in any key (`roslin.concordances.copies`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.api import Collection
+from roslin.collection.asked import chosen_values
+from roslin.collection.facets import Facet, facets_of
+from roslin.concordances.copies import same_among
+from roslin.web.schemas import NarrowParams
+
+__all__ = ["Line", "Listing", "Narrowing", "listed"]
+
+Numbers = npt.NDArray[np.int64]
+
+# Where nothing is said, a melody comes last; of equals, the one that came before.
+_ORDERED = {
+    "composer": "folded.composer IS NULL, folded.composer, listed.key",
+    "date": "folded.date IS NULL, folded.date, listed.key",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A melody, by its number, and others of the list that are the same."""
+
+    number: int
+    copies: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """One choice by which a list is narrowed."""
+
+    field: str
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """`total` melodies were found and `left` are left by the facets, on as many lines as there are without copies."""
+
+    total: int
+    left: int
+    lines: tuple[Line, ...]
+    facets: tuple[Facet, ...]
+
+    @property
+    def chosen(self) -> list[Narrowing]:
+        """By what it is narrowed."""
+        return [
+            Narrowing(facet.field, value.value, value.label)
+            for facet in self.facets
+            for value in facet.values
+            if value.is_chosen
+        ]
+
+    @property
+    def offered(self) -> list[Facet]:
+        """The facets that say anything: those by which the list is narrowed, and those with more than one value."""
+        return [facet for facet in self.facets if facet.is_chosen or len(facet.values) > 1 or facet.unknown]
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether any line stands for several melodies."""
+        return any(line.copies for line in self.lines)
+
+
+def listed(collection: Collection, numbers: Numbers, asked: NarrowParams, *, is_folded: bool) -> Listing:
+    """The list of these melodies, which come in their natural order: the nearest first, or as they are catalogued."""
+    table, chosen = facets_of(collection), chosen_values(asked.only)
+    left = table.narrowed(numbers, chosen)
+    lines = _folded(collection, left) if is_folded else [Line(number) for number in left.tolist()]
+    return Listing(
+        len(numbers), len(left), tuple(_in_order(collection, lines, asked.order)), tuple(table.count(numbers, chosen))
+    )
+
+
+def _folded(collection: Collection, numbers: Numbers) -> list[Line]:
+    """One line for all that is the same, where the first of them stands."""
+    firsts = same_among(collection.packed().take(numbers)).tolist() if len(numbers) else []
+    copies: dict[int, list[int]] = {}
+    for first, number in zip(firsts, numbers.tolist(), strict=True):
+        copies.setdefault(first, []).append(number)
+    return [Line(number, tuple(others)) for number, *others in copies.values()]
+
+
+def _in_order(collection: Collection, lines: list[Line], order: str) -> list[Line]:
+    if order not in _ORDERED:
+        return lines
+    # Only words of our own are put together here.
+    rows = collection.connection.execute(
+        "SELECT listed.key FROM json_each(?) AS listed JOIN folded ON folded.number = listed.value "  # noqa: S608
+        f"ORDER BY {_ORDERED[order]}",
+        (json.dumps([line.number for line in lines]),),
+    )
+    return [lines[place] for (place,) in rows]
