@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from roslin.api import Collection
+from roslin.collection.facets import facets_of
 from roslin.errors import RoslinError
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.web.library import Library
@@ -71,6 +72,7 @@ class Health:
         library = self._library
         try:
             with suppress(RoslinError), library.slot():
+                facets_of(library.collection)
                 query = shared_readers().query(_WARM_UP_QUERY, "pae", False, library.settings)
                 for name in dict.fromkeys((DEFAULT_MATCHER, "emd", "dp")):
                     left = until - time.monotonic()
