@@ -19,7 +19,7 @@ from roslin.collection.facets import Facet, facets_of
 from roslin.concordances.copies import same_among
 from roslin.web.schemas import NarrowParams
 
-__all__ = ["Line", "Listing", "Narrowing", "listed"]
+__all__ = ["ChosenValue", "Line", "Listing", "listed"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class ChosenValue:
     """One choice by which a list is narrowed."""
 
     field: str
@@ -57,10 +57,10 @@ class Listing:
     facets: tuple[Facet, ...]
 
     @property
-    def chosen(self) -> list[Narrowing]:
+    def chosen(self) -> list[ChosenValue]:
         """By what it is narrowed."""
         return [
-            Narrowing(facet.field, value.value, value.label)
+            ChosenValue(facet.field, value.value, value.label)
             for facet in self.facets
             for value in facet.values
             if value.is_chosen
