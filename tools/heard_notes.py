@@ -20,11 +20,12 @@ from playwright.sync_api import Page, Route, sync_playwright
 
 from simulated_singers import RATE
 
-__all__ = ["Counted", "count", "hear", "listening_page", "query_heard", "query_tapped"]
+__all__ = ["Counted", "count", "hear", "listening_page", "text_heard", "text_tapped", "text_written", "values_tapped"]
 
 _STATIC = Path(__file__).resolve().parents[1] / "src" / "roslin" / "web" / "static"
 _ADDRESS = "http://roslin.localhost"
 _FULL_SCALE = 32_767  # of 16 bits, as a microphone has
+_TAPPED_PITCH = 71
 
 _SAMPLES = (
     "Float32Array.from(new Int16Array(Uint8Array.from(atob(text), sign => sign.charCodeAt(0)).buffer), x => x / 32767)"
@@ -57,24 +58,35 @@ def hear(page: Page, samples: npt.NDArray[np.float32]) -> list[dict[str, Any]]:
     return heard
 
 
-def query_heard(page: Page, samples: npt.NDArray[np.float32]) -> list[dict[str, Any]]:
-    """The notes that the editor is given: pitch (None for a rest) and duration in quarters."""
-    notes: list[dict[str, Any]] = _ask(page, samples, "asQuery(segment(trackPitch(sound, rate)))")
-    return notes
+def text_heard(page: Page, samples: npt.NDArray[np.float32]) -> str:
+    """The text that the page writes into the query."""
+    text: str = _ask(page, samples, "written(asQuery(segment(trackPitch(sound, rate))))")
+    return text
 
 
-def query_tapped(page: Page, times: Sequence[float]) -> list[float]:
+def values_tapped(page: Page, times: Sequence[float]) -> list[float]:
     """Taps as note values in quarters."""
-    script = 'async times => (await import("/static/rhythm.js")).tapped(times)'
-    values: list[float] = page.evaluate(script, list(times))
+    values: list[float] = page.evaluate('async times => (await import("/static/rhythm.js")).tapped(times)', list(times))
     return values
+
+
+def text_tapped(page: Page, times: Sequence[float]) -> str:
+    """The text that the page writes into the query."""
+    return text_written(page, [(_TAPPED_PITCH, value) for value in values_tapped(page, times)])
+
+
+def text_written(page: Page, notes: Sequence[tuple[int | None, float]]) -> str:
+    """Notes, as pitches (None for a rest) and quarters, as the editor writes them."""
+    script = 'async notes => (await import("/static/editor.js")).written(notes)'
+    text: str = page.evaluate(script, [{"pitch": pitch, "duration": quarters} for pitch, quarters in notes])
+    return text
 
 
 def _ask(page: Page, samples: npt.NDArray[np.float32], wanted: str) -> Any:
     text = base64.b64encode((samples * _FULL_SCALE).astype("<i2").tobytes()).decode()
     script = f"""async ([text, rate]) => {{
       const {{ trackPitch }} = await import("/static/pitch.js"), {{ segment }} = await import("/static/segments.js");
-      const {{ asQuery }} = await import("/static/singing.js");
+      const {{ asQuery }} = await import("/static/singing.js"), {{ written }} = await import("/static/editor.js");
       const sound = {_SAMPLES};
       return {wanted};
     }}"""

@@ -37,7 +37,8 @@ class Performer:
     highest: float = 60.0
     harmonics: int = 12
     rolloff: float = 9.0  # decibels that the harmonics lose with each octave
-    beat: tuple[float, float] = (0.42, 0.75)  # seconds of a quarter note: 80 to 143 in the minute
+    pace: tuple[float, float] = (0.35, 0.65)  # seconds of most notes: people take a tempo with two or three a second
+    quickest: float = 0.12  # seconds of the shortest note; they go slower if a melody has quicker ones
     note_error: float = 20.0  # each note by itself
     drift: float = 0.0  # of the key, with each note, always in one direction
     wander: float = 0.0  # of the key, with each note, at random
@@ -79,18 +80,24 @@ class Performance:
     pitches: Numbers
 
 
-def perform(performer: Performer, quarters: Numbers, pitches: Numbers, rng: np.random.Generator) -> Performance:
-    """Notes as long as `quarters`, one after the other, as this performer would."""
+def perform(
+    performer: Performer, quarters: Numbers, pitches: Numbers, rng: np.random.Generator, sounding: Numbers | None = None
+) -> Performance:
+    """Notes that follow each other at these distances, as this performer would; `sounding`: quarters that each sounds,
+    where rests are between them."""
     count = len(quarters)
-    beat = rng.uniform(*performer.beat) * np.exp(np.cumsum(rng.normal(0, performer.tempo_wander, count)))
-    lengths = quarters * beat
+    beat = max(rng.uniform(*performer.pace) / np.median(quarters), performer.quickest / quarters.min())
+    lengths = quarters * beat * np.exp(np.cumsum(rng.normal(0, performer.tempo_wander, count)))
     onsets = _SILENCE + np.concatenate([[0], np.cumsum(lengths)[:-1]])
     onsets[1:] += np.clip(rng.normal(0, performer.onset_error, count - 1), -lengths[1:] / 4, lengths[:-1] / 4)
-    ends = np.append(onsets[1:], onsets[-1] + lengths[-1])
-    offsets = ends - performer.staccato * (ends - onsets)
+    between = np.append(np.diff(onsets), lengths[-1])
+    share = np.ones(count) if sounding is None else np.minimum(sounding / quarters, 1)
+    offsets = onsets + between * share * (1 - performer.staccato)
     key = rng.uniform(performer.lowest, performer.highest) - pitches.min()
     moved = rng.choice([-1, 1]) * performer.drift * np.arange(count) + np.cumsum(rng.normal(0, performer.wander, count))
     errors = rng.normal(0, performer.note_error, count)
+    for again in np.flatnonzero(np.diff(pitches) == 0) + 1:
+        errors[again] = errors[again - 1]  # whoever sings a note again sings it where it was
     return Performance(onsets, offsets, pitches + key + (moved + errors) / 100)
 
 

@@ -13,7 +13,8 @@ const EVERY = 120; // milliseconds between two drawings
 const LONGEST = 60; // seconds; whoever forgets to stop is not listened to for ever
 const ON_STAFF = 71; // the middle line: where whistles and low voices are written, by whole octaves
 const TAPPED_PITCH = 71;
-const FEWEST_TAPS = 3; // two intervals of time are the shortest rhythm
+const FEWEST_TAPS = 4; // three notes are the shortest rhythm
+const AS_RHYTHM = { compare: "rhythm", place: "start" }; // a rhythm alone says little: melodies must begin with it
 
 const byId = id => document.getElementById(id);
 
@@ -29,10 +30,10 @@ export function asQuery(notes) {
 
 export function startSinging(editor) {
   const sing = byId("sing"), tap = byId("tap"), panel = byId("listening"), area = byId("tap-area");
-  const state = byId("sing-state"), names = byId("heard-names"), message = byId("sing-message"), compare = byId("compare");
+  const state = byId("sing-state"), names = byId("heard-names"), message = byId("sing-message");
   const find = document.querySelector(".find");
   let microphone = null, tracker = null, timer = 0, taps = null;
-  let before = null; // what was compared before a rhythm was tapped
+  let before = null; // how melodies were compared before a rhythm was tapped
 
   function say(text, isBad = false) {
     message.className = isBad ? "message bad" : "message";
@@ -101,6 +102,12 @@ export function startSinging(editor) {
     find.focus();
   }
 
+  const modes = () => Object.fromEntries(Object.keys(AS_RHYTHM).map(id => [id, byId(id).value]));
+
+  function setModes(values) {
+    for (const [id, value] of Object.entries(values)) byId(id).value = value;
+  }
+
   function beginTaps() {
     close();
     say("");
@@ -117,13 +124,14 @@ export function startSinging(editor) {
     area.hidden = true;
     label(tap, false);
     if (times.length < FEWEST_TAPS) {
-      say(_("Tap at least {count} notes, in the rhythm of the melody.", { count: FEWEST_TAPS }), true);
+      say(_("Tap at least {count} times, in the rhythm of the melody.", { count: FEWEST_TAPS }), true);
       return;
     }
-    before ??= compare.value;
-    compare.value = "rhythm";
+    before ??= modes();
+    setModes(AS_RHYTHM);
     write(tapped(times).map(duration => ({ pitch: TAPPED_PITCH, duration })));
-    say(_("{count} notes were tapped. Only the rhythm is compared; Enter finds melodies with it.", { count: times.length }));
+    const said = _("{count} notes were tapped. Enter finds melodies that begin with this rhythm; pitches do not count.", { count: times.length - 1 });
+    say(said);
   }
 
   function takeTap(event) {
@@ -156,7 +164,7 @@ export function startSinging(editor) {
   editor.addEventListener("change", ({ detail: { notes } }) => {
     const isRhythm = notes.every(note => note.pitch === notes[0].pitch);
     if (before === null || isRhythm) return;
-    compare.value = before;
+    setModes(before);
     before = null;
   });
 }
