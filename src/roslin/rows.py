@@ -141,7 +141,8 @@ def _decoded(raw: bytes, encoding: str, path: Path) -> str:
 
 def _no_text(raw: bytes, error: UnicodeDecodeError, expected: str, path: Path) -> FormatError:
     before = raw[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    found = f"the byte {raw[error.start]:#04x}"
+    column = len(before) - before.rfind(b"\n")
+    found = f"the byte {raw[error.start]:#04x} at column {column}; save the file as UTF-8"
     line = before.count(b"\n") + 1
     return refuse("the file is not text", expected=expected, found=found, file=str(path), line=line)
 

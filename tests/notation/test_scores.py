@@ -627,9 +627,9 @@ def test_limits_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_notes_lost_in_conversion_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     made = scores.to_mei(GOOD, "xml")
     text = xml_score([attributes() + xml_note("C5", 1) + xml_note("D5", 2)])
-    monkeypatch.setattr(musicxml, "to_mei", lambda text, kind: made)
+    monkeypatch.setattr(musicxml, "to_mei", lambda text, kind, line: made)
     assert "3, Flute: notes lost in conversion; expected 2 notes; found 1" in problem(text, "musicxml")
-    monkeypatch.setattr(kern, "to_mei", lambda text, kind: made)
+    monkeypatch.setattr(kern, "to_mei", lambda text, kind, line: made)
     assert "1, Flute: notes lost in conversion; expected 2 notes; found 1" in problem("**kern\n4c\n4d\n*-\n", "kern")
 
 
@@ -640,7 +640,7 @@ def test_a_crash_of_the_converter_is_a_refusal(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(scores, "shared_worker", Crashing)
     expected = (
-        "could not be converted to MEI; expected music that verovio reads; found to_mei: the worker process crashed"
+        "3: could not be converted to MEI; expected music that verovio reads; found to_mei: the worker process crashed"
     )
     assert problem(GOOD, "musicxml").startswith(expected)
 
@@ -696,7 +696,7 @@ def test_mxl_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "expected at most 100 bytes unpacked from" in problem(packed({"score.xml": GOOD}), "musicxml")
     monkeypatch.setattr(musicxml, "MAX_MEMBERS", 1)
     many = packed({"a": "", "b": ""})
-    assert problem(many, "musicxml") == "archive with too many files; expected at most 1; found 2"
+    assert problem(many, "musicxml") == "column 1: archive with too many files; expected at most 1; found 2"
 
 
 # **kern

@@ -79,7 +79,7 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
         selection,
         strict=strict,
         problems=tuple(table.problems),
-        placed=False,
+        made_from=table.first_line,
         sounding=_Pitches(lines).at,
     )
 

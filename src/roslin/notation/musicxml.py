@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import struct
 import zipfile
 import zlib
 from collections import Counter
@@ -50,7 +51,8 @@ _ROOTS = frozenset({"score-partwise", "score-timewise"})
 _ZIP = b"PK\x03\x04"
 _CONTAINER = "META-INF/container.xml"
 _MXL_TYPE = b"application/vnd.recordare.musicxml"
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, LookupError, OverflowError)
+_BROKEN += (EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
 
@@ -101,7 +103,7 @@ def _read_score(text: str, selection: StaffChoice, *, strict: bool) -> list[Reco
     lost: tuple[Problem, ...] = ()
     if found != counts["pitch"]:
         lost = (Problem("notes lost in conversion", f"{counts['pitch']} notes", str(found), line=root.line),)
-    return mei.read_tree(document, "musicxml", selection, strict=strict, problems=lost, placed=False)
+    return mei.read_tree(document, "musicxml", selection, strict=strict, problems=lost, made_from=root.line)
 
 
 read = reader(_read)

@@ -19,13 +19,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, TypeVar
 
 from roslin.errors import FormatError
 
@@ -38,6 +39,7 @@ _LARGE_BYTES = 50_000_000  # below this, expansion does no harm
 
 # What reading a damaged or unreadable file raises, here and wherever its stream is read.
 DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+_Opened = TypeVar("_Opened", zipfile.ZipFile, IO[bytes])
 _SCORE_ARCHIVE = "META-INF/container.xml"
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
@@ -68,8 +70,8 @@ def open_streams(path: Path) -> Iterator[Stream]:
 
 
 def _members(path: Path, file: io.BufferedReader) -> Iterator[Stream]:
-    with zipfile.ZipFile(file) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
+    with _whole(lambda: zipfile.ZipFile(file)) as archive:
+        members = [member for member in archive.infolist() if not member.filename.endswith("/")]  # one may have no name
         if len(members) > MAX_ARCHIVE_FILES:
             raise FormatError(f"{path}: {len(members)} files in one archive; expected at most {MAX_ARCHIVE_FILES}")
         for member in members:
@@ -85,7 +87,7 @@ def _opener(
             raise FormatError(
                 f"would unpack to {member.file_size} bytes, more than {MAX_EXPANSION} times its packed size"
             )
-        with archive.open(member) as inner:
+        with _whole(lambda: archive.open(member)) as inner:
             yield _unpacked(_buffered(inner), member.file_size)
 
     return opened
@@ -117,8 +119,16 @@ class _Limited(io.RawIOBase):
 
 
 def _is_score_archive(file: io.BufferedReader) -> bool:
-    with zipfile.ZipFile(file) as archive:
+    with _whole(lambda: zipfile.ZipFile(file)) as archive:
         return _SCORE_ARCHIVE in archive.NameToInfo
+
+
+def _whole(open: Callable[[], _Opened]) -> _Opened:
+    """What can be opened; names and numbers of an archive that make no sense are damage like any other."""
+    try:
+        return open()
+    except (ValueError, LookupError, OverflowError, struct.error) as error:
+        raise zipfile.BadZipFile(f"File is not a zip file that can be read ({error})") from error
 
 
 def _buffered(stream: object) -> io.BufferedReader:

@@ -19,7 +19,7 @@ from roslin.notation.scores import MAX_DENOMINATOR, Element, refusal
 __all__ = ["MAX_REPEATED_NOTES", "LayerWalk"]
 
 # More than this from signs for "the same again" is a runaway repetition, not music.
-MAX_REPEATED_NOTES = 200_000
+MAX_REPEATED_NOTES = 50_000
 
 
 class LayerWalk:

@@ -26,14 +26,14 @@ def read_tree(
     *,
     strict: bool,
     problems: tuple[Problem, ...] = (),
-    placed: bool = True,
+    made_from: int = 0,
     sounding: Callable[[str], Pitch | None] | None = None,
 ) -> list[Record]:
     """A record for each wanted staff with notes, or for all of a movement together.
 
-    `problems` concern the whole score. `placed` is False where the MEI was made from another notation: its lines mean
-    nothing to whoever reads the message. `sounding` gives the pitch of a note by its id, where the source knows better
-    than the MEI that was made from it.
+    `problems` concern the whole score. `made_from`: where the MEI was made from another notation, the line at which
+    the score begins there; lines of the MEI mean nothing to whoever reads the message. `sounding` gives the pitch of a
+    note by its id, where the source knows better than the MEI that was made from it.
     """
     staves: list[Staff] = []
     movement_of: list[int] = []
@@ -43,8 +43,9 @@ def read_tree(
             staves += [staff for staff in found if staff.notes or staff.problems]
         movement_of += [movement] * (len(staves) - len(movement_of))
     if not any(staff.notes for staff in staves):
-        first = next((problem for staff in staves for problem in staff.problems), None)
-        return [Record(None, (first or Problem("no notes", "at least one note", "none", line=document.line),))]
+        nothing = Problem("no notes", "at least one note", "none", line=document.line)
+        first = next((problem for staff in staves for problem in staff.problems), nothing)
+        return [Record(None, (_placed(first, made_from),))]
     places = selection.chosen([staff.name for staff in staves])
     if selection.voice is not None:
         places = _with_voice(staves, places, selection.voice)
@@ -54,7 +55,9 @@ def read_tree(
     else:
         wanted = [[staves[place]] for place in places]
     about = _about(document)
-    return [_record(parts, notation, about, selection, problems, strict=strict, placed=placed) for parts in wanted]
+    return [
+        _record(parts, notation, about, selection, problems, strict=strict, made_from=made_from) for parts in wanted
+    ]
 
 
 def _with_voice(staves: list[Staff], places: list[int], voice: int) -> list[int]:
@@ -72,27 +75,24 @@ def _record(
     problems: tuple[Problem, ...],
     *,
     strict: bool,
-    placed: bool,
+    made_from: int,
 ) -> Record:
     """One melody of some staves; its signatures and bars are those of the first."""
     staff = staves[0]
     name = staff.name if len(staves) == 1 else ""
-    own = [
-        (problem if placed else Problem(problem.reason, problem.expected, problem.found)).at(record=part.name)
-        for part in staves
-        for problem in part.problems
-    ]
+    own = [_placed(problem, made_from).at(record=part.name) for part in staves for problem in part.problems]
     found = (*(problem.at(record=name) for problem in problems), *own)
     if found and strict:
         return Record(None, found[:1])
     rows = list(_rows(staves, selection.voice))
     if not rows:
         nothing = Problem("no notes", "at least one note", "none", record=name)
-        return Record(None, (*found, nothing)[:1])
+        return Record(None, (*found, nothing.at(line=made_from or 1))[:1])
     try:
         table = checked_table(np.array(rows, dtype=np.int64))
     except MelodyError as error:
-        return Record(None, (Problem("notes out of range", "notes that can be played", str(error), record=name),))
+        beyond = Problem("notes out of range", "notes that can be played", str(error), record=name)
+        return Record(None, (beyond.at(line=made_from or 1),))
     start = staff.start
     melody = Melody(
         table,
@@ -110,6 +110,10 @@ def _record(
         extra={"staff": ", ".join(part.number for part in staves)},
     )
     return Record(melody, found)
+
+
+def _placed(problem: Problem, made_from: int) -> Problem:
+    return Problem(problem.reason, problem.expected, problem.found, line=made_from) if made_from else problem
 
 
 def _rows(staves: list[Staff], voice: int | None) -> Iterator[tuple[int, ...]]:
