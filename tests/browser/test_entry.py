@@ -266,6 +266,22 @@ def test_pieces_of_a_tied_note_are_notes_of_the_text(page: Page) -> None:
     expect(text_of(page)).to_have_value("%G-2@2/4 '4C2E+/4EE")
 
 
+def test_rests_are_chosen_too(page: Page) -> None:
+    enter(page, "%G-2@4/4 4-'C-8D-/4E2.-/1-/4C")
+    rests = page.locator("#preview svg .rest, #preview svg .mRest")
+    expect(rests).to_have_count(5)
+    for place, words in ((0, "rest, quarter, 1 of 9"), (1, "rest, quarter, 3 of 9"), (2, "rest, eighth, 5 of 9")):
+        box = rests.nth(place).bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        expect(said(page)).to_have_text(words)
+        expect(page.locator("#preview .chosen-mark")).to_have_count(1)
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    expect(said(page)).to_have_text("rest, whole, 8 of 9")
+    expect(page.locator("#preview .mRest.chosen")).to_have_count(1)
+
+
 def test_what_was_typed_is_never_lost(page: Page) -> None:
     """Typed, edited, played and taken from a file: one history."""
     enter(page, "sol la si do")
