@@ -89,6 +89,7 @@ export function startResults(entry) {
       const name = results.querySelector(".query h3");
       if (form.elements.id.value && name) entry.like(form.elements.id.value, name.textContent);
       window.roslinPlayer?.reveal();
+      byId("told").textContent = [...results.querySelectorAll("#results-heading, .verdict")].map(each => each.textContent.trim()).join(". ");
       if (moveFocus) byId("results-heading")?.focus({ preventScroll: false });
     } catch (error) {
       if (error.name === "AbortError") return;
