@@ -186,7 +186,7 @@ def test_the_way_back_from_an_explanation_is_the_whole_search(client: TestClient
     why = unescape(re.findall(r'href="(/explain[^"]*)"', page)[0])
     back = unescape(re.findall(r'href="([^"]*)">Back to the results', client.get(why).text)[0])
     assert dict(parse_qsl(urlsplit(back).query)) == {name: str(value) for name, value in {**asked, "k": 5}.items()}
-    assert client.get(back).text == page
+    assert client.get(back).text.partition("</main>")[0] == page.partition("</main>")[0]
 
 
 def test_one_melody_and_about(client: TestClient) -> None:

@@ -9,12 +9,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from roslin import Melody, load, matcher
+from roslin.display.words import in_words
 from roslin.matchers import matchers
+from roslin.web.language import Translation
 from roslin.web.methods import METHODS, method_words
 from roslin.web.queries import offered
 from roslin.web.schemas import MatchAnswer
 from roslin.web.sentences import interval_words, result_sentence
-from roslin.web.spoken import in_bars, length_words, note_words, query_name
+from roslin.web.spoken import in_bars, key_words, length_words, note_words, query_name
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 TUNE = load(FRERE)[0]
@@ -147,3 +149,11 @@ def test_notes_are_there_as_text(client: TestClient, path: str) -> None:
     page = client.get(path).text
     assert '<summary>Notes as text<span class="hidden">: Frère Jacques</span></summary>' in page
     assert "<li>Bar 1: C 4 quarter note, D 4 quarter note, E 4 quarter note, C 4 quarter note</li>" in page
+
+
+def test_keys_as_their_readers_call_them() -> None:
+    assert [key_words(key) for key in ("g", "B|b", "D major", "")] == ["G minor", "B flat major", "D major", ""]
+    named = {"de": ["g-Moll", "B-Dur", "h-Moll"], "fr": ["sol mineur", "si bémol majeur", "si mineur"]}
+    for language, words in named.items():
+        with in_words(Translation(language)):
+            assert [key_words(key) for key in ("g", "B|b", "b")] == words

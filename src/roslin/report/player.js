@@ -96,7 +96,20 @@
     else at();
   }
 
+  // A drawing that is wider than the screen can be moved sideways, with the arrow keys too.
+  function makeReachable() {
+    for (const drawing of document.querySelectorAll("figure.melody .drawing")) {
+      const isWide = drawing.scrollWidth > drawing.clientWidth;
+      drawing.toggleAttribute("tabindex", isWide);
+      if (!isWide) continue;
+      drawing.tabIndex = 0;
+      drawing.setAttribute("role", "group");
+      drawing.setAttribute("aria-label", drawing.querySelector("title")?.textContent || "");
+    }
+  }
+
   function reveal() {
+    makeReachable();
     if (!("AudioContext" in window)) return;
     for (const button of document.querySelectorAll("figure.melody button.play")) {
       button.hidden = button.closest("figure").dataset.notes === "[]";
@@ -110,6 +123,7 @@
     else play(button.closest("figure"), button);
   });
   addEventListener("keydown", event => { if (event.key === "Escape") stop(); });
+  addEventListener("resize", makeReachable);
   window.roslinPlayer = { note, reveal, stop, state: () => (audio ? audio.state : "none") };
   reveal();
 })();

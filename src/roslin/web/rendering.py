@@ -16,7 +16,7 @@ from roslin.web.schemas import SearchParams, where_to
 from roslin.web.sentences import chance_words, result_sentence
 from roslin.web.service import Found
 from roslin.web.speaking import in_other_languages, words_for_scripts
-from roslin.web.spoken import in_bars, query_name
+from roslin.web.spoken import in_bars, key_words, query_name
 
 __all__ = ["rendered"]
 
@@ -35,6 +35,7 @@ def rendered(library: Library, template: str, **values: Any) -> str:
         by_chance=chance_words,
         method=method_words,
         in_bars=in_bars,
+        key_words=key_words,
         query_name=query_name,
         search_title=_search_title,
         result_sentence=result_sentence,

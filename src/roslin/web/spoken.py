@@ -10,15 +10,17 @@ Bar 2: F sharp 5 dotted half note
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import groupby
 
-from roslin.display.words import N_, _, number
+from roslin.display.words import N_, _, number, words
 from roslin.melody import Melody, MelodyNote, bar_number
 from roslin.melody.pitches import spelled
+from roslin.represent.key_names import key_name
 
-__all__ = ["in_bars", "length_words", "note_words", "query_name"]
+__all__ = ["in_bars", "key_words", "length_words", "note_words", "query_name"]
 
 # By how often they are raised, the letters from C upwards. German calls them by names of their own.
 _NOTES = {
@@ -36,6 +38,8 @@ _LENGTHS = {
     Fraction(1, 8): N_("32nd note"),
     Fraction(1, 16): N_("64th note"),
 }
+_KEY = re.compile(r"([A-G])( sharp| flat)? (major|minor)")
+_SHARPS = {None: 0, " sharp": 1, " flat": -1}
 _DOTTED, _TWICE_DOTTED, _TRIPLET = Fraction(3, 2), Fraction(7, 4), Fraction(2, 3)
 _SAID = 300  # notes of a melody that are said; who listens to more than that takes a file
 _NAMED = 6  # notes by which a melody without a name is called
@@ -62,6 +66,22 @@ def note_words(base40: int) -> str:
     return doubled.format(note=_(_NOTES[0][letter]))
 
 
+def key_words(key: str) -> str:
+    """A key as its reader calls it; one that has no name of ours stays as it is.
+
+    >>> key_words("B flat minor"), key_words("2e mode")
+    ('B flat minor', '2e mode')
+    """
+    found = _KEY.fullmatch(key_name(key) or "")
+    if found is None:
+        return key
+    tonic = _NOTES[_SHARPS[found[2]]]["CDEFGAB".index(found[1])]
+    if found[3] == "major":
+        return _("{tonic} major").format(tonic=_(tonic))
+    name = _(tonic).lower() if words().language == "de" else _(tonic)  # German writes minor keys with a small letter
+    return _("{tonic} minor").format(tonic=name)
+
+
 def length_words(quarters: Fraction) -> str:
     """The value of a note.
 
@@ -70,13 +90,13 @@ def length_words(quarters: Fraction) -> str:
     """
     if quarters in _LENGTHS:
         return _(_LENGTHS[quarters])
-    for factor, words in (
+    for factor, said in (
         (_DOTTED, _("dotted {value}")),
         (_TWICE_DOTTED, _("double dotted {value}")),
         (_TRIPLET, _("triplet {value}")),
     ):
         if quarters / factor in _LENGTHS:
-            return words.format(value=_(_LENGTHS[quarters / factor]))
+            return said.format(value=_(_LENGTHS[quarters / factor]))
     whole = quarters.denominator == 1
     return _("{count} quarter notes long").format(count=number(float(quarters), 0 if whole else 2))
 
