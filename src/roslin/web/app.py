@@ -16,7 +16,7 @@ from roslin.web.health import Health
 from roslin.web.library import Library
 from roslin.web.readers import shared_readers
 from roslin.web.reviewers import Door
-from roslin.web.routes import api, concordances, identify, pages, static
+from roslin.web.routes import api, concordances, identify, lists, pages, static
 from roslin.web.routes import health as health_routes
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
@@ -60,7 +60,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.library, app.state.health = library, health
     app.state.shelf, app.state.door = Shelf(library), Door(settings)
-    for room in (api, health_routes, identify, pages, concordances, static):
+    for room in (api, health_routes, identify, lists, pages, concordances, static):
         app.include_router(room.router)
     add_handlers(app)
     # The last one added is the first to see a request.

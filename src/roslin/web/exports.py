@@ -1,32 +1,111 @@
-"""A result list to take along: CSV for a spreadsheet, a TREC run for `roslin evaluate`, citations."""
+"""Lists to take along: what a search found, and a list of one's own.
+
+CSV for a spreadsheet, a TREC run for `roslin evaluate`, citations as text and in BibTeX, JSON; of a list of one's own
+also the music, in Plaine & Easie and in MEI. Catalogues hold whatever people typed, and notes are what a stranger may
+have sent: no cell is ever a formula, and no name in an archive is a path.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from roslin.web.service import Found, Result
+from roslin.collection.folding import said_of
+from roslin.engrave.score import mei_from_melody
+from roslin.errors import RoslinError
+from roslin.melody import Melody
+from roslin.web.citing import as_bibtex, as_text, roslin_as_text
+from roslin.web.library import Library
+from roslin.web.schemas import MelodyAnswer
+from roslin.web.service import Found
+from roslin.web.written import written
 
-__all__ = ["EXPORTS", "Export"]
+__all__ = ["EXPORTS", "LIST_EXPORTS", "Export", "ListExport", "Noted"]
 
 _MEASURED = ("rank", "distance", "expected", "meaning")
 _ABOUT = ("id", "title", "composer", "voice", "key", "metre", "text", "source")
+_CATALOGUED = ("scoring", "library", "shelfmark", "date")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_TEX = re.compile(r"[\\{}$&#%_^~]")
 
 
-def _as_csv(found: Found, _title: str) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([*_MEASURED, *_ABOUT, "link"])
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A melody of a list of one's own: its link, and what its owner noted."""
+
+    melody: Melody
+    link: str | None
+    note: str = ""
+
+
+def _as_csv(found: Found, _library: Library) -> str:
+    rows = []
     for result in found.results:
-        hit, about = result.hit, [getattr(result.melody, name) for name in _ABOUT]
+        hit = result.hit
         expected = "" if hit.expected is None else repr(hit.expected)
-        measured = [hit.rank, repr(hit.distance), expected, hit.meaning]
-        writer.writerow([*measured, *map(_cell, about), result.link or ""])
+        rows.append([hit.rank, repr(hit.distance), expected, hit.meaning, *_cells(result.melody), result.link or ""])
+    return _table([*_MEASURED, *_ABOUT, *_CATALOGUED, "link"], rows)
+
+
+def _as_trec(found: Found, _library: Library) -> str:
+    lines = found.run.to_trec().splitlines(keepends=True)
+    return "".join(lines[result.rank - 1] for result in found.results)
+
+
+def _as_citations(found: Found, library: Library) -> str:
+    return "\n".join(as_bibtex(each.melody, each.link, each.rank, library.title) for each in found.results)
+
+
+def _list_as_csv(listed: Sequence[Noted], _library: Library) -> str:
+    rows = [[*_cells(each.melody), each.link or "", _cell(each.note)] for each in listed]
+    return _table([*_ABOUT, *_CATALOGUED, "link", "note"], rows)
+
+
+def _list_as_json(listed: Sequence[Noted], _library: Library) -> str:
+    known = [MelodyAnswer.of(each.melody, each.link).model_dump() | {"note": each.note} for each in listed]
+    return json.dumps(known, ensure_ascii=False, indent=1)
+
+
+def _list_as_bibtex(listed: Sequence[Noted], library: Library) -> str:
+    return "\n".join(as_bibtex(each.melody, each.link, place, library.title) for place, each in enumerate(listed, 1))
+
+
+def _list_as_text(listed: Sequence[Noted], library: Library) -> str:
+    lines = []
+    for place, each in enumerate(listed, start=1):
+        lines.append(f"{place}. {as_text(each.melody, each.link)}")
+        lines += [f"   {line}" for line in each.note.splitlines() if line.strip()]
+    return "\n".join([*lines, "", roslin_as_text(library.title, len(library.collection)), ""])
+
+
+def _list_as_pae(listed: Sequence[Noted], _library: Library) -> str:
+    """A line for each that can be written, as a search takes it."""
+    texts = (written(each.melody) for each in listed)
+    return "".join(f"{' '.join(text.split())}\n" for name, text in filter(None, texts) if name != "ABC")
+
+
+def _list_as_mei(listed: Sequence[Noted], _library: Library) -> bytes:
+    """An archive with a file for each; what cannot be written is left out."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for place, each in enumerate(listed, start=1):
+            try:
+                text = mei_from_melody(each.melody)
+            except RoslinError:
+                continue
+            name = re.sub(r"[^A-Za-z0-9.-]+", "-", each.melody.id or "melody").strip(".-")[:80]
+            archive.writestr(f"{place:03d}-{name}.mei", text)
     return out.getvalue()
+
+
+def _cells(melody: Melody) -> list[str]:
+    said = {name: said_of(melody, name) for name in ("scoring", "library", "date")}
+    said["shelfmark"] = melody.extra.get("shelfmark")
+    return [_cell(getattr(melody, name)) for name in _ABOUT] + [_cell(said[name]) for name in _CATALOGUED]
 
 
 def _cell(text: str | None) -> str:
@@ -34,42 +113,27 @@ def _cell(text: str | None) -> str:
     return f"'{text}" if text and text.startswith(_FORMULA) else text or ""
 
 
-def _as_trec(found: Found, _title: str) -> str:
-    ranks = [result.rank for result in found.results]
-    lines = found.run.to_trec().splitlines(keepends=True)
-    return "".join(lines[rank - 1] for rank in ranks)
+def _table(head: list[str], rows: Sequence[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerows([head, *rows])
+    return out.getvalue()
 
 
-def _as_citations(found: Found, title: str) -> str:
-    return "\n".join(_citation(result, title) for result in found.results)
-
-
-def _citation(result: Result, title: str) -> str:
-    melody = result.melody
-    word = re.sub(r"[^A-Za-z0-9:.-]+", "-", melody.id or f"melody-{result.rank}")
-    fields = {
-        "author": melody.composer,
-        "title": melody.title or melody.text or melody.id,
-        "howpublished": melody.source,
-        "note": f"{title}, melody {melody.id}" + (f", {melody.key}" if melody.key else ""),
-        "url": result.link,
-    }
-    lines = [f"  {name} = {{{_tex(name, value)}}},\n" for name, value in fields.items() if value]
-    return f"@misc{{{word},\n{''.join(lines)}}}\n"
-
-
-def _tex(name: str, text: str) -> str:
-    text = " ".join(text.split())
-    return text if name == "url" else _TEX.sub(lambda sign: _ESCAPED.get(sign[0], f"\\{sign[0]}"), text)
-
-
-_ESCAPED = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
-
-Export = tuple[Callable[[Found, str], str], str, str]
+Export = tuple[Callable[[Found, Library], str], str, str]
+ListExport = tuple[Callable[[Sequence[Noted], Library], str | bytes], str, str]
 
 # name: (how it is written, media type, file name)
 EXPORTS: dict[str, Export] = {
     "csv": (_as_csv, "text/csv", "results.csv"),
     "trec": (_as_trec, "text/plain", "results.run"),
     "citations": (_as_citations, "application/x-bibtex", "results.bib"),
+}
+LIST_EXPORTS: dict[str, ListExport] = {
+    "csv": (_list_as_csv, "text/csv", "list.csv"),
+    "json": (_list_as_json, "application/json", "list.json"),
+    "bibtex": (_list_as_bibtex, "application/x-bibtex", "list.bib"),
+    "text": (_list_as_text, "text/plain", "list.txt"),
+    "pae": (_list_as_pae, "text/plain", "list.pae"),
+    "mei": (_list_as_mei, "application/zip", "list-mei.zip"),
 }

@@ -53,7 +53,7 @@ async def search(request: Request, library: Opened, asked: Annotated[ListParams,
         return JSONResponse(found.answer(asked).model_dump(), headers=timing)
     write, media_type, name = EXPORTS[asked.format]
     headers = {**timing, "Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(write(found, library.title), media_type=media_type, headers=headers)
+    return Response(write(found, library), media_type=media_type, headers=headers)
 
 
 @router.get("/api/read", response_model=ReadAnswer)

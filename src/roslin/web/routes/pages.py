@@ -18,6 +18,7 @@ from roslin.represent.words import places_named
 from roslin.run.meaning import meaning_of
 from roslin.web import service
 from roslin.web.browsing import Browsed, browse
+from roslin.web.citing import as_text
 from roslin.web.dependencies import Opened
 from roslin.web.errors import refusal_of
 from roslin.web.examples import examples
@@ -101,13 +102,14 @@ def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Respon
 def melody(library: Opened, id: str) -> Response:
     """One melody."""
     found = library.collection[id]
-    name = found.title or id
+    name, link = found.title or id, library.settings.link_to(found)
     context = {
         "melody": found,
         "name": name,
         "figure": melody_figure(found, name, "melody-"),
         "written": written(found),
-        "link": library.settings.link_to(found),
+        "link": link,
+        "citation": as_text(found, link),
     }
     return _page(library, "melody.html", context)
 

@@ -1,0 +1,100 @@
+"""Lists narrowed, ordered and unfolded in a browser: at a desk, on a phone, and without any script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import wait_until
+from tests.web.catalogue import FRERE, catalogue
+from tests.web.running import Server, running
+
+SEARCH = f"/?q={quote(FRERE)}&all=True"
+SIZES = [(1200, 900), (390, 800)]
+both = pytest.mark.parametrize("page", SIZES, indirect=True, ids=["desk", "phone"])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("narrowing")
+    with running(catalogue(folder), folder, "--title", "A catalogue") as started:
+        yield started
+
+
+def titles(page: Page) -> list[str]:
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+    return page.locator(".cards .head a").all_inner_texts()
+
+
+@both
+def test_narrow_order_and_unfold(page: Page) -> None:
+    page.goto(SEARCH)
+    expect(page.locator(".cards .card")).to_have_count(3)
+    copies = page.locator(".copies").first
+    expect(copies.get_by_text("F-Pn")).not_to_be_visible()
+    copies.locator("summary").click()
+    expect(copies.get_by_role("link", name="Tune 101")).to_be_visible()
+    page.get_by_text("Narrow this list").click()
+    library = page.get_by_role("region", name="Library")
+    expect(library.get_by_role("listitem").filter(has_text="D-Dl")).to_contain_text("2")
+    library.get_by_role("link", name="D-Dl").click()
+    expect(page.get_by_text("2 of 6 are shown.")).to_be_visible()
+    assert set(titles(page)) == {"Tune 101", "Tune 103"}
+    assert "only=library%3Dd-dl" in page.url
+    page.get_by_role("link", name="1700–1799").click()
+    expect(page.locator(".chosen-list a")).to_have_count(3)
+    page.get_by_role("link", name="by date").click()
+    expect(page.locator(".orders [aria-current]")).to_have_text("by date")
+    assert titles(page) == ["Tune 103", "Tune 101"]
+    page.go_back()
+    expect(page.locator(".orders [aria-current]")).to_have_text("most similar first")
+    page.get_by_role("link", name="Remove all").click()
+    expect(page.locator(".chosen-list")).to_have_count(0)
+    page.get_by_role("link", name="List them one by one").click()
+    expect(page.locator(".cards .card")).to_have_count(6)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@both
+def test_words_alone_list_melodies(page: Page) -> None:
+    page.goto("/")
+    page.get_by_text("Narrow the collection").click()
+    page.locator("#f-words").fill("bach")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(page.locator("#results-heading")).to_have_text("2 melodies")
+    assert titles(page) == ["Tune 103", "Tune 105"]
+
+
+@both
+def test_a_keyboard_is_enough(page: Page) -> None:
+    page.goto(SEARCH)
+    page.locator(".facets > summary").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("region", name="Key").get_by_role("link", name="G minor").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("One of 6 is shown.")).to_be_visible()
+    wait_until(page, "document.activeElement.id === 'results-heading'")
+
+
+@both
+def test_no_barriers(page: Page) -> None:
+    for address in (f"{SEARCH}&only=century%3D18", "/?words=tune&only=key%3Dc"):
+        page.goto(address)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_links_are_enough(browser: Browser, server: Server) -> None:
+    context = browser.new_context(base_url=server.address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(SEARCH)
+    page.get_by_text("Narrow this list").click()
+    page.get_by_role("link", name="C major").click()
+    expect(page.get_by_text("3 of 6 are shown.")).to_be_visible()
+    page.get_by_role("link", name="by composer").click()
+    expect(page.locator(".orders [aria-current]")).to_have_text("by composer")
+    expect(page.get_by_role("button", name="Copy link")).to_have_count(0)
+    context.close()
