@@ -26,7 +26,7 @@ from roslin.notation.scores import to_mei
 __all__ = ["ARCHIVES", "Seeds", "checksum", "make_seeds"]
 
 SEEDS_PER_FORMAT = 60
-LARGEST_SEED = 6_000
+LARGEST_SEED = {"abc": 6_000, "krn": 3_000, "mxl": 2_500, "marcxml": 5_000}  # bytes; mxl is packed
 
 Seeds = dict[str, list[bytes]]
 ARCHIVES = ("zip", "gz", "tar")
@@ -49,7 +49,8 @@ def make_seeds(data: Path) -> Seeds:
         "mxl": corpus["mxl"],
         "musicxml": [musicxml.unpacked(packed) for packed in corpus["mxl"]],
     }
-    seeds["mei"] = [to_mei(text.decode("latin-1"), "humdrum").encode() for text in seeds["kern"][:30]]
+    shortest = sorted(seeds["kern"], key=len)[: SEEDS_PER_FORMAT // 2]
+    seeds["mei"] = [to_mei(text.decode("latin-1"), "humdrum").encode() for text in shortest]
     qrels = [path.read_bytes() for path in sorted(data.glob("*/*.qrel"))]
     seeds["qrels"] = [b"\n".join(text.split(b"\n")[:40]) for text in qrels]
     seeds["votes"] = [b"\n".join((data / "crowd2010" / "judgments.csv").read_bytes().split(b"\n")[:30])]
@@ -70,7 +71,7 @@ def _music21_files(chance: random.Random) -> dict[str, list[bytes]]:
     folder = Path(common.getCorpusFilePath())
     found: dict[str, list[bytes]] = {}
     for suffix in ("abc", "krn", "mxl"):
-        paths = sorted(path for path in folder.rglob(f"*.{suffix}") if path.stat().st_size <= LARGEST_SEED)
+        paths = sorted(path for path in folder.rglob(f"*.{suffix}") if path.stat().st_size <= LARGEST_SEED[suffix])
         found[suffix] = [path.read_bytes() for path in chance.sample(paths, min(len(paths), SEEDS_PER_FORMAT))]
     return found
 
@@ -98,7 +99,7 @@ def _melodies(rows: list[dict[str, str]]) -> Iterator[Melody]:
 def _marc_records(data: Path, chance: random.Random) -> list[bytes]:
     text = _unpacked(data / "rism" / "brno_2017.xml.gz")
     head, record = text[: text.index("<marc:record>")], re.compile(r"<marc:record>.*?</marc:record>", re.DOTALL)
-    found = [each for each in record.findall(text) if 'tag="031"' in each and len(each) < LARGEST_SEED]
+    found = [each for each in record.findall(text) if 'tag="031"' in each and len(each) < LARGEST_SEED["marcxml"]]
     return [f"{head}{each}\n</marc:collection>\n".encode() for each in chance.sample(found, SEEDS_PER_FORMAT)]
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "half_character",
     "is_frame",
     "is_missing",
+    "most_unpacked",
     "named",
     "number",
     "read_json",
@@ -63,6 +64,8 @@ _NOT_IN_A_WORD = re.compile(r"[\s%]")
 _WRITTEN = re.compile(r"(?:%[0-9A-F]{2})+")
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 HALF_CHARACTER = "half a character"  # the reason of a refusal
+MAX_EXPANSION = 200  # how many times its packed size a large file may have unpacked; real ones stay below 50
+LARGE_BYTES = 50_000_000  # below this, expansion does no harm
 _COMPRESSED = (".gz", ".zst")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LONGEST_PART = 400  # of a message; ids in it are cut before
@@ -151,15 +154,24 @@ def _read_bytes(path: Path) -> bytes:
     """What a file holds, uncompressed. One that was cut off is refused: its last lines would be lost in silence."""
     raw = path.read_bytes()
     if raw.startswith(_GZIP):
+        most = most_unpacked(len(raw))
         try:
-            return gzip.decompress(raw)
+            unpacked = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(most + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise refuse(f"damaged gzip ({error})", expected="a whole file", file=str(path)) from None
+        if len(unpacked) > most:
+            raise refuse("unpacks to too much", expected=f"at most {most} bytes", found="more", file=str(path))
+        return unpacked
     if raw.startswith(_ZSTD):
         return _from_zstd(raw, path)
     if path.suffix.lower() in _COMPRESSED:
         raise refuse("not compressed, whatever its name says", expected="gzip or zstd", file=str(path))
     return raw
+
+
+def most_unpacked(packed_bytes: int) -> int:
+    """How many bytes a compressed file may come to: enough for any text, too few to fill the memory by a trick."""
+    return max(LARGE_BYTES, MAX_EXPANSION * packed_bytes)
 
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:

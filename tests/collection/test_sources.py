@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from roslin.api import Collection
 from roslin.collection.sources import Reading, read
 from roslin.errors import CollectionError
+from roslin.melody import Melody
 from roslin.notation import parts, records
 from roslin.notation.parts import Part, read_part
 from roslin.starter import tunes_path
@@ -52,3 +54,21 @@ def test_a_file_that_a_process_does_not_see(tmp_path: Path) -> None:
 
     with pytest.raises(CollectionError, match=r"gone\.abc: not every process that reads sees this file; all must"):
         list(read(path, Reading(), late))  # type: ignore[arg-type]
+
+
+def test_half_a_character_refuses_one_melody(tmp_path: Path) -> None:
+    lines = [
+        '{"id": "a", "pae": "4CDE"}',
+        '{"id": "b", "pae": "4CDE", "title": "\\ud83c"}',
+        '{"id": "c", "pae": "4CDE"}',
+    ]
+    (tmp_path / "tunes.jsonl").write_text("\n".join(lines), "ascii")
+    given = Melody.from_notes([0], [1], [60], id="d", title="\ud83c")
+    collection = Collection.build([tmp_path / "tunes.jsonl", given], tmp_path / "c.roslin")
+    assert [melody.id for melody in collection] == ["a", "c"]
+    refused = [each for each in read([tmp_path / "tunes.jsonl", given], Reading()) if each.rows is None]
+    assert [str(each.problems[0]).partition(": ")[2] for each in refused] == [
+        "half a character; expected text; found \\ud83c"
+    ] * 2
+    assert [each.problems[0].line for each in refused] == [2, 0]
+    assert refused[1].problems[0].record == "d"

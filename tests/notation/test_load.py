@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import roslin
+from roslin import rows
 from roslin.errors import FormatError, NotationError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
 from roslin.notation import FORMATS, jsonl, load, records
+from roslin.run import read_run
 
 MUSIC = "=3/2--''A/2.F4G2A/AGG/1A/"
 REPRESENTATIONS = {
@@ -278,3 +280,15 @@ def test_every_format_has_a_description_and_a_suffix() -> None:
 def test_the_public_names() -> None:
     assert roslin.load is load
     assert roslin.records is records
+
+
+def test_a_packed_file_may_not_unpack_to_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "LARGE_BYTES", 10_000)
+    (tmp_path / "bomb.xml.gz").write_bytes(gzip.compress(b"<collection>" + b" " * 1_000_000))
+    with pytest.raises(FormatError, match=r"bomb\.xml\.gz: unpacks to more than \d+ bytes, 200 times its packed size"):
+        load(tmp_path / "bomb.xml.gz")
+    (tmp_path / "bomb.run.gz").write_bytes(gzip.compress(b"\n" * 1_000_000))
+    with pytest.raises(
+        FormatError, match=r"bomb\.run\.gz: unpacks to too much; expected at most \d+ bytes; found more"
+    ):
+        read_run(tmp_path / "bomb.run.gz")

@@ -382,6 +382,10 @@ def test_what_old_catalogues_mean() -> None:
     assert recovered("'4CD&#xdc;E")[1] == ["unreadable sign, left out"]
     assert recovered("'4C''''''B")[1] == ["too many octave marks", "pitch out of range, left out"]
     assert pitches(recovered("'4C$xFCDEFG")[0]) == [60, 62, 64, 66, 67]
+    for end in ("", "/"):  # the same at a bar line as at the end, where a writer leaves no space either
+        melody, _ = recovered(f"'4C$xFCGG{end}")
+        assert pitches(melody) == [60, 68]
+        assert melody.changes[0].key_signature == "xFCG"
     assert quarters(recovered("'4Cg-D")[0]) == [0, 2]
     assert quarters(recovered("'4C+/=/C")[0]) == [0, 5]
 

@@ -113,3 +113,13 @@ def test_what_the_code_cannot_write_is_refused() -> None:
     misspelled = Melody.from_notes([0], [1], [60], base40=[100])
     with pytest.raises(NotationError, match="a pitch whose spelling and sound disagree"):
         pae.write(misspelled)
+
+
+def test_what_nobody_could_read_is_not_written() -> None:
+    held = Melody.from_notes(range(40), [40 - n for n in range(40)], [60 + n for n in range(40)])
+    with pytest.raises(NotationError, match="too many notes at once for Plaine & Easie; expected at most 32; found 33"):
+        pae.write(held)
+    with pytest.raises(NotationError, match="a length that Plaine & Easie cannot write"):
+        pae.write(Melody.from_notes([0], [1_000_000], [60]))
+    with pytest.raises(NotationError, match="too long for Plaine & Easie; expected at most 200000 notes"):
+        pae.write(Melody.from_notes([n * 25_000 for n in range(300)], [25_000] * 300, [60] * 300))

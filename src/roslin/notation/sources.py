@@ -8,7 +8,7 @@ Limits, checked before anything is unpacked, or meanwhile where a file does not 
 module constants, to be set higher by whoever must):
 
     MAX_ARCHIVE_FILES   files in a zip archive
-    MAX_EXPANSION       how many times its packed size a large file may have unpacked; real notation stays below 50
+    rows.MAX_EXPANSION  how many times its packed size a large file may have unpacked
     MAX_TEXT_BYTES      a file in a notation that has to be read at once
 
 A score archive (`.mxl`) is a zip archive too, but one score: it is handed on whole.
@@ -28,14 +28,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar
 
+from roslin import rows
 from roslin.errors import FormatError
 
 __all__ = ["DAMAGED", "PACKED", "Stream", "open_streams", "read_all"]
 
 MAX_ARCHIVE_FILES = 100_000
-MAX_EXPANSION = 200
 MAX_TEXT_BYTES = 64 * 2**20
-_LARGE_BYTES = 50_000_000  # below this, expansion does no harm
 
 # What reading a damaged or unreadable file raises, here and wherever its stream is read.
 DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
@@ -83,9 +82,9 @@ def _opener(
 ) -> Callable[[], AbstractContextManager[io.BufferedReader]]:
     @contextmanager
     def opened() -> Iterator[io.BufferedReader]:
-        if member.file_size > max(_LARGE_BYTES, MAX_EXPANSION * member.compress_size):
+        if member.file_size > rows.most_unpacked(member.compress_size):
             raise FormatError(
-                f"would unpack to {member.file_size} bytes, more than {MAX_EXPANSION} times its packed size"
+                f"would unpack to {member.file_size} bytes, more than {rows.MAX_EXPANSION} times its packed size"
             )
         with _whole(lambda: archive.open(member)) as inner:
             yield _unpacked(_buffered(inner), member.file_size)
@@ -104,7 +103,7 @@ class _Limited(io.RawIOBase):
 
     def __init__(self, inner: gzip.GzipFile, packed_bytes: int):
         self._inner = inner
-        self._limit = self._left = max(_LARGE_BYTES, MAX_EXPANSION * packed_bytes)
+        self._limit = self._left = rows.most_unpacked(packed_bytes)
 
     def readable(self) -> bool:
         return True
@@ -113,7 +112,7 @@ class _Limited(io.RawIOBase):
         data = self._inner.read1(len(buffer))
         self._left -= len(data)
         if self._left < 0:
-            raise FormatError(f"unpacks to more than {self._limit} bytes, {MAX_EXPANSION} times its packed size")
+            raise FormatError(f"unpacks to more than {self._limit} bytes, {rows.MAX_EXPANSION} times its packed size")
         buffer[: len(data)] = data
         return len(data)
 
