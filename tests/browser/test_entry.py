@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import wait_until
+from tests.browser.test_web_page import keep
 
 from roslin.notation.query import read_query
 
@@ -390,6 +391,8 @@ def test_no_serious_violation_while_a_note_is_chosen(page: Page, scheme: str) ->
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     enter(page, ROSLIN)
     choose(page, 3)
+    if scheme == "light" and page.viewport_size == {"width": DESK[0], "height": DESK[1]}:
+        keep(page, "web-editor.png")
     assert not serious_violations(page)
 
 

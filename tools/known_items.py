@@ -1,0 +1,208 @@
+"""How often the page finds a melody by its first eight notes, entered in different ways, exactly and not.
+
+    python tools/known_items.py rism.roslin docs/measurements/known-items.md
+
+The melodies are a fixed sample of the collection. Each way makes a query of the beginning of a melody, and the page's
+own service is asked, with its usual method. A melody counts as found when it, or one with the same notes throughout, is
+among the first ten. The report is a table with the interval of Wilson for each share.
+
+What is sung, whistled and tapped comes from simulated people (`sung_items`), and is heard by the scripts of the page in
+a browser.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin import Collection, Melody
+from roslin.errors import NotationError
+from roslin.evaluate.intervals import mean_intervals
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation.jsonl import write_jsonl
+from roslin.notation.pae import write
+from roslin.represent.line import melodic_line
+from roslin.web import service
+from roslin.web.library import Library
+from roslin.web.progress import Wait
+from roslin.web.schemas import SearchParams
+from roslin.web.settings import Settings
+
+__all__ = ["WAYS", "Item", "Outcome", "Query", "known_items", "outcome", "report"]
+
+Numbers = npt.NDArray[np.float64]
+
+COUNT, NOTES, SEED, FIRST = 200, 8, 20, 10
+_FURTHEST_WRONG = 4  # semitones that a wrong note is off
+
+
+_HEAD = """# Known melodies found by their first eight notes
+
+{count} melodies of the RISM sample ({melodies:,} incipits), a fixed sample of those with more than {notes} notes. The
+first {notes} notes of each are entered in different ways, and the page is asked as it stands, with its usual method.
+Found means that the melody, or one with the same notes throughout, is among the first {first}. *Listed* are those that
+are nearer than chance: the others are shown only with *Show all*. In brackets are 95 % intervals.
+
+| entered | found | listed |
+|---|---|---|"""
+_TAIL = """Whoever sings, whistles or taps is simulated: in another key and octave, each note by itself out of tune, the
+key drifting, the tempo uneven, with vibrato, slides and the noise of a room (`tools/simulated_singers.py`). The sound
+is heard by the page's own scripts. What is tapped has no pitch: it is compared by rhythm alone, at the start.
+
+`tools/known_items.py rism.roslin docs/measurements/known-items.md` writes this page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The beginning of a melody of the collection, and the notes of all of it."""
+
+    id: str
+    quarters: Numbers  # from each onset to the next
+    sounding: Numbers  # without the rests
+    pitches: Numbers
+    notes: bytes  # intervals and lengths of the whole
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the page is asked: its text, and what is compared, if not the usual."""
+
+    text: str
+    notation: Literal["pae", "jsonl"] = "pae"
+    compare: Literal["", "rhythm"] = ""
+    place: Literal["", "start"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether a melody was among the first ten, and whether the page lists it there without being asked for all."""
+
+    found: bool
+    listed: bool
+
+
+def known_items(collection: Collection, count: int = COUNT, notes: int = NOTES, seed: int = SEED) -> Iterator[Item]:
+    """A sample of the melodies with more notes than that, the same every time."""
+    wanted = count
+    for number in np.random.default_rng(seed).permutation(len(collection)):
+        melody = collection[int(number)]
+        line = melodic_line(melody)
+        if len(line) <= notes:
+            continue
+        quarters = np.diff(line["onset_ticks"][: notes + 1]) / TICKS_PER_QUARTER
+        sounding = line["duration_ticks"][:notes] / TICKS_PER_QUARTER
+        pitches = line["pitch_midi"][:notes].astype(float)
+        yield Item(str(melody.id), quarters, sounding, pitches, _notes(melody))
+        wanted -= 1
+        if not wanted:
+            return
+
+
+def _notes(melody: Melody) -> bytes:
+    line = melodic_line(melody)
+    return np.diff(line["pitch_midi"].astype(np.int64)).tobytes() + line["duration_ticks"].tobytes()
+
+
+def _typed(quarters: Numbers, sounding: Numbers, pitches: Numbers) -> Query:
+    """The notes as a line of Plaine & Easie, or as a list where the code has no such length."""
+    onsets = np.concatenate([[0.0], np.cumsum(quarters)[:-1]])
+    melody = Melody.from_notes(onsets.tolist(), sounding.tolist(), [int(pitch) for pitch in pitches])
+    try:
+        return Query(write(melody))
+    except NotationError:
+        return Query(write_jsonl(melody), "jsonl")
+
+
+def exactly(item: Item, _: np.random.Generator) -> Query:
+    """As it stands."""
+    return _typed(item.quarters, item.sounding, item.pitches)
+
+
+def in_quarters(item: Item, _: np.random.Generator) -> Query:
+    """Every note a quarter, without rests: as names of notes, or on a keyboard without a thought for rhythm."""
+    same = np.ones(len(item.pitches))
+    return _typed(same, same, item.pitches)
+
+
+def doubled(item: Item, _: np.random.Generator) -> Query:
+    """In notes twice as long."""
+    return _typed(2 * item.quarters, 2 * item.sounding, item.pitches)
+
+
+def one_wrong(item: Item, rng: np.random.Generator) -> Query:
+    """One note a semitone to a major third too high or too low."""
+    pitches = item.pitches.copy()
+    off = int(rng.integers(1, _FURTHEST_WRONG + 1)) * int(rng.choice([-1, 1]))
+    pitches[int(rng.integers(len(pitches)))] += off
+    return _typed(item.quarters, item.sounding, pitches)
+
+
+Way = Callable[[Item, np.random.Generator], Query]
+WAYS: dict[str, Way] = {
+    "typed exactly": exactly,
+    "all in quarters": in_quarters,
+    "doubled": doubled,
+    "with one wrong note": one_wrong,
+}
+
+
+def outcome(library: Library, item: Item, query: Query) -> Outcome:
+    """What comes of asking the page."""
+    if not query.text:
+        return Outcome(False, False)
+    asked = SearchParams(
+        q=query.text, notation=query.notation, compare=query.compare, place=query.place, k=FIRST, all=True
+    )
+    found = service.find(library, asked, Wait())
+    ranks = [
+        result.rank for result in found.results if result.melody.id == item.id or _notes(result.melody) == item.notes
+    ]
+    return Outcome(bool(ranks), bool(ranks) and ranks[0] <= len(found.run.matches))
+
+
+def report(outcomes: Mapping[str, Sequence[Outcome]], melodies: int) -> str:
+    """The page of the documentation."""
+    count = len(next(iter(outcomes.values())))
+    lines = [_HEAD.format(count=count, melodies=melodies, notes=NOTES, first=FIRST)]
+    for name, all_outcomes in outcomes.items():
+        shares = [[getattr(each, kind) for each in all_outcomes] for kind in ("found", "listed")]
+        lines.append(f"| {name} | {' | '.join(_share(share) for share in shares)} |")
+    return "\n".join(
+        [*lines, "", "`tools/known_items.py rism.roslin docs/measurements/known-items.md` writes this page.", ""]
+    )
+
+
+def _share(values: Sequence[bool]) -> str:
+    low, high = mean_intervals(np.array(values, dtype=float))
+    return f"{100 * np.mean(values):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def main() -> int:
+    """Ask, count and write."""
+    from heard_notes import listening_page  # these two take the sample from here
+    from sung_items import WAYS as PERFORMED
+
+    library = Library(Settings(Path(sys.argv[1]), warm_up=False, log_requests=False, search_seconds=600))
+    items = list(known_items(library.collection))
+    chromium = shutil.which("chromium") or sys.exit("needs Chromium")
+    outcomes: dict[str, list[Outcome]] = {}
+    with listening_page(chromium) as page:
+        for name, way in (WAYS | {name: partial(way, page) for name, way in PERFORMED.items()}).items():
+            rng = np.random.default_rng(SEED)
+            outcomes[name] = [outcome(library, item, way(item, rng)) for item in items]
+            print(name, _share([each.found for each in outcomes[name]]), flush=True)
+            Path(sys.argv[2]).write_text(report(outcomes, len(library.collection)), encoding="utf-8")
+    library.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
