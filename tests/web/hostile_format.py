@@ -1,12 +1,16 @@
 """A format whose files take for ever, take all memory, end the process, or meet a mistake: for tests of the readers."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from roslin import Melody, register_format
 from roslin.notation import Format, Record
 
 
-def read(stream, *, strict):
+def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
     """What the first word of a file asks for."""
     asked = stream.read().split()[1]
     if asked == b"for-ever":

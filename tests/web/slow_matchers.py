@@ -1,19 +1,25 @@
 """Matchers that work for a while and hear of nothing meanwhile, as a long comparison does: for tests of the end."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from roslin import Matcher, register_matcher
+from roslin import Matcher, Melody, register_matcher
+from roslin.matchers.base import Distances
+from roslin.represent.packed import Packed
 
 
 class Slow(Matcher):
+    """What both have."""
+
     reference = "a test"
     summary = "Takes its time."
     seconds = 0.0
 
-    def _distances(self, query, candidates):
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
         time.sleep(self.seconds)
         return np.arange(len(candidates), dtype=float)
 

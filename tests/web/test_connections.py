@@ -248,3 +248,54 @@ def test_the_system_is_asked_for_more_files(monkeypatch: pytest.MonkeyPatch) -> 
     assert connections.room_for(1000) == 1000
     assert connections.room_for(4000) == 1848
     assert asked == [(1200, 2048), (2048, 2048)]
+
+
+def test_who_has_sent_half_of_a_body_makes_place_too() -> None:
+    half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
+    with serving(Application(), most=20) as (port, _), ExitStack() as stack:
+        for number in range(40):
+            stack.enter_context(connect(port, source=f"127.0.0.{2 + number % 8}")).sendall(half)
+        for _ in range(3):
+            with connect(port) as asking:
+                assert answer_to(asking, REQUEST).endswith(b"127.0.0.1 0")
+
+
+def test_those_with_many_connections_make_place_for_those_with_few() -> None:
+    """However many come between a connection and its request."""
+    with serving(Application(), most=20) as (port, _), ExitStack() as stack:
+        few = stack.enter_context(connect(port))
+        many = [stack.enter_context(connect(port, source=f"127.0.0.{2 + number % 8}")) for number in range(100)]
+        assert answer_to(few, REQUEST).endswith(b"127.0.0.1 0")
+        assert is_ended(many[0])
+
+
+def test_bodies_that_come_slowly_are_few() -> None:
+    half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
+    with serving(Application(), most=640) as (port, _), ExitStack() as stack:  # 80 at a time, 10 of one address
+        sending = [stack.enter_context(connect(port, source="127.0.0.2")) for _ in range(11)]
+        for each in sending:
+            each.sendall(half)
+        refused = answer_to(sending[-1])
+        assert refused.startswith(b"HTTP/1.1 503")
+        assert b"too many uploads at this moment" in refused
+        with connect(port) as other:
+            other.sendall(half)
+            time.sleep(0.1)
+            assert answer_to(other, b"x" * 8).endswith(b"127.0.0.1 9")
+        with connect(port, source="127.0.0.2") as at_once:
+            assert answer_to(at_once, half + b"x" * 8).endswith(b"127.0.0.2 9")
+        assert answer_to(sending[0], b"x" * 8).endswith(b"127.0.0.2 9")
+
+
+def test_who_sends_few_bodies_takes_the_place_of_who_sends_many() -> None:
+    half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
+    with serving(Application(), most=128) as (port, _), ExitStack() as stack:  # 16 at a time, 2 of one address
+        sending = [stack.enter_context(connect(port, source=f"127.0.0.{2 + number // 2}")) for number in range(16)]
+        for each in sending:
+            each.sendall(half)
+        time.sleep(0.2)
+        with connect(port) as other:
+            other.sendall(half)
+            time.sleep(0.1)
+            assert answer_to(other, b"x" * 8).endswith(b"127.0.0.1 9")
+        assert is_ended(sending[0])

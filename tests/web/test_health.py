@@ -58,22 +58,24 @@ def test_it_is_told_while_more_search_than_there_are_threads(settings: Settings,
     assert set(statuses) == {200}
 
 
-def test_those_who_ask_together_share_one_look(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, original = list[int](), health_module.Health._open
+def test_what_the_last_look_found_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, original, go_on = list[int](), health_module.Health._open, threading.Event()
 
     def look(self: health_module.Health) -> int:
         looked.append(1)
-        time.sleep(0.3)
+        if len(looked) > 1:
+            go_on.wait(60)
         return original(self)
 
     monkeypatch.setattr(health_module.Health, "_open", look)
     with TestClient(create_app(settings)) as client:
-        threads = [threading.Thread(target=client.get, args=("/healthz",)) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert 1 <= len(looked) < 10
+        monkeypatch.setattr(health_module, "LOOK_EVERY_SECONDS", 0.0)
+        for _ in range(20):  # the second look does not end, and nobody waits for it
+            assert client.get("/healthz").json()["melodies"] == 243
+        assert len(looked) == 2
+        monkeypatch.setattr(health_module, "_LONGEST_LOOK_SECONDS", 0.0)
+        assert client.get("/healthz").status_code == 503
+        go_on.set()
 
 
 def wait_until_ready(client: TestClient) -> None:

@@ -9,8 +9,9 @@ a few hundred sockets that say nothing close a server. Here a connection has lim
     between requests     uvicorn's `timeout_keep_alive`
 
 and there are limits of number: `limit_concurrency` connections, and a quarter of them from one address, unless that is
-a proxy of the operator. When there is no room, the connection that has waited longest without a request makes place;
-only where all have requests in hand is the new one refused.
+a proxy of the operator. When there is no room, one that has not yet sent a whole request makes place: of the address
+with the most of them, the one that has waited longest. Only where all have requests in hand is the new one refused.
+Bodies that do not come at once are worked on while they come, so fewer of them are let in.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 import h11
+from starlette.responses import JSONResponse
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -37,7 +39,8 @@ BODY_SECONDS = 10.0
 BODY_BYTES = 4096
 WRITE_SECONDS = 30.0
 _LOOK_EVERY_SECONDS = 1.0
-_SHARES = 4  # one address may have so many of all connections
+_SHARES = 4  # one address may have this part of all connections
+_SENDERS = 8  # this part of all may be sending bodies that do not come at once, and one address this part of that
 _OTHER_FILES = 200  # what a process has open besides connections: arrays, databases, pipes
 _REASONS = {408: b"Request Timeout", 503: b"Service Unavailable"}
 
@@ -57,50 +60,115 @@ def room_for(connections: int) -> int:
     return connections
 
 
+class Crowd:
+    """Connections by their addresses, those of each in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, OrderedDict[Connection, None]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._of.get(connection.address, ())
+
+    def add(self, connection: Connection) -> None:
+        """At the end, unless it is there."""
+        if connection not in self:
+            self._of.setdefault(connection.address, OrderedDict())[connection] = None
+            self._count += 1
+
+    def remove(self, connection: Connection) -> None:
+        """If it is there."""
+        if connection in self:
+            del self._of[connection.address][connection]
+            self._count -= 1
+            if not self._of[connection.address]:
+                del self._of[connection.address]
+
+    def of(self, address: str) -> int:
+        """How many an address has."""
+        return len(self._of.get(address, ()))
+
+    def longest(self, address: str) -> Connection | None:
+        """The first that came of those of an address."""
+        return next(iter(self._of.get(address, ())), None)
+
+    @property
+    def largest(self) -> str:
+        """The address that has the most."""
+        return max(self._of, key=self.of, default="")
+
+
 class Doorkeeper:
-    """Who is connected to one server, and who of them has no request in hand, in the order in which they wait."""
+    """Who is connected to one server, who of them has sent no whole request, and who of those is sending a body."""
 
     def __init__(self, config: Config):
         self.most = config.limit_concurrency or 1000
         self.most_of_one = max(self.most // _SHARES, 1)
         named = config.forwarded_allow_ips if config.proxy_headers else ()
         self._proxies = [ip_network(each) for each in named or ()]
-        self._from: Counter[str] = Counter()
-        self._waiting: OrderedDict[Connection, None] = OrderedDict()
-        self._inside: set[Connection] = set()
+        self._inside, self._waiting, self._sending = Crowd(), Crowd(), Crowd()
 
-    def let_in(self, connection: Connection) -> bool:
+    def lets_in(self, connection: Connection) -> bool:
         """Make room for a connection; False where there is none, because all the others have requests in hand."""
-        address = connection.address
-        is_crowd = self._from[address] >= self.most_of_one and not self._is_proxy(address)
-        if is_crowd or len(self._inside) >= self.most:
-            longest = next((each for each in self._waiting if not is_crowd or each.address == address), None)
-            if longest is None:
-                return False
-            self.forget(longest)
-            longest.transport.abort()
-        self._inside.add(connection)
-        self._from[address] += 1
-        self._waiting[connection] = None
+        address, longest = connection.address, None
+        if self._inside.of(address) >= self.most_of_one and not self._is_proxy(address):
+            longest = self._waiting.longest(address)
+        elif len(self._inside) >= self.most:
+            longest = self._waiting.longest(self._waiting.largest)
+        else:
+            self._enter(connection)
+            return True
+        return self._takes_the_place_of(longest, connection)
+
+    def lets_send(self, connection: Connection) -> bool:
+        """Whether a connection may send a body that does not come at once; of those, an address has a small share.
+
+        When there are too many, whoever has fewer takes the place of one of those who have the most.
+        """
+        address, most = connection.address, max(self.most // _SENDERS, 1)
+        largest = self._sending.largest
+        has_share = self._sending.of(address) < max(most // _SENDERS, 1) or self._is_proxy(address)
+        if has_share and len(self._sending) >= most and self._sending.of(address) < self._sending.of(largest):
+            longest = self._sending.longest(largest)
+            if longest is not None:
+                self._end(longest)
+        if not has_share or len(self._sending) >= most:
+            return False
+        self._sending.add(connection)
         return True
 
     def waits(self, connection: Connection) -> None:
-        """It has no request in hand; from now on, if it had one."""
+        """It has no whole request in hand; from now on, if it had one."""
         if connection in self._inside:
-            self._waiting.setdefault(connection)
+            self._waiting.add(connection)
 
     def works(self, connection: Connection) -> None:
-        """It has a request in hand."""
-        self._waiting.pop(connection, None)
+        """It has a whole request in hand."""
+        self._waiting.remove(connection)
+        self._sending.remove(connection)
 
     def forget(self, connection: Connection) -> None:
         """It is gone."""
-        if connection in self._inside:
-            self._inside.remove(connection)
-            self._waiting.pop(connection, None)
-            self._from[connection.address] -= 1
-            if not self._from[connection.address]:
-                del self._from[connection.address]
+        self.works(connection)
+        self._inside.remove(connection)
+
+    def _enter(self, connection: Connection) -> None:
+        self._inside.add(connection)
+        self._waiting.add(connection)
+
+    def _takes_the_place_of(self, other: Connection | None, connection: Connection) -> bool:
+        if other is None:
+            return False
+        self._end(other)
+        self._enter(connection)
+        return True
+
+    def _end(self, connection: Connection) -> None:
+        self.forget(connection)
+        connection.transport.abort()
 
     def _is_proxy(self, address: str) -> bool:
         try:
@@ -118,6 +186,7 @@ class Connection(H11Protocol):
     def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **more: Any):
         super().__init__(config, server_state, app_state, **more)
         self.limit_concurrency = None  # the doorkeeper's
+        self._application, self.app = self.app, self._answer
         if server_state not in _DOORKEEPERS:
             _DOORKEEPERS[server_state] = Doorkeeper(config)
         self.door = _DOORKEEPERS[server_state]
@@ -131,7 +200,7 @@ class Connection(H11Protocol):
         """Let it in, and wait for its request."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
-        if self.door.let_in(self):
+        if self.door.lets_in(self):
             self._within(HEADER_SECONDS, self._give_up)
         else:
             self._refuse(503, "too many connections at this moment; try again in a minute")
@@ -152,8 +221,8 @@ class Connection(H11Protocol):
             if self._limit is None:
                 self._within(HEADER_SECONDS, self._give_up)
             return
-        self.door.works(self)
         if not self.cycle.more_body:
+            self.door.works(self)
             self._cancel_limit()
         elif self._body_of is self.cycle:
             self._body_bytes += len(data)
@@ -188,6 +257,15 @@ class Connection(H11Protocol):
             self.transport.abort()
         else:
             super().timeout_keep_alive_handler()
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on, unless too many are sending bodies: before that has cost more than reading its headers."""
+        if self.cycle.more_body and not self.door.lets_send(self):
+            words = refusal(503, "too many uploads at this moment; try again in a minute").model_dump()
+            refused = JSONResponse(words, 503, {"Connection": "close", "Retry-After": "30"})
+            await refused(scope, receive, send)
+        else:
+            await self._application(scope, receive, send)
 
     @property
     def _has_request(self) -> bool:

@@ -1,7 +1,8 @@
 """Whether the server can answer, and whether it has warmed up: for programs that watch it.
 
-Both are told at any time, however many search: looking at the collection has a thread of its own, and those who ask at
-the same moment share one look. Warming up is a few searches, so that the first person does not wait for compilers and
+Both are told at once, however many search. A look at the collection takes its turn among all the threads of a busy
+server, so it has a thread of its own, and whoever asks is told what the last look found; the next one begins when that
+is a second old. Warming up is a few searches, so that the first person does not wait for compilers and
 indexes. It has a limit of time: a collection of which a search takes for ever is served all the same.
 """
 
@@ -16,7 +17,7 @@ from contextlib import suppress
 
 from roslin.api import Collection
 from roslin.collection.facets import facets_of
-from roslin.errors import RoslinError
+from roslin.errors import CollectionError, RoslinError
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.web.library import Library
 from roslin.web.readers import shared_readers
@@ -25,6 +26,8 @@ from roslin.web.schemas import HealthAnswer
 __all__ = ["Health"]
 
 WARM_UP_SECONDS = 120.0  # compiling takes half a minute where nothing is compiled yet
+LOOK_EVERY_SECONDS = 1.0
+_LONGEST_LOOK_SECONDS = 30.0
 _WARM_UP_QUERY = "'4CDEFGABG"
 
 _LOG = logging.getLogger("roslin.web")
@@ -35,7 +38,9 @@ class Health:
 
     def __init__(self, library: Library):
         self._library = library
-        self._looking: asyncio.Future[int] | None = None
+        self._looking: asyncio.Future[int] | None = None  # the newest look
+        self._found: asyncio.Future[int] | None = None  # the last one that is done
+        self._began = 0.0
         self._thread = ThreadPoolExecutor(1, "health")
         self._warm_until = 0.0  # it is ready from then on; 0: from the start
 
@@ -46,10 +51,22 @@ class Health:
 
     async def look(self) -> HealthAnswer:
         """Whether the collection can be opened, as a worker that starts now would have to."""
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.get_running_loop().run_in_executor(self._thread, self._open)
-        melodies = await asyncio.shield(self._looking)
+        now = time.monotonic()
+        if self._looking is None or (self._looking.done() and now - self._began >= LOOK_EVERY_SECONDS):
+            self._looking, self._began = asyncio.get_running_loop().run_in_executor(self._thread, self._open), now
+            self._looking.add_done_callback(self._note)
+        if self._found is None:
+            await asyncio.wait([self._looking])
+            self._note(self._looking)
+        elif now - self._began > _LONGEST_LOOK_SECONDS:
+            raise CollectionError(f"it was not opened within {_LONGEST_LOOK_SECONDS:g} seconds")
+        assert self._found is not None
+        melodies = self._found.result()
         return HealthAnswer(status="ok", melodies=melodies, searching=self._library.searching, is_ready=self.is_ready)
+
+    def _note(self, found: asyncio.Future[int]) -> None:
+        self._found = found
+        found.exception()  # whoever asks is told
 
     def warm_up(self) -> None:
         """Begin to warm up, in a thread."""
@@ -62,7 +79,7 @@ class Health:
 
     def open(self) -> None:
         """Open it again after `close`: an application may be started more than once."""
-        self._thread, self._looking = ThreadPoolExecutor(1, "health"), None
+        self._thread, self._looking, self._found = ThreadPoolExecutor(1, "health"), None, None
 
     def _open(self) -> int:
         with Collection(self._library.settings.collection) as opened:

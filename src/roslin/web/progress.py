@@ -28,8 +28,9 @@ __all__ = ["LINES", "Wait", "as_lines", "begun", "progress_of", "wants_lines", "
 
 LINES = "application/x-ndjson"
 _GZIP, _LEVEL = 31, 3
-_LOOK_EVERY_SECONDS = 0.2
-_THREADS = CapacityLimiter(40)  # most of them wait for their turn to search; those of other requests are apart
+_TELL_EVERY_SECONDS = 0.2
+_LOOK_EVERY_SECONDS = 1.0  # whether the client is still there; hundreds may wait, and each look costs
+_THREADS = CapacityLimiter(16)  # most of them wait for their turn to search; those of other requests are apart
 
 _Answer = TypeVar("_Answer")
 
@@ -51,11 +52,13 @@ def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wai
     return task, wait
 
 
-async def progress_of(task: asyncio.Future[_Answer], wait: Wait) -> AsyncIterator[float]:
+async def progress_of(
+    task: asyncio.Future[_Answer], wait: Wait, every_seconds: float = _TELL_EVERY_SECONDS
+) -> AsyncIterator[float]:
     """The share that is done, now and again until all is. Whoever stops listening has gone."""
     try:
         while not task.done():
-            await asyncio.wait({task}, timeout=_LOOK_EVERY_SECONDS)
+            await asyncio.wait({task}, timeout=every_seconds)
             yield wait.done
     finally:
         wait.is_gone = True
@@ -64,7 +67,7 @@ async def progress_of(task: asyncio.Future[_Answer], wait: Wait) -> AsyncIterato
 async def while_waited_for(request: Request, work: Callable[[Wait], _Answer]) -> _Answer:
     """What the work gives."""
     task, wait = begun(work)
-    async for _ in progress_of(task, wait):
+    async for _ in progress_of(task, wait, _LOOK_EVERY_SECONDS):
         if not wait.is_gone and await request.is_disconnected():
             wait.is_gone = True
     return await task

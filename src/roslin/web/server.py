@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import signal
 import sys
+from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import uvicorn
@@ -17,14 +20,19 @@ from roslin.web.connections import Connection, room_for
 from roslin.web.ending import LAST_SECONDS
 from roslin.web.settings import VARIABLE, Settings
 
-__all__ = ["ends_in_peace", "log_to_stderr", "serve", "uvicorn_options"]
+__all__ = ["ends_in_peace", "log_to_stderr", "prepare_process", "serve", "uvicorn_options"]
 
+_PATIENCE = "timeout_worker_healthcheck"
 _CONNECTIONS = 1000  # of one process
+_TURN_SECONDS = 0.001
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
+_LARGE_BYTES, _HEAPS = 2**18, 2
 
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
     log_to_stderr()
+    prepare_process()
     with Collection(settings.collection) as collection:
         open_index(collection)  # once, before several processes would each make it
     options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
@@ -43,7 +51,10 @@ def ends_in_peace() -> None:
 
 def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any]:
     """How uvicorn is run, for a page of a collection or of a study. Only from `proxies` is X-Forwarded-For believed."""
+    # Newer ones end a process that does not answer for 5 seconds, as on a busy computer none does while it starts.
+    patience = {_PATIENCE: 60} if _PATIENCE in signature(uvicorn.Config).parameters else {}
     return {
+        **patience,
         "access_log": False,  # ours has the shape that we document
         "log_level": "warning",
         "server_header": False,
@@ -59,9 +70,24 @@ def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any
 def worker() -> object:
     """The application of one of several processes."""
     log_to_stderr()
+    prepare_process()
     from roslin.web.app import app_from_environment
 
     return app_from_environment()
+
+
+def prepare_process() -> None:
+    """Suit a process to many clients at a time: short turns for its threads, and memory that is given back.
+
+    Whoever answers must not wait for those who compute, so threads take turns five times as often as usual. The C
+    library would keep what uploads of several megabytes have used, for each thread apart; where it is glibc, it is told
+    to give large pieces back at once and to have few heaps.
+    """
+    sys.setswitchinterval(_TURN_SECONDS)
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        library.mallopt(_M_ARENA_MAX, _HEAPS)
 
 
 def log_to_stderr() -> None:

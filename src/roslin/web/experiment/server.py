@@ -8,7 +8,7 @@ import uvicorn
 
 from roslin.web.experiment.app import create_app, study_from_environment
 from roslin.web.experiment.settings import STUDY_VARIABLE, ExperimentSettings
-from roslin.web.server import ends_in_peace, log_to_stderr, uvicorn_options
+from roslin.web.server import ends_in_peace, log_to_stderr, prepare_process, uvicorn_options
 
 __all__ = ["serve_study"]
 
@@ -18,6 +18,7 @@ _CONNECTIONS = 4000  # a thousand experts, each with a page that loads several f
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
     log_to_stderr()
+    prepare_process()
     options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
     ends_in_peace()
     if workers == 1:
@@ -30,4 +31,5 @@ def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int
 def worker() -> object:
     """The application of one of several processes."""
     log_to_stderr()
+    prepare_process()
     return study_from_environment()
