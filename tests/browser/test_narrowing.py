@@ -99,3 +99,25 @@ def test_links_are_enough(browser: Browser, server: Server) -> None:
     expect(page.locator(".orders [aria-current]")).to_have_text("by composer")
     expect(page.get_by_role("button", name="Copy link")).to_have_count(0)
     context.close()
+
+
+@both
+def test_methods_side_by_side(page: Page) -> None:
+    """Two columns at a desk, one below the other on a phone."""
+    page.goto(SEARCH)
+    page.get_by_role("link", name="Compare methods side by side").click()
+    first, second = (page.locator(".columns > section").nth(place).bounding_box() for place in (0, 1))
+    assert first is not None
+    assert second is not None
+    viewport = page.viewport_size
+    assert viewport is not None
+    assert (first["x"] + first["width"] <= second["x"]) == (viewport["width"] > 1000)
+    expect(page.get_by_text("Also found by method 2.").first).to_be_visible()
+    page.get_by_label("Method 3").select_option("us")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".columns > section")).to_have_count(3)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("link", name="Back to the results").click()
+    expect(page.locator("#results-heading")).to_be_visible()

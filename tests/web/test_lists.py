@@ -161,3 +161,23 @@ def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:
         page = client.get("/", params=asked).text
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert" in page
+
+
+# -- side by side -----------------------------------------------------------------------------------------------------
+
+
+def test_methods_side_by_side(client: TestClient) -> None:
+    """What both found says so in both columns; what one cannot do it says in its own."""
+    page = client.get("/", params={"q": FRERE, "all": True}).text
+    (address,) = links(page, "Compare methods side by side")
+    both = client.get(address).text
+    lists = [search(client, matcher=name)["results"] for name in ("roslin", "dp")]
+    first, second = ({hit["id"] for hit in found} for found in lists)
+    assert both.count("Also found by method 2.") == both.count("Also found by method 1.") == len(first & second) == 6
+    asked = {"q": FRERE, "all": True, "compare": "contour", "methods": ["roslin", "dp", "nobody"]}
+    mixed = unescape(client.get("/side-by-side", params=asked).text)
+    assert "Dp cannot compare contours" in mixed
+    assert "nobody" in mixed
+    assert mixed.count("Only here.") == 6
+    assert "Search for a melody first" in client.get("/side-by-side").text
+    assert client.get("/side-by-side", params={"q": FRERE, "methods": list("abcd")}).status_code == 422

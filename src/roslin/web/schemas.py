@@ -47,6 +47,7 @@ __all__ = [
     "ResultAnswer",
     "SearchAnswer",
     "SearchParams",
+    "SideParams",
     "StepAnswer",
     "UploadAnswer",
     "UploadChoice",
@@ -180,6 +181,12 @@ class BrowseParams(NarrowParams):
     """Melodies without a query."""
 
     facets: bool = Field(default=False, description="Also what all of them have in common, counted.")
+
+
+class SideParams(SearchParams):
+    """A search by several methods."""
+
+    methods: tuple[Choice, ...] = Field(default=(DEFAULT_MATCHER, "dp"), max_length=6)
 
 
 class ExplainParams(SearchParams):

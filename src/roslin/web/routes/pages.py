@@ -24,10 +24,11 @@ from roslin.web.errors import refusal_of
 from roslin.web.examples import examples
 from roslin.web.library import Library
 from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
-from roslin.web.queries import offered
+from roslin.web.queries import offered, query_of
 from roslin.web.rendering import rendered
-from roslin.web.schemas import ExplainParams, SearchParams, where_to
+from roslin.web.schemas import ExplainParams, SearchParams, SideParams, where_to
 from roslin.web.service import Found, Result, Show
+from roslin.web.side_by_side import columns
 from roslin.web.written import written
 
 __all__ = ["router"]
@@ -74,6 +75,16 @@ async def results(request: Request, library: Opened, asked: Annotated[SearchPara
         return rendered(library, "_refusal.html", refusal=refusal_of(error)[1].error)
 
     return as_lines(request, lambda wait: _work(library, asked, wait), page, refused)
+
+
+@router.get("/side-by-side")
+async def side_by_side(request: Request, library: Opened, asked: Annotated[SideParams, Query()]) -> Response:
+    """What several methods find for the same query."""
+    methods = _shown_matchers(asked.matcher)
+    if asked.is_empty:
+        return _page(library, "side_by_side.html", {"asked": asked, "columns": [], "query": None, "methods": methods})
+    context = await while_waited_for(request, lambda wait: _side_by_side(library, asked, wait))
+    return _page(library, "side_by_side.html", {"asked": asked, "methods": methods, **context})
 
 
 @router.get("/explain")
@@ -150,6 +161,21 @@ def _browse(library: Library, asked: SearchParams) -> tuple[Browsed, list[Markup
         melody_figure(melody, name_of(melody, "a melody"), f"melody-{place}-")
         for place, (melody, _) in enumerate(browsed.melodies, start=browsed.first)
     ]
+
+
+def _side_by_side(library: Library, asked: SideParams, wait: Wait) -> dict[str, Any]:
+    """The columns, and what they show, drawn."""
+    found = columns(library, asked, wait)
+    shown = {
+        (place, result.rank): melody_figure(
+            result.melody, name_of(result.melody, "a result"), f"side-{place}-{result.rank}-", _notes(result)[1]
+        )
+        for place, column in enumerate(found)
+        for result in (column.found.results if column.found else ())
+    }
+    query = query_of(asked, library.collection, library.settings)
+    drawn = melody_figure(query, "the query", "query-")
+    return {"columns": found, "figures": shown, "query": query, "drawn": drawn}
 
 
 def _drawn(found: Found) -> Drawn:
