@@ -121,7 +121,8 @@ def sound(performer: Performer, done: Performance, rng: np.random.Generator) -> 
     power = np.mean(voice[np.interp(samples, np.arange(len(times)), loud) > 0.5] ** 2)
     noise = rng.normal(0, np.sqrt(power / 10 ** (performer.noise / 10)), len(voice))
     mixed = voice + noise
-    return (0.5 * mixed / np.abs(mixed).max()).astype(np.float32)
+    loudest: float = np.abs(mixed).max()
+    return np.asarray(0.5 * mixed / loudest, dtype=np.float32)
 
 
 def _glided(performer: Performer, done: Performance, times: Numbers, note: npt.NDArray[np.intp]) -> Numbers:

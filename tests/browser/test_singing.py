@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from tests.browser.test_web_page import keep
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from heard_notes import Counted, count, hear, values_tapped
-from simulated_singers import WHISTLER, Performance, Performer, perform, sound
+from simulated_singers import RATE, WHISTLER, Performance, Performer, perform, sound
 
 FRERE = [60, 62, 64, 60, 60, 62, 64, 60, 64, 65, 67]
 FRERE_QUARTERS = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
@@ -79,6 +80,32 @@ def test_forty_cents_out_of_tune_are_still_the_same_notes(page: Page, cents: flo
     assert counted.errors == 0, counted
 
 
+@pytest.mark.parametrize("kind", ["nothing", "a moment", "zeros", "a level", "a click", "noise"])
+def test_what_is_no_melody_has_no_notes(page: Page, kind: str) -> None:
+    page.goto("/about")
+    click = np.zeros(RATE)
+    click[RATE // 2] = 1.0
+    sounds = {
+        "nothing": np.zeros(0),
+        "a moment": np.full(100, 0.1),
+        "zeros": np.zeros(RATE),
+        "a level": np.full(RATE, 0.5),
+        "a click": click,
+        "noise": np.random.default_rng(4).normal(0, 0.1, 2 * RATE).clip(-1, 1),
+    }
+    assert hear(page, sounds[kind].astype(np.float32)) == []
+
+
+@pytest.mark.parametrize("hertz", [75.0, 110.0, 440.0, 1760.0, 3900.0])
+def test_a_steady_tone_is_heard_to_a_hundredth_of_a_semitone(page: Page, hertz: float) -> None:
+    page.goto("/about")
+    times = np.arange(RATE) / RATE
+    tone = sum(0.2 / part * np.sin(2 * np.pi * hertz * part * times) for part in (1, 2, 3) if hertz * part < RATE / 4)
+    notes = hear(page, np.asarray(tone, dtype=np.float32))
+    assert len(notes) == 1
+    assert notes[0]["heard"] == pytest.approx(69 + 12 * np.log2(hertz / 440), abs=0.01)
+
+
 def _as_written(values: Sequence[float]) -> list[float]:
     """In halves or quarters, nobody can hear."""
     return [value / values[0] for value in values]
@@ -131,9 +158,11 @@ def test_a_rhythm_is_tapped_and_searched_for_alone(page: Page) -> None:
     area = page.locator("#tap-area")
     expect(area).to_be_focused()
     axe_finds_nothing(page)
-    for quarters in [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]:
-        page.keyboard.press(" ") if page.viewport_size["width"] > 500 else area.tap()
-        page.wait_for_timeout(400 * quarters)
+    is_desk = (page.viewport_size or {"width": 0})["width"] > 500
+    for _ in range(11):
+        page.keyboard.press(" ") if is_desk else area.tap()
+        page.wait_for_timeout(400)
+    keep(page, "web-tapping.png" if is_desk else "web-tapping-phone.png")
     expect(area).to_have_text(" ".join("●" * 11))
     page.keyboard.press("Enter")
     expect(page.locator("#sing-message")).to_contain_text("10 notes were tapped")

@@ -349,6 +349,7 @@ def test_every_answer_has_the_headers(client: TestClient, path: str) -> None:
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
+    assert "microphone=(self)" in headers["permissions-policy"]
 
 
 def test_methods_and_static_names(client: TestClient) -> None:

@@ -272,6 +272,7 @@ def test_every_answer_has_the_headers(expert: Browser) -> None:
         assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
+        assert "microphone=()" in headers["permissions-policy"], path
         assert "server" not in headers
     for path in ("/trial", "/api/trials/1", "/link", "/consent"):
         assert expert.get(path).headers["cache-control"] == "no-store", path

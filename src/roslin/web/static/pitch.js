@@ -12,7 +12,7 @@ export const HOP = 0.01;
 
 const LOWEST = 70, HIGHEST = 4000; // Hz: from a low bass voice to a high whistle
 const PERIODS = 2.9; // of the lowest pitch must fit into a window: 43 ms at 48,000 Hz, shorter than any note
-const BAND = [60, 5000]; // Hz: hum below and hiss above say nothing about the pitch
+const BAND = [30, 5000]; // Hz: what is lower is no voice, and hiss above says nothing about the pitch; the lowest tone needs this width
 const NEARLY = 0.9; // a peak this near to the highest may be the period; a lower share hears octaves too high
 const SILENT = 1e-7; // an amplitude below the last bit of any microphone
 const HERTZ_OF_A = 440, MIDI_OF_A = 69;

@@ -1,7 +1,7 @@
 // Notes out of frames of pitch (pitch.js). Sound is cut where it falls silent and where its loudness dips, as it does
 // when a note is struck again. Each piece becomes a line of level steps that follows its pitch as closely as it can
 // while every step has a price: a vibrato and a slide are too short to be worth one, a note is not. Last, all notes are
-// put on the semitones of a tuning that is the singer's own and may drift.
+// put on the semitones of a key and a tuning that are the singer's own; the tuning may drift.
 //
 // A note is { onset, offset, heard, pitch }: seconds, the pitch as sung, and the semitone, both as MIDI numbers.
 
@@ -10,6 +10,7 @@ import { HOP } from "./pitch.js";
 const CLEAR = 0.8, STILL_CLEAR = 0.6; // a note begins where the sound is clear, and lasts while it is not much less so
 const ABOVE_ROOM = 9, STILL_ABOVE = 5; // decibels above the noise of the room, likewise
 const NOISY = 0.5; // what is less clear than this is the room
+const ROOM_RISES = 0.02, ROOM_FALLS = 0.3; // shares of the difference with each frame: half a second up, at once down
 const QUIETEST = -65; // decibels: the room is never taken to be quieter than a good microphone
 const LOUDEST = 45; // decibels: so far below the loudest note nothing is meant as a note
 const GAP = 4; // frames; a break in the voice shorter than this is none
@@ -19,6 +20,7 @@ const GRID = 0.2; // semitones between the levels that a line may have
 const FURTHEST = 1.2; // semitones; beyond it a frame is a slide or a slip, and tells nothing
 const STEP_PRICE = 6; // semitones times frames; a vibrato would save about 3 by steps, a scoop 5, a semitone of 80 ms 8
 const SHORTEST = 6; // frames of a note; quicker ones are sung by nobody
+const SETTLED = 25; // frames after which a pitch is as sure as it gets; shorter notes tell less about the tuning
 const TUNING_GRID = 0.05; // semitones
 const TUNING_SPAN = 3; // semitones that a singer may drift, up or down
 const TUNING_MOVES = 8; // steps of that grid from note to note
@@ -31,12 +33,11 @@ export function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// The noise of the room at every frame: it falls at once to what is heard, and rises slowly with what is not clear.
+// The noise of the room at every frame: it falls at once with what is not clear, and rises slowly.
 function roomLevels({ clarity, level }) {
-  const rises = 0.02; // of the difference, for each frame: half a second until most of it is there
   let room = QUIETEST;
   return level.map((here, k) => {
-    if (clarity[k] < NOISY) room += (here > room ? rises : 0.3) * (here - room);
+    if (clarity[k] < NOISY) room += (here > room ? ROOM_RISES : ROOM_FALLS) * (here - room);
     return Math.max(room, QUIETEST);
   });
 }
@@ -46,12 +47,11 @@ export function isVoiced(frames) {
   const { pitch, clarity, level } = frames, room = roomLevels(frames);
   const loudest = Math.max(...level.filter((_, k) => clarity[k] >= CLEAR), -Infinity);
   let isOn = false;
-  const voiced = pitch.map((here, k) => {
+  return pitch.map((here, k) => {
     const [clear, above] = isOn ? [STILL_CLEAR, STILL_ABOVE] : [CLEAR, ABOVE_ROOM];
     isOn = !Number.isNaN(here) && clarity[k] >= clear && level[k] >= Math.max(room[k] + above, loudest - LOUDEST);
     return isOn;
   });
-  return voiced;
 }
 
 // Frames at which the loudness is lowest between two louder moments.
@@ -163,13 +163,13 @@ export function segment(frames) {
   const found = [];
   for (const [first, end] of pieces(frames)) {
     for (const [from, to, level] of levelSteps(frames.pitch.slice(first, end))) {
-      if (to - from < SHORTEST) continue;
       const near = frames.pitch.slice(first + from, first + to).filter(pitch => Math.abs(pitch - level) <= FURTHEST);
-      const isTied = from > 0;
-      found.push({ first: first + from, end: first + to, heard: median(near), isTied });
+      if (near.length < SHORTEST) continue;
+      found.push({ first: first + from, end: first + to, heard: median(near), isTied: from > 0 });
     }
   }
-  const semitones = onSemitones(found.map(note => note.heard), found.map(note => Math.min((note.end - note.first) / 25, 1)));
+  const weights = found.map(note => Math.min((note.end - note.first) / SETTLED, 1));
+  const semitones = onSemitones(found.map(note => note.heard), weights);
   const notes = [];
   found.forEach(({ first, end, heard, isTied }, k) => {
     const before = notes.at(-1), onset = frames.start + (first - 0.5) * HOP, offset = frames.start + (end - 0.5) * HOP;

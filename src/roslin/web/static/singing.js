@@ -4,7 +4,7 @@
 
 import { drawHeard, nameOf } from "./heard.js";
 import { openMicrophone } from "./microphone.js";
-import { PitchTracker } from "./pitch.js";
+import { HOP, PitchTracker } from "./pitch.js";
 import { quantise, tapped } from "./rhythm.js";
 import { segment } from "./segments.js";
 import { _, ngettext } from "./words.js";
@@ -50,7 +50,7 @@ export function startSinging(editor) {
     const notes = segment(tracker.frames);
     drawHeard(byId("heard"), tracker.frames, notes);
     names.textContent = notes.map(note => nameOf(note.pitch)).join(" ");
-    if (tracker.frames.pitch.length * 0.01 > LONGEST) finish();
+    if (tracker.frames.pitch.length * HOP > LONGEST) finish();
   }
 
   async function listen() {
@@ -96,10 +96,11 @@ export function startSinging(editor) {
     say(`${heard} ${_("Correct them if need be; Enter finds the melody.")}`);
   }
 
-  // Notes stand in the editor, and Enter searches.
+  // Notes stand in the editor, in sight, and Enter searches.
   function write(notes) {
     editor.setNotes(notes);
-    find.focus();
+    find.focus({ preventScroll: true });
+    byId("preview").scrollIntoView({ block: "nearest" });
   }
 
   const modes = () => Object.fromEntries(Object.keys(AS_RHYTHM).map(id => [id, byId(id).value]));
