@@ -47,7 +47,7 @@ CONDITIONS: dict[str, Performer] = {
 def notes_right(collection: Collection, page: Page) -> None:
     """What is heard of melodies under each condition."""
     items = list(known_items(collection, MELODIES, LONG, OTHER_SEED))
-    print("| | notes | right | other pitch | not heard | added |\n|---|---|---|---|---|---|")
+    print("| sung or whistled | notes | right | other pitch | not heard | added |\n|---|---|---|---|---|---|")
     for name, performer in CONDITIONS.items():
         rng, total = np.random.default_rng(OTHER_SEED), Counted()
         for item in items:
