@@ -37,6 +37,7 @@ ROOMS = [
     "data",
     "sandbox",
     "kernels",
+    "deadline",
     "melody",
     "rows",
     "run",

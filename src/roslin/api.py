@@ -161,8 +161,9 @@ class Collection(Store):
 
         The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
         written, a `ReadingWarning` says so. `within` leaves out what is not in a selection, `exclude` some ids.
-        `threads` work at once; after `seconds` the search gives up (`TimeLimitError`); `progress` is told the share
-        that is done. With `chance` every hit says how many melodies would be as near by chance (`Hit.expected`,
+        `threads` work at once. After `seconds` the search stops with what it has compared by then, and says so
+        (`Run.is_complete`, `Run.remarks`); where that is nothing, it is a `TimeLimitError`. `progress` is told the
+        share that is done. With `chance` every hit says how many melodies would be as near by chance (`Hit.expected`,
         `Hit.meaning`), and `Run.matches` has the hits that chance does not explain.
         """
         if isinstance(within, Selection):

@@ -53,7 +53,9 @@ def search_command(
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
-    seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Stop after so long, with what is found by then.")
+    ] = None,
     dask: DaskOption = None,
     strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
@@ -163,13 +165,17 @@ def print_run(
             "composer": melody.composer,
             "key": melody.key,
             "metre": melody.metre,
+            "unfinished": run.rankings[hit.query].unfinished,
         }
         for hit, melody in zip(shown, melodies, strict=True)
     ]
     for said in _said(run, shown):
         remark(said)
+    unfinished = () if run.is_complete or format is OutputFormat.table else ("unfinished",)
     counted = ("chance",) if format is OutputFormat.table else ("expected",)
-    table = Table(("rank", "distance", *counted, "meaning", "id", "title", "composer", "key", "metre"), tuple(rows))
+    table = Table(
+        ("rank", "distance", *counted, "meaning", "id", "title", "composer", "key", "metre", *unfinished), tuple(rows)
+    )
     if rows or format is not OutputFormat.table:
         print_table(table, format)
 

@@ -370,10 +370,10 @@ def _runs(
     whole = Work(work.threads, work.seconds, report)  # one limit of time for all
     for place, melody in tried.items():
         depth = _DEPTH
-        run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
+        run = search(melody, store, k=depth, within=within, exclude=itself, work=whole, partial=False)
         while len(run.matches) > depth // 2 and depth < _DEEPEST:
             depth = _DEEPEST
-            run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
+            run = search(melody, store, k=depth, within=within, exclude=itself, work=whole, partial=False)
         finished += 1
         yield place, run
 

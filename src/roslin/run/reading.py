@@ -125,7 +125,9 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
             checked_value(row["expected"], "expected", row["document"], query) for row in rows if "expected" in row
         )
         _check_order(query, values, kind)
-        rankings.append(Ranking(query, ids, values, expected=counted if len(counted) == len(ids) > 0 else None))
+        known = counted if len(counted) == len(ids) > 0 else None
+        unfinished = str(about.get("unfinished", {}).get(query, ""))
+        rankings.append(Ranking(query, ids, values, expected=known, unfinished=unfinished))
     return Run(rankings, name=name or str(about["name"]), kind=kind)
 
 

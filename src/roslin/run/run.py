@@ -74,7 +74,8 @@ class Ranking:
 
     `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
     then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
-    numbers of chance matches, `remarks` what whoever asked must be told.
+    numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
+    the time was over; it is empty for a list that is complete.
     """
 
     query: str
@@ -85,6 +86,7 @@ class Ranking:
     is_cut_in_a_tie: bool = False
     expected: tuple[float, ...] | None = None
     remarks: tuple[str, ...] = ()
+    unfinished: str = ""
 
     @property
     def tied(self) -> int:
@@ -222,8 +224,13 @@ class Run:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What whoever asked must be told: that the rhythm was ignored, that a file has documents twice."""
-        of_lists = (each for ranking in self.rankings.values() for each in ranking.remarks)
-        return tuple(dict.fromkeys((*self._remarks, *of_lists)))
+        of_lists = (each for ranking in self.rankings.values() for each in (ranking.unfinished, *ranking.remarks))
+        return tuple(filter(None, dict.fromkeys((*self._remarks, *of_lists))))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was compared that was to be compared; if not, `remarks` say how much was."""
+        return not any(ranking.unfinished for ranking in self.rankings.values())
 
     @property
     def matches(self) -> Self:

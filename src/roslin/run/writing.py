@@ -70,7 +70,9 @@ def json_text(run: Run) -> str:
         ]
         for query, ranking in run.rankings.items()
     }
-    return json.dumps({JSON_MARK: {"name": run.name, "kind": run.kind}, "queries": lists}, ensure_ascii=False)
+    unfinished = {query: ranking.unfinished for query, ranking in run.rankings.items() if ranking.unfinished}
+    about = {"name": run.name, "kind": run.kind} | ({"unfinished": unfinished} if unfinished else {})
+    return json.dumps({JSON_MARK: about, "queries": lists}, ensure_ascii=False)
 
 
 _WRITERS: dict[str, Callable[[Run], str]] = {

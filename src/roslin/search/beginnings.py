@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Matcher, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.melody import Melody
@@ -22,7 +22,7 @@ from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
 from roslin.search.chance import Null, sample_of
 from roslin.search.longest import check_length
-from roslin.search.ranking import nearest_first
+from roslin.search.ranking import nearest_first, stopped
 from roslin.search.work import Progress, Work
 
 __all__ = ["MOST_AT_ONCE", "beginnings", "onsets_compared", "search_beginnings"]
@@ -70,21 +70,26 @@ def search_beginnings(
     found = [np.empty(0)]
     with Work(threads, seconds, progress) as work:
         work.report(0.0, "comparing beginnings")
-        for done, distances in enumerate(work.map(compare, parts), start=1):
-            found.append(distances)
-            work.report(done / max(len(parts), 1), "comparing beginnings")
+        try:
+            for done, distances in enumerate(work.map(compare, parts), start=1):
+                found.append(distances)
+                work.report(done / max(len(parts), 1), "comparing beginnings")
+        except TimeLimitError:
+            if len(found) == 1:
+                raise
     known = np.concatenate(found)
     is_sample = len(numbers) == len(collection) or not chosen.is_independent
-    null = Null.of(known if is_sample else compare(sample_of(len(collection))), None)
+    null = Null.of(known if is_sample or len(known) < len(numbers) else compare(sample_of(len(collection))), None)
     return nearest_first(
         query,
         chosen,
         collection,
-        (numbers, known),
+        (numbers[: len(known)], known),
         k,
         exclude=exclude,
         radius=np.inf if radius is None else radius,
         expected=lambda _, distances: null.expected(distances, len(numbers)),
+        unfinished="" if len(known) == len(numbers) else stopped(seconds or 0.0, len(known), len(numbers)),
     )
 
 

@@ -1,7 +1,8 @@
 """Search: the melodies of a collection that a matcher finds nearest to a query.
 
 Every matcher can compare the query with everything, a piece of the collection at a time. Some can do with less, and
-give the same list: they have an entry in `SHORTCUTS`. Ties are broken by id, so the same collection and query give the
+give the same list: they have an entry in `SHORTCUTS`. When the time is over, what has been compared by then makes the
+list, and the list says that it is incomplete. Ties are broken by id, so the same collection and query give the
 same list everywhere, with any number of threads.
 """
 
@@ -11,22 +12,23 @@ from collections.abc import Callable
 from collections.abc import Collection as Container
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.store import Store
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import DEFAULT_MATCHER, EMD, TWV, Matcher, Roslin, TWVCovered, matcher
 from roslin.matchers.base import COMPARED_AT_ONCE, check_query
+from roslin.matchers.transport.twv import MatchedSegments
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Ranking, Run
 from roslin.search.background import Background, told_by
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
-from roslin.search.ranking import Expected, nearest_first
+from roslin.search.ranking import Expected, nearest_first, stopped
 from roslin.search.work import Work
 from roslin.transport.align import Query
 
@@ -37,7 +39,18 @@ __all__ = ["DEFAULT_MATCHER", "PartialAnswer", "depended_on", "search", "search_
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
-Found = tuple[Numbers, Distances]
+_Compared = TypeVar("_Compared")
+
+# Of segments, in one piece of work: under a second where every one of them has to be solved.
+_ALIGNMENTS_AT_ONCE = 20_000
+
+
+class Found(NamedTuple):
+    """Numbers of melodies and their distances. `compared` is how many were, if the time was over before the end."""
+
+    numbers: Numbers
+    distances: Distances
+    compared: int | None = None
 
 
 def search(
@@ -51,20 +64,38 @@ def search(
     radius: float | None = None,
     work: Work | None = None,
     chance: bool = True,
+    partial: bool = True,
 ) -> Run:
     """The k melodies most similar to the query, none beyond the radius.
 
     Only those with the numbers `within` (all by default) and without the ids `exclude`. `work` has threads, a limit of
     time and somebody to tell about progress. `chance`: every hit is told how many melodies would be as near by chance
-    (`roslin.search.chance`).
+    (`roslin.search.chance`). `partial`: when the time is over, what was compared by then is returned and marked
+    (`Ranking.unfinished`); otherwise, and where nothing was compared yet, it is a `TimeLimitError`.
     """
     with work or Work() as working:
-        wanted = _checked(query, collection, matcher(matcher_name), k, within, radius, working, len(exclude))
+        wanted = _checked(query, collection, matcher(matcher_name), k, within, radius, working, len(exclude), partial)
         found = _found(wanted)
-        expected = _expected(wanted, found) if chance and len(wanted.numbers) else None
-    return nearest_first(
-        query, wanted.matcher, collection, found, k, exclude=exclude, radius=wanted.radius, expected=expected
-    )
+        expected, unfinished = _judged(wanted, found, chance and len(wanted.numbers) > 0)
+        return nearest_first(
+            query, wanted.matcher, collection, found[:2], k, exclude=exclude, radius=wanted.radius, expected=expected,
+            unfinished=unfinished,
+        )  # fmt: skip
+
+
+def _judged(wanted: _Wanted, found: Found, chance: bool) -> tuple[Expected | None, str]:
+    """What chance gives, where it is asked for, and what is missing if the time was over."""
+    seconds, total = wanted.work.seconds or 0.0, len(wanted.numbers)
+    if found.compared is not None:
+        return None, stopped(seconds, found.compared, total)
+    if not chance:
+        return None, ""
+    try:
+        return _expected(wanted, found), ""
+    except TimeLimitError:
+        if not wanted.partial:
+            raise
+        return None, f"Stopped after {seconds:g} seconds: all {total:,} melodies had been compared, chance had not."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +118,8 @@ def search_part(
         wanted = _checked(query, part, chosen, k, None, radius, work, len(exclude))
         found = _found(wanted)
         told = partial(_told_by, wanted)
-        run = nearest_first(query, chosen, part, found, k, exclude=exclude, radius=wanted.radius, expected=told)
-    return PartialAnswer(run.rankings[run.query], found[1] if _knows_all(wanted) else None)
+        run = nearest_first(query, chosen, part, found[:2], k, exclude=exclude, radius=wanted.radius, expected=told)
+    return PartialAnswer(run.rankings[run.query], found.distances if _knows_all(wanted) else None)
 
 
 def _checked(
@@ -100,6 +131,7 @@ def _checked(
     radius: float | None,
     work: Work,
     excluded: int,
+    partial: bool = False,
 ) -> _Wanted:
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -108,7 +140,9 @@ def _checked(
     check_query(query)
     check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
-    return _Wanted(query, chosen, collection, numbers, k + excluded, np.inf if radius is None else radius, work)
+    return _Wanted(
+        query, chosen, collection, numbers, k + excluded, np.inf if radius is None else radius, work, partial
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +156,7 @@ class _Wanted:
     k: int
     radius: float
     work: Work
+    partial: bool = False
 
     @property
     def allowed(self) -> npt.NDArray[np.bool_]:
@@ -138,7 +173,7 @@ def _found(wanted: _Wanted) -> Found:
 
 def _expected(wanted: _Wanted, found: Found) -> Expected:
     """What chance gives for the query."""
-    known = found[1] if _knows_all(wanted) or not wanted.matcher.is_independent else None
+    known = found.distances if _knows_all(wanted) or not wanted.matcher.is_independent else None
     null = Background.of(wanted.collection).null(wanted.query, wanted.matcher, known)
     return lambda numbers, distances: null.expected(_told_by(wanted, numbers, distances), len(wanted.numbers))
 
@@ -156,22 +191,38 @@ def _compare_all(wanted: _Wanted) -> Found:
     """Every melody that is asked for gets its distance."""
     packed, numbers = wanted.collection.packed(), wanted.numbers
     if not len(numbers):
-        return numbers, np.empty(0)
+        return Found(numbers, np.empty(0))
     if wanted.matcher.is_indexed or not wanted.matcher.is_independent:
-        return numbers, _compare_at_once(wanted, packed)
-    lengths = packed.offsets[numbers + 1] - packed.offsets[numbers]
-    parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, wanted.matcher.notes_at_once(wanted.query))]
+        return Found(numbers, _compare_at_once(wanted, packed))
 
     def compare(piece: Numbers) -> Distances:
-        is_run = piece[-1] - piece[0] == len(piece) - 1
-        part = packed.part(int(piece[0]), int(piece[-1]) + 1) if is_run else packed.take(piece)
-        return wanted.matcher.distances(wanted.query, part)
+        return wanted.matcher.distances(wanted.query, _part(packed, piece))
 
-    found = []
-    for done, piece in enumerate(wanted.work.map(compare, parts), start=1):
-        found.append(piece)
-        wanted.work.report(done / len(parts), "comparing")
-    return numbers, np.concatenate(found)
+    lengths = packed.offsets[numbers + 1] - packed.offsets[numbers]
+    parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, wanted.matcher.notes_at_once(wanted.query))]
+    found, compared = _in_pieces(wanted, compare, parts)
+    return Found(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
+
+
+def _part(packed: Packed, piece: Numbers) -> Packed:
+    is_run = piece[-1] - piece[0] == len(piece) - 1
+    return packed.part(int(piece[0]), int(piece[-1]) + 1) if is_run else packed.take(piece)
+
+
+def _in_pieces(
+    wanted: _Wanted, compare: Callable[[Numbers], _Compared], parts: list[Numbers]
+) -> tuple[list[_Compared], int | None]:
+    """What came of the pieces, and how many melodies were compared if the time was over before the end."""
+    found: list[_Compared] = []
+    try:
+        for piece in wanted.work.map(compare, parts):
+            found.append(piece)
+            wanted.work.report(len(found) / len(parts), "comparing")
+    except TimeLimitError:
+        if not found or not wanted.partial:
+            raise
+        return found, sum(map(len, parts[: len(found)])) if len(found) < len(parts) else None
+    return found, None
 
 
 def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
@@ -199,28 +250,35 @@ def _nearest(wanted: _Wanted) -> Found:
     from roslin.search.nearest import nearest
 
     index = open_index(wanted.collection, wanted.work.progress)
-    found = nearest(
-        query, chosen, wanted.collection.packed(), index, wanted.k, wanted.allowed, wanted.work, wanted.radius
-    )
-    if len(found.numbers) < wanted.k and wanted.radius == np.inf:
+    packed, allowed = wanted.collection.packed(), wanted.allowed
+    found = nearest(query, chosen, packed, index, wanted.k, allowed, wanted.work, wanted.radius, wanted.partial)
+    if found.is_complete and len(found.numbers) < wanted.k and wanted.radius == np.inf:
         return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
-    return found.numbers, found.distances
+    return Found(found.numbers, found.distances, None if found.is_complete else found.compared)
 
 
 def _by_segments(wanted: _Wanted) -> Found:
     """For `twv`: segments are matched only where bounds leave room for a match; without any, it is infinitely far."""
     chosen = wanted.matcher
     assert isinstance(chosen, TWV)
-    possible = _possible(wanted, chosen)
-    if possible is None:
-        return _compare_all(wanted)
+    possible, packed = _possible(wanted, chosen), wanted.collection.packed()
     # With both directions, a melody may also be found in the query.
-    looked_at = wanted.numbers if chosen.both else np.flatnonzero(possible.any(axis=0))
+    looked_at = wanted.numbers if possible is None or chosen.both else np.flatnonzero(possible.any(axis=0))
+    if not len(looked_at):
+        return Found(wanted.numbers, np.full(len(wanted.numbers), np.inf))
+
+    def matched(piece: Numbers) -> MatchedSegments:
+        where = None if possible is None else np.ascontiguousarray(possible[:, piece])
+        return chosen.matched(wanted.query, _part(packed, piece), where)
+
+    tried = len(chosen.segments(wanted.query)) if possible is None else possible[:, looked_at].sum(axis=0)
+    lengths = packed.offsets[looked_at + 1] - packed.offsets[looked_at]
+    alignments = lengths * tried * chosen.segment * len(chosen.tempos)
+    parts = [looked_at[piece] for piece in pieces(alignments, COMPARED_AT_ONCE, _ALIGNMENTS_AT_ONCE)]
+    found, compared = _in_pieces(wanted, matched, parts)
     distances = np.full(len(wanted.collection), np.inf)
-    distances[looked_at] = chosen.distances_where(
-        wanted.query, wanted.collection.packed().take(looked_at), np.ascontiguousarray(possible[:, looked_at])
-    )
-    return wanted.numbers, distances[wanted.numbers]
+    distances[looked_at[:compared]] = chosen.distances_of(found)
+    return Found(wanted.numbers, distances[wanted.numbers], compared)
 
 
 def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
@@ -248,7 +306,7 @@ def within_radius(
     """
     asked = np.arange(len(collection)) if numbers is None else numbers
     wanted = _Wanted(query, chosen, collection, asked, len(asked), radius, work)
-    found, distances = _BOUNDED.get(type(chosen), SHORTCUTS.get(type(chosen), _compare_all))(wanted)
+    found, distances, _ = _BOUNDED.get(type(chosen), SHORTCUTS.get(type(chosen), _compare_all))(wanted)
     is_near = distances <= radius
     return found[is_near], distances[is_near]
 
@@ -264,7 +322,7 @@ def _emd_within(wanted: _Wanted) -> Found:
 
     index = open_index(wanted.collection, wanted.work.progress)
     possible = np.flatnonzero(possible_within(query, chosen, index, wanted.allowed, wanted.radius, wanted.work))
-    return possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible))
+    return Found(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
 
 
 def _aligned_within(wanted: _Wanted) -> Found:
@@ -277,7 +335,7 @@ def _aligned_within(wanted: _Wanted) -> Found:
 
     near = aligned_within(wanted.query, chosen, _table(wanted), wanted.radius, wanted.work)
     is_asked = wanted.allowed[near.numbers]
-    return near.numbers[is_asked], near.distances[is_asked]
+    return Found(near.numbers[is_asked], near.distances[is_asked])
 
 
 def depended_on(
@@ -310,8 +368,10 @@ def _aligned(wanted: _Wanted) -> Found:
         return _compare_all(wanted)  # the table has pitches, not contours
     from roslin.search.roslin_nearest import nearest_aligned
 
-    found = nearest_aligned(wanted.query, chosen, _table(wanted), wanted.k, wanted.allowed, wanted.work, wanted.radius)
-    return found.numbers, found.distances
+    found = nearest_aligned(
+        wanted.query, chosen, _table(wanted), wanted.k, wanted.allowed, wanted.work, wanted.radius, wanted.partial
+    )
+    return Found(found.numbers, found.distances, None if found.is_complete else found.compared)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:

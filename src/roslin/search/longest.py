@@ -1,8 +1,9 @@
 """The longest query that a matcher searches for: a whole symphony is refused with a clear line, before anything begins.
 
-One comparison of two melodies is never interrupted, so no limit of time helps against a query that is too long for a
-single one. `Matcher.pairs_at_once` pairs of notes take a second or two. A query is too long when comparing it with a
-melody of its own length would take more than ten times that. For a matcher made of others, the slowest decides.
+Without a limit of time nothing interrupts one comparison of two melodies, and with one, a query that is too long for a
+single comparison finds nothing. `Matcher.pairs_at_once` pairs of notes take a second or two. A query is too long when
+comparing it with a melody of its own length would take more than ten times that. For a matcher made of others, the
+slowest decides.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Work is cut into pieces that threads share. What is found does not depend on how
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import ceil, sqrt
@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from roslin.deadline import check_stopped
+from roslin.errors import TimeLimitError
 from roslin.matchers.base import rounded
 from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
@@ -55,11 +57,15 @@ _SLACK = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Numbers of melodies and their distances, complete up to the largest; `compared` is how many got an EMD."""
+    """Numbers of melodies and their distances, complete up to the largest; `compared` is how many got an EMD.
+
+    Where the time was over before the end, it is not complete: nearer melodies may be missing.
+    """
 
     numbers: Numbers
     distances: Distances
     compared: int
+    is_complete: bool = True
 
 
 def nearest(
@@ -71,21 +77,37 @@ def nearest(
     allowed: Flags,
     work: Work,
     radius: float = np.inf,
+    partial: bool = False,
 ) -> Nearest:
-    """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
+    """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius.
+
+    `partial`: when the time is over, what was found by then.
+    """
     found = _Found(k, radius)
     refining = _Refining(query, setting, packed, found, work)
+    try:
+        _look_for_nearest(refining, index, allowed)
+    except TimeLimitError:
+        if not partial or not found.distances:
+            raise
+        return replace(found.nearest(len(refining.seen)), is_complete=False)
+    return found.nearest(refining.compared)
+
+
+def _look_for_nearest(refining: _Refining, index: Index, allowed: Flags) -> None:
+    """Filter and refine, in rounds, until nothing can be among the best any more."""
+    found, k, radius = refining.found, refining.found.k, refining.found.radius
     candidates = np.flatnonzero(allowed & (np.diff(index.offsets) > 0))
     if len(candidates) <= FIRST_SAMPLE + 2 * k:
         refining.compare(candidates, np.zeros(len(candidates)), 0.0)
-        return found.nearest(refining.compared)
+        return
     if radius == np.inf:
         sample = candidates[:: len(candidates) // (FIRST_SAMPLE + 2 * k)]
         refining.compare(sample, np.zeros(len(sample)), 0.0)
         if found.limit == np.inf:  # hardly any has weight: there is nothing to filter with
             refining.compare(candidates, np.zeros(len(candidates)), 0.0)
-            return found.nearest(refining.compared)
-    scanning, scanned = Scanning(query, setting, index, allowed, work), []
+            return
+    scanning, scanned = Scanning(refining.query, refining.setting, index, allowed, refining.work), []
     done = len(refining.seen) / len(candidates)
     for pieces, share in _rounds(len(index)):
         limit = found.likely_limit(done)
@@ -95,7 +117,6 @@ def nearest(
     for pieces, limit in scanned:
         if limit < found.limit:
             refining.compare(*scanning.within(found.limit, pieces, (1.0, 1.0)), 1.0)
-    return found.nearest(refining.compared)
 
 
 def _rounds(count: int) -> Iterator[tuple[list[tuple[int, int]], float]]:
@@ -265,4 +286,5 @@ class _Refining:
         points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
         query, rules = self.query, rules_of(self.setting)
         found = align_documents(query.points, notes_of(points), points.offsets, query.frame, rules, bounds, best.copy())
+        check_stopped()
         return rounded(found[:, 0]), found[:, 1]

@@ -16,7 +16,7 @@ from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
 
-__all__ = ["Expected", "nearest_first"]
+__all__ = ["Expected", "nearest_first", "stopped"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -39,10 +39,12 @@ def nearest_first(
     exclude: Container[str] = (),
     radius: float = np.inf,
     expected: Expected | None = None,
+    unfinished: str = "",
 ) -> Run:
     """The k nearest of some melodies, given by their numbers and distances, none beyond the radius.
 
-    With `expected`, each is told how many of those that were searched would be as near by chance.
+    With `expected`, each is told how many of those that were searched would be as near by chance. `unfinished` says how
+    much was compared, where it was not everything.
     """
     numbers, distances = found
     near = _best(numbers, distances, collection, k + len(exclude), min(radius, _FARTHEST))
@@ -55,12 +57,23 @@ def nearest_first(
         tuple(nearest.tolist()),
         expected=None if expected is None else tuple(expected(places, nearest).tolist()),
         remarks=matcher.remarks(query),
+        unfinished=unfinished,
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
         return [melody.title for melody in collection.melodies(collection.numbers(ids))]
 
     return Run([ranking], name=repr(matcher), kind="distance", titles=titles)
+
+
+def stopped(seconds: float, compared: int, total: int) -> str:
+    """What a list must say that has only what could be compared in so many seconds.
+
+    >>> stopped(5, 1200, 37773)
+    'Stopped after 5 seconds: 1,200 of 37,773 melodies had been compared. Nearer ones may be missing from the list.'
+    """
+    counted = f"{compared:,} of {total:,} melodies had been compared"
+    return f"Stopped after {seconds:g} seconds: {counted}. Nearer ones may be missing from the list."
 
 
 def _best(numbers: Numbers, distances: Distances, collection: Store, k: int, radius: float) -> Numbers:

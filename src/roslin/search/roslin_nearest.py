@@ -8,10 +8,12 @@ among the k nearest, so the list is that of brute force, with everything that is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from roslin.errors import TimeLimitError
 from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
 from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN, Plan
 from roslin.matchers.roslin.roslin import Roslin
@@ -56,11 +58,21 @@ _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 
 
 def nearest_aligned(
-    query: Melody, matcher: Roslin, table: MelodyTable, k: int, allowed: Flags, work: Work, radius: float
+    query: Melody,
+    matcher: Roslin,
+    table: MelodyTable,
+    k: int,
+    allowed: Flags,
+    work: Work,
+    radius: float,
+    partial: bool = False,
 ) -> Nearest:
-    """The k nearest by `roslin`, and whatever is as near as the last; none beyond the radius."""
+    """The k nearest by `roslin`, and whatever is as near as the last; none beyond the radius.
+
+    `partial`: when the time is over, what was found by then.
+    """
     asked, tables, distance_of = _prepared(query, matcher, table)
-    return nearest(asked, table, tables, k, allowed, work, radius, distance_of)
+    return nearest(asked, table, tables, k, allowed, work, radius, distance_of, partial)
 
 
 def aligned_distances(query: Melody, matcher: Roslin, table: MelodyTable, numbers: Numbers, work: Work) -> Distances:
@@ -106,8 +118,12 @@ def nearest(
     work: Work,
     radius: float,
     distance_of: DistanceOf,
+    partial: bool = False,
 ) -> Nearest:
-    """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius."""
+    """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius.
+
+    `partial`: when the time is over, what was found by then.
+    """
     is_open = np.array(allowed, dtype=bool)
     candidates = int(np.count_nonzero(is_open))
     found, scored, count = _Best(k, radius), 0, max(FIRST, 2 * k)
@@ -119,19 +135,24 @@ def nearest(
     upper = upper_bounds(query, table, tables, work)
     bounds = _lower_bounds(upper, distance_of, work)
     rest = np.flatnonzero(is_open & (bounds <= _about(bounds[is_open] if candidates < len(table) else bounds, count)))
-    while len(rest):
-        if len(rest) > count:
-            rest = rest[np.argpartition(bounds[rest], count - 1)[:count]]
-        numbers, is_open[rest] = rest, False
-        if len(found.scores) >= k and len(numbers) > MELODIES:
-            closer = closer_bounds(query, table, tables, numbers, upper[numbers], work)
-            numbers = numbers[distance_of(closer, numbers) <= found.limit_with_slack]
-        scores = scores_of(query, table, tables, numbers, work)
-        found.add(numbers, scores, distance_of(scores, numbers))
-        scored += len(numbers)
-        rest = np.flatnonzero(is_open & (bounds <= found.limit_with_slack))
-        count *= GROWTH
-        work.report(0.9, "comparing")
+    try:
+        while len(rest):
+            if len(rest) > count:
+                rest = rest[np.argpartition(bounds[rest], count - 1)[:count]]
+            numbers, is_open[rest] = rest, False
+            if len(found.scores) >= k and len(numbers) > MELODIES:
+                closer = closer_bounds(query, table, tables, numbers, upper[numbers], work)
+                numbers = numbers[distance_of(closer, numbers) <= found.limit_with_slack]
+            scores = scores_of(query, table, tables, numbers, work)
+            found.add(numbers, scores, distance_of(scores, numbers))
+            scored += len(numbers)
+            rest = np.flatnonzero(is_open & (bounds <= found.limit_with_slack))
+            count *= GROWTH
+            work.report(0.9, "comparing")
+    except TimeLimitError:
+        if not partial or not len(found.numbers):
+            raise
+        return replace(found.nearest(scored), is_complete=False)
     return found.nearest(scored)
 
 

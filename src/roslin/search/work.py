@@ -3,8 +3,9 @@
     with Work(threads=2, seconds=10) as work:
         for result in work.map(function, pieces): ...
 
-Results come in the order of the pieces, so that nothing depends on the number of threads. A search that takes too long
-raises `TimeLimitError`; an interrupt from the keyboard ends it after the pieces that are being worked on.
+Results come in the order of the pieces, so that nothing depends on the number of threads. Work that takes too long
+raises `TimeLimitError`: when it reports, or out of a loop that looks at the clock itself (`roslin.deadline`). An
+interrupt from the keyboard ends it after the pieces that are being worked on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Self, TypeVar
 
+from roslin.deadline import Deadline
 from roslin.errors import ArgumentError, TimeLimitError
 
 __all__ = ["Progress", "Work"]
@@ -36,19 +38,27 @@ class Work:
         self.threads, self.seconds, self.progress = threads, seconds, progress
         self._began, self._done = time.monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None
+        self._deadline = Deadline(None)
 
     def __enter__(self) -> Self:
+        left = None if self.seconds is None else max(self.seconds - (time.monotonic() - self._began), 0.0)
+        self._deadline = Deadline(left, self._too_long)
+        self._deadline.__enter__()
         if self.threads > 1:
             self._pool = ThreadPoolExecutor(self.threads)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._deadline.__exit__()
         if self._pool is not None:
+            self._deadline.stop()  # nobody wants what other threads are still at
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
         """The function of each piece, in order."""
-        return self._pool.map(function, pieces) if self._pool is not None else map(function, pieces)
+        if self._pool is None:
+            return map(function, pieces)
+        return self._pool.map(self._deadline.carried(function), pieces)
 
     def report(self, done: float, what: str) -> None:
         """Tell how far the work is, and stop when the time is over."""
@@ -60,7 +70,10 @@ class Work:
     def check_time(self) -> None:
         """Stop when the time is over."""
         if self.seconds is not None and time.monotonic() - self._began > self.seconds:
-            raise TimeLimitError(
-                f"the search was stopped after {self.seconds:g} seconds, {100 * self._done:.0f} % done; "
-                "allow more time, filter the collection first, or choose a faster matcher"
-            )
+            raise TimeLimitError(self._too_long())
+
+    def _too_long(self) -> str:
+        return (
+            f"the search was stopped after {self.seconds:g} seconds, {100 * self._done:.0f} % done; "
+            "allow more time, filter the collection first, or choose a faster matcher"
+        )

@@ -147,9 +147,10 @@ def align_document(pair: Pair, limit: float, counts: Numbers) -> tuple[float, fl
         is_light, charge, base = charge_and_base(total_query, total_document, rules.missing)
         lighter = min(total_document, total_query)
         shape = (m, n) if is_light else (n, m)
-        work = Workspace(costs.reshape(shape), flows.reshape(shape), lines, indices)
+        work = Workspace(costs.reshape(shape), flows.reshape(shape), lines, indices, rules.stop)
         budget = budget_of(min(best, limit), charge, base, SLACK)
-        if budget < 0.0:
+        least = charge / base  # no alignment at this tempo is nearer
+        if budget < 0.0 or best <= least:
             continue
         if ground != TABLE and budget == np.inf:
             # Nothing is known yet: the first notes on each other are as good a limit as any.
@@ -184,6 +185,8 @@ def align_document(pair: Pair, limit: float, counts: Numbers) -> tuple[float, fl
         left = 0
         seen[:] = np.inf
         for j in range(m):
+            if rules.stop[0]:
+                break
             for i in range(n):
                 if not is_in_reach[level[j], query_level[i]]:
                     continue
@@ -201,16 +204,13 @@ def align_document(pair: Pair, limit: float, counts: Numbers) -> tuple[float, fl
                 shifts_x[left], shifts_y[left], bounds[left], pairs[left] = x, y, bound, j * n + i
                 left += 1
         best_place = left
-        for _ in range(left):
-            # The most promising alignment first: the better the best so far, the sooner the others are given up.
-            place = 0
-            for k in range(1, left):
-                if bounds[k] < bounds[place]:
-                    place = k
+        # The most promising alignment first: the better the best so far, the sooner the others are given up.
+        for place in np.argsort(bounds[:left], kind="mergesort"):
             allowed = budget_of(min(best, limit), charge, base, SLACK)
-            if bounds[place] > allowed:
+            if bounds[place] > allowed or rules.stop[0]:
                 break
-            bounds[place] = np.inf
+            if best_tempo == tempo and place > best_place and best <= least + SLACK:
+                continue  # none can be nearer, and of equal ones the first wins
             if ground != TABLE:
                 i, j = pairs[place] % n, pairs[place] // n
                 if second_bound(query, document, i, j, is_light, lighter, ground, pieces) > allowed:
@@ -240,7 +240,7 @@ def align_documents(
     for k in range(len(bounds)):
         limit = best[-1] * (1.0 + ROUNDED) + ROUNDED if len(best) else np.inf
         found[k, 0], found[k, 1] = np.inf, 0.0
-        if bounds[k] > limit:
+        if bounds[k] > limit or rules.stop[0]:
             continue
         start, end, before = offsets[k], offsets[k + 1], counts[0]
         document = Notes(documents.time[start:end], documents.pitch[start:end], documents.weight[start:end])

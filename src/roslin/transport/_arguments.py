@@ -16,6 +16,7 @@ __all__ = [
     "GROUNDS",
     "TABLE",
     "Array",
+    "Flags",
     "Frame",
     "Notes",
     "Numbers",
@@ -27,6 +28,7 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 # The kernels' numbers for the ground distances (ground.py); one that is not among the named ones has a table.
 EUCLIDEAN, CITYBLOCK, TABLE = 0, 1, 2
@@ -79,12 +81,14 @@ class Rules(NamedTuple):
     scales_weights   whether weights are lengths of time, which shrink when the document is played faster
     missing          cost of a unit of query weight without a partner; below 0: see `charge_and_base`
     ground           EUCLIDEAN, CITYBLOCK or TABLE
+    stop             (1,): set when the time is over (`roslin.deadline`); then a kernel returns at once, with anything
     """
 
     tempos: Array
     scales_weights: bool
     missing: float
     ground: int
+    stop: Flags
 
 
 class Pair(NamedTuple):
@@ -108,9 +112,11 @@ class Workspace(NamedTuple):
     flow      (rows, columns): the weight that goes from a row to a column; filled in by `partial_transport`
     lines     (6, the more of rows and columns), numbers
     indices   (4, the more of rows and columns), numbers of rows and columns
+    stop      (1,): as in `Rules`
     """
 
     cost: Array
     flow: Array
     lines: Array
     indices: Numbers
+    stop: Flags

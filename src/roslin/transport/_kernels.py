@@ -61,13 +61,14 @@ def budget_of(distance: float, charge: float, base: float, slack: float) -> floa
 
 @kernel
 def workspace(rows: int, columns: int) -> Workspace:
-    """Room for problems up to this size."""
+    """Room for problems up to this size, which are solved however long that takes."""
     longest = max(rows, columns)
     return Workspace(
         np.empty((rows, columns)),
         np.empty((rows, columns)),
         np.empty((6, longest)),
         np.empty((4, longest), np.int64),
+        np.zeros(1, np.bool_),
     )
 
 
@@ -119,7 +120,7 @@ def partial_transport(
     `work.cost[:n, :m]` are the costs. The supplies of the n rows must not exceed the capacities of the m columns in sum
     (rounding aside: what finds no room any more is shipped nowhere).
     """
-    cost, flow, lines, indices = work
+    cost, flow, lines, indices, stop = work
     u, v, left, room = lines[0], lines[1], lines[2], lines[3]
     row_distance, done_distance = lines[4], lines[5]
     done, via_column, seen, is_seen = indices[0], indices[1], indices[2], indices[3]
@@ -158,9 +159,9 @@ def partial_transport(
     distance, price = padded[n], padded[n + 1]
     for j in range(m, width):
         distance[j], price[j] = np.inf, 0.0
-    # holders[j, :held] are the rows that ship to column j; held is kept at n. The last line: who reached a column.
-    holders = np.empty((m + 1, max(n + 1, width)), np.int64)
-    from_row = holders[m]
+    # holders[j, :held] are the rows that ship to column j; held is kept at n.
+    holders = np.empty((m, n + 1), np.int64)
+    from_row = np.empty(width, np.int64)  # who reached a column
     for j in range(m):
         holders[j, n] = 0
     for i in range(n):
@@ -179,6 +180,8 @@ def partial_transport(
             holders[j, n] += 1
     for i in range(n):
         while left[i] > crumb:
+            if stop[0]:
+                return np.inf, False
             # Dijkstra from row i to the nearest columns with room. Reduced costs are never negative. A column that is
             # done has an infinite distance and price, so that nothing shortens the way to it again.
             for j in range(m):

@@ -34,7 +34,9 @@ def _room(pair: Pair) -> tuple[Points, Workspace]:
     """Room for the document in the query's frame, and for the flow between the two."""
     m = len(pair.document.time)
     most = max(len(pair.query.x), m)
-    return Points(np.empty(m), np.empty(m), np.empty(m), np.arange(m)), workspace(most, most)
+    room = workspace(most, most)
+    work = Workspace(room.cost, room.flow, room.lines, room.indices, pair.rules.stop)
+    return Points(np.empty(m), np.empty(m), np.empty(m), np.arange(m)), work
 
 
 @kernel
@@ -67,6 +69,8 @@ def best_coincidences(pair: Pair, tempo: float, keep: int, counts: Numbers) -> A
     total = bring(pair.document, pair.frame, pair.rules, tempo, document)
     is_light, charge, base = charge_and_base(query.weight.sum(), total, pair.rules.missing)
     for j in range(len(document.x)):
+        if pair.rules.stop[0]:
+            break
         for i in range(len(query.x)):
             x, y = document.x[j] - query.x[i], document.y[j] - query.y[i]
             is_new = True

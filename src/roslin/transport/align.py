@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from roslin.deadline import check_stopped, stop_flag
 from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.keys import local_keys
@@ -152,6 +153,7 @@ def rules_of(setting: Setting) -> Rules:
         setting.scales_weights,
         -1.0 if setting.missing is None else float(setting.missing),
         GROUNDS.get(setting.ground, TABLE),
+        stop_flag(),
     )
 
 
@@ -166,7 +168,12 @@ def pair_of(query: Query, document: Document, setting: Setting) -> Pair:
 
 
 def _by(method: Callable[[Pair], tuple[float, float, float, float]]) -> Method:
-    return lambda query, document, setting: method(pair_of(query, document, setting))
+    def aligned(query: Query, document: Document, setting: Setting) -> tuple[float, float, float, float]:
+        found = method(pair_of(query, document, setting))
+        check_stopped()
+        return found
+
+    return aligned
 
 
 ALIGNMENTS: dict[str, Method] = {

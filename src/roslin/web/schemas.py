@@ -484,6 +484,7 @@ class SearchAnswer(BaseModel):
     searched: int = Field(description="How many melodies were left by the filters.")
     filters: list[FilterAnswer]
     is_close: bool = Field(description="Whether anything was found that chance hardly explains.")
+    is_complete: bool = Field(description="Whether all were compared in the time that there is; if not, a remark.")
     remarks: list[str] = Field(description="What must be known about how the query was compared.")
     ends_at_chance: bool = Field(description="Whether what is no more alike than chance was left out.")
     page: int

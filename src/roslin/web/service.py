@@ -142,6 +142,7 @@ class Found:
             searched=self.searched,
             filters=list(self.steps),
             is_close=self.run.is_close,
+            is_complete=self.run.is_complete,
             remarks=list(self.run.remarks),
             ends_at_chance=self.ends_at_chance,
             page=self.page,
@@ -179,6 +180,7 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN)
     found = library.kept(
         (collection.about["token"], "page", repr(asked), repr(chosen), show),
         lambda: _find(library, collection, asked, chosen, wait, show),
+        lambda made: made.run.is_complete,
     )
     seconds = time.perf_counter() - began
     return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
@@ -266,6 +268,7 @@ def _deep_enough(
         run, compared, steps = library.kept(
             (collection.about["token"], "list", repr(whole), repr(chosen), depth),
             lambda depth=depth: _search(library, collection, asked, query, chosen, depth, wait),
+            lambda made: made[0].is_complete,
         )
         length = len(run if asked.all else run.matches)
         if not show.needs_list or length < depth:

@@ -55,7 +55,9 @@ def _may_follow(before: Array, after: Array, spans: SegmentSpans, legality: Lega
 
 
 @kernel
-def chains(found: Array, count: int, most: int, spans: SegmentSpans, legality: Legality) -> tuple[Array, Numbers]:
+def chains(
+    found: Array, count: int, most: int, spans: SegmentSpans, legality: Legality, stop: Flags
+) -> tuple[Array, Numbers]:
     """The cheapest legal chains of the first `count` matches: (sums, previous).
 
     `sums[a, c]` is the least sum of distances over chains of c + 1 matches that end with match a (infinite: none);
@@ -63,9 +65,14 @@ def chains(found: Array, count: int, most: int, spans: SegmentSpans, legality: L
     """
     sums = np.full((count, most), np.inf)
     previous = np.full((count, most), -1, np.int64)
+    begin = 0  # of the matches of the same segment: none of them follows another
     for a in range(count):
         sums[a, 0] = found[a, DISTANCE]
-        for b in range(a):
+        if stop[0]:
+            break
+        if found[a, SEGMENT] != found[begin, SEGMENT]:
+            begin = a
+        for b in range(begin):
             if not _may_follow(found[b], found[a], spans, legality):
                 continue
             for c in range(1, most):
@@ -123,7 +130,7 @@ def chain_sums(
         mine = slice(queries.segment_offsets[q], queries.segment_offsets[q + 1])
         points = slice(begin, queries.offsets[q + 1])
         rows = slice(documents.offsets[d], documents.offsets[d + 1])
-        if expected[k] == 0:
+        if expected[k] == 0 or rules.stop[0]:
             continue
         firsts, lasts = first[mine] - begin, end[mine] - begin
         wanted = everywhere[mine] if possible.shape[0] == 0 else possible[:, k].copy()
@@ -142,7 +149,9 @@ def chain_sums(
         starts, ends = np.empty(len(firsts)), np.empty(len(firsts))
         for s in range(len(firsts)):
             starts[s], ends[s] = query.time[firsts[s]], query.time[lasts[s] - 1]
-        ending, _ = chains(found, count, expected[k], SegmentSpans(starts, ends, queries.units[q]), legality)
+        ending, _ = chains(
+            found, count, expected[k], SegmentSpans(starts, ends, queries.units[q]), legality, rules.stop
+        )
         for a in range(count):
             largest = max(largest, found[a, DISTANCE])
             for c in range(expected[k]):

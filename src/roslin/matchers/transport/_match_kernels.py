@@ -75,23 +75,46 @@ def _mark_pitches(query: Points, levels: Array, budget: float, is_in_reach: Flag
 
 
 @kernel
+def _point_at(document: Points, x: float, y: float) -> int:
+    """The number of the first point of a document at this place; -1 when there is none."""
+    others_x, others_y = document.x, document.y
+    low, high = 0, len(others_x)
+    while low < high:
+        middle = (low + high) // 2
+        if others_x[middle] < x - SAME:
+            low = middle + 1
+        else:
+            high = middle
+    while low < len(others_x) and others_x[low] <= x + SAME:
+        if abs(others_y[low] - y) <= SAME:
+            return low
+        low += 1
+    return -1
+
+
+@kernel
 def _is_seen(query: Points, count: int, document: Points, dx: float, dy: float) -> bool:
     """Whether one of the query's first points, moved, lies on a point of the document: then that came before."""
-    x, y, others_x, others_y = query.x, query.y, document.x, document.y
-    m = len(others_x)
-    for i in range(count):
-        at, low, high = x[i] + dx - SAME, 0, m
-        while low < high:
-            middle = (low + high) // 2
-            if others_x[middle] < at:
-                low = middle + 1
-            else:
-                high = middle
-        while low < m and others_x[low] <= at + 2 * SAME:
-            if abs(others_y[low] - y[i] - dy) <= SAME:
-                return True
-            low += 1
+    for i in range(count):  # noqa: SIM110 - kernels know no generators
+        if _point_at(document, query.x[i] + dx, query.y[i] + dy) >= 0:
+            return True
     return False
+
+
+@kernel
+def _lies_on(query: Points, document: Points, dx: float, dy: float) -> bool:
+    """Whether every point of the query, moved, lies on a point of the document with room for it: then it costs nothing.
+
+    A long document has thousands of places for a query of one note or two; none of them needs a flow to be found. Two
+    points of the query on one of the document are left to the flow.
+    """
+    before = -1
+    for i in range(len(query.x)):
+        j = _point_at(document, query.x[i] + dx, query.y[i] + dy)
+        if j <= before or document.weight[j] < query.weight[i]:
+            return False
+        before = j
+    return True
 
 
 @kernel
@@ -147,12 +170,14 @@ def matches(
                 continue
             budget = allowed + SLACK * (1.0 + allowed)
             shape = (m, n) if is_light else (n, m)
-            work = Workspace(costs[: n * m].reshape(shape), flows[: n * m].reshape(shape), lines, indices)
+            work = Workspace(costs[: n * m].reshape(shape), flows[: n * m].reshape(shape), lines, indices, rules.stop)
             if ground != TABLE and not is_light:
                 _mark_pitches(moving, levels, budget, is_in_reach)
             else:
                 is_in_reach[:] = True
             for j in range(m):
+                if rules.stop[0]:
+                    return found, count
                 for i in range(n):
                     if not is_in_reach[i, level[j]]:
                         continue
@@ -165,7 +190,9 @@ def matches(
                         is_near = _may_cost_at_most(budget, moving, there, x, y, j - i, ground)
                     if not is_near or _is_seen(moving, i, there, x, y):
                         continue
-                    value = aligned_cost(moving, there, x, y, allowed, ground, table, is_light, work)
+                    value = 0.0
+                    if is_light or ground == TABLE or not _lies_on(moving, there, x, y):
+                        value = aligned_cost(moving, there, x, y, allowed, ground, table, is_light, work)
                     value = np.rint((value + charge) / base * _ROUNDING) / _ROUNDING
                     if not value <= radius:
                         continue

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.display.words import N_
+from roslin.deadline import check_stopped
 from roslin.matchers.base import Distances, Modes, register, rounded
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
@@ -53,6 +54,7 @@ class EMD(Transport):
         else:
             documents = (Document.of(points, number, self) for number in range(len(points)))
             distances = np.array([_one(moving, document, self) for document in documents], dtype=np.float64)
+        check_stopped()
         return np.where(np.isfinite(distances), rounded(distances), NOWHERE)
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:

@@ -39,6 +39,7 @@ An explanation is made among the candidates of the list, so that its penalty is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -46,6 +47,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.display.words import N_
+from roslin.deadline import check_stopped, stop_flag
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
@@ -76,7 +78,7 @@ from roslin.transport.align import (
 from roslin.transport.ground import tonal_tables
 from roslin.values.parameters import choice, flag, real, reals, whole
 
-__all__ = ["TEMPOS", "TWV"]
+__all__ = ["TEMPOS", "TWV", "MatchedSegments"]
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -86,6 +88,18 @@ Flags = npt.NDArray[np.bool_]
 TEMPOS = (0.5, 2 / 3, 1.0, 1.5, 2.0)
 # Of so many queries the penalties are kept with the candidates.
 _KEPT = 32
+
+
+class _Chained(NamedTuple):
+    """Queries in documents, one direction: for each pair the least sums of distances, by the length of the chain.
+
+    `expected` segments would ideally match, of `every` that there are; `largest` is the largest distance of any match.
+    """
+
+    sums: Array
+    expected: Numbers
+    every: Numbers
+    largest: float
 
 
 class _OneWay(NamedTuple):
@@ -98,6 +112,16 @@ class _OneWay(NamedTuple):
     counted: Numbers
     is_found: Flags
     penalty: float
+
+
+class MatchedSegments(NamedTuple):
+    """What was found in a part of the candidates: the query in them and, where it is wanted, they in the query.
+
+    It is made into distances when all parts are known, because the penalty depends on all of them.
+    """
+
+    there: _Chained
+    back: _Chained | None
 
 
 @register
@@ -150,16 +174,25 @@ class TWV(Transport):
         None: everywhere. Where there is none it may be true, where there is one it must be. It is about the query in
         the documents; the other direction, with `both`, is looked for everywhere. Infinite: found nowhere.
         """
+        return self.distances_of([self.matched(query, packed, possible)])
+
+    def matched(self, query: Melody, packed: Packed, possible: Flags | None) -> MatchedSegments:
+        """What is found in some of the candidates; `distances_of` puts the parts together."""
         asked, stored = self.query_points([query]), self.points(packed)
         if possible is not None:
             shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)
             if possible.shape != shape:
                 raise ArgumentError(f"possible must be (segments, candidates), {shape}; got {possible.shape}")
-        there = self._one_way(asked, stored, possible)
+        back = self._chained(stored, asked, None) if self.both else None
+        return MatchedSegments(self._chained(asked, stored, possible), back)
+
+    def distances_of(self, parts: Sequence[MatchedSegments]) -> Distances:
+        """The distances of the candidates of all parts, one part after the other."""
+        there = self._one_way([part.there for part in parts])
         if not self.both:
             found = there.distances if self.score == "sum" else there.distances / there.counted
             return np.where(there.is_found, rounded(found), np.inf)
-        back = self._one_way(stored, asked, None)
+        back = self._one_way([part.back for part in parts if part.back is not None])
         found = (there.distances + back.distances) / (there.counted + back.counted)
         return np.where(there.is_found | back.is_found, rounded(found), np.inf)
 
@@ -199,8 +232,8 @@ class TWV(Transport):
         found = kept.get((self, query))
         if found is None:
             asked, stored = self.query_points([query]), self.points(candidates)
-            back = self._one_way(stored, asked, None).penalty if self.both else self.radius
-            found = self._one_way(asked, stored, None).penalty, back
+            back = self._penalty([self._chained(stored, asked, None)]) if self.both else self.radius
+            found = self._penalty([self._chained(asked, stored, None)]), back
             if len(kept) >= _KEPT:
                 kept.clear()
             kept[self, query] = found
@@ -226,7 +259,7 @@ class TWV(Transport):
         covered = np.broadcast_to(cut.onsets, np.broadcast_shapes(cut.onsets.shape, held.onsets.shape))
         return segment_count(covered if self.both else np.minimum(cut.onsets, held.onsets), self.segment, self.step)
 
-    def _one_way(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> _OneWay:
+    def _chained(self, queries: PointSets, documents: PointSets, possible: Flags | None) -> _Chained:
         """One query in many documents, or many queries in one document."""
         cut, held = segments(queries, self.segment, self.step), segments(documents, self.segment, self.step)
         expected = self._expected(cut, held)
@@ -234,13 +267,25 @@ class TWV(Transport):
             sums, largest = self._sums(queries, cut, documents, expected, possible)
         else:
             sums, largest = self._sums_of_best(queries, documents, expected, possible)
-        penalty = largest if self.penalty == "largest" and largest > 0 else self.radius
-        unmatched = np.maximum(expected[:, None] - 1 - np.arange(sums.shape[1]), 0)
-        distances = (sums + penalty * unmatched).min(axis=1, initial=np.inf)
-        is_found = np.isfinite(distances)
-        every = np.maximum(np.broadcast_to(np.diff(cut.offsets), distances.shape), 1)
+        every = np.maximum(np.broadcast_to(np.diff(cut.offsets), expected.shape), 1)
+        return _Chained(sums, expected, every, largest)
+
+    def _penalty(self, parts: Sequence[_Chained]) -> float:
+        """What a segment that is expected and not matched costs."""
+        largest = max(part.largest for part in parts)
+        return largest if self.penalty == "largest" and largest > 0 else self.radius
+
+    def _one_way(self, parts: Sequence[_Chained]) -> _OneWay:
+        penalty, distances = self._penalty(parts), []
+        for part in parts:
+            unmatched = np.maximum(part.expected[:, None] - 1 - np.arange(part.sums.shape[1]), 0)
+            distances.append((part.sums + penalty * unmatched).min(axis=1, initial=np.inf))
+        found = np.concatenate(distances)
+        is_found = np.isfinite(found)
+        every = np.concatenate([part.every for part in parts])
+        expected = np.concatenate([part.expected for part in parts])
         return _OneWay(
-            np.where(is_found, distances, penalty * every), np.where(is_found, expected, every), is_found, penalty
+            np.where(is_found, found, penalty * every), np.where(is_found, expected, every), is_found, penalty
         )
 
     def _sums(
@@ -250,7 +295,7 @@ class TWV(Transport):
 
         units = np.array([self.unit_of(queries.only(k)) for k in range(len(queries))])
         everywhere = np.empty((0, 0), np.bool_)
-        return chain_sums(
+        found = chain_sums(
             CutQueries(
                 notes_of(queries), queries.offsets, units, cut.first, cut.end, cut.offsets, float(self.pitch_scale)
             ),
@@ -261,6 +306,8 @@ class TWV(Transport):
             float(self.radius),
             self._legality,
         )
+        check_stopped()
+        return found
 
     def _sums_of_best(
         self, queries: PointSets, documents: PointSets, expected: Numbers, possible: Flags | None
@@ -286,7 +333,7 @@ class TWV(Transport):
         from roslin.matchers.transport._chain_kernels import chains
 
         spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self.unit_of(query))
-        return chains(found, len(found), most, spans, self._legality)
+        return chains(found, len(found), most, spans, self._legality, stop_flag())
 
     @property
     def _legality(self) -> Legality:
@@ -310,6 +357,7 @@ class TWV(Transport):
                 float(self.radius),
                 np.empty((0, COLUMNS)),
             )
+            check_stopped()
             return found[:count]
         rows = []
         for number, span in enumerate(self.spans(query)):

@@ -1,0 +1,90 @@
+"""A limit of time that compiled loops keep: a flag that a clock sets, and that long loops look at now and then.
+
+    with Deadline(seconds=10):
+        found = loop(..., stop_flag())      returns early once the flag is set; what it returns is worth nothing then,
+        check_stopped()                     so whoever called it raises `TimeLimitError`
+
+A loop that looks at the flag must also write to memory, or call what does: otherwise a compiler may take the flag for
+a constant. The flag belongs to the context, not to a parameter of everything that lies between a search and its loops.
+Threads that share the work take it along (`Deadline.carried`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import ParamSpec, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import TimeLimitError
+
+__all__ = ["Deadline", "StopFlag", "check_stopped", "stop_flag"]
+
+StopFlag = npt.NDArray[np.bool_]  # (1,)
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+_CURRENT: ContextVar[Deadline | None] = ContextVar("the limit of the work in hand", default=None)
+
+
+def stop_flag() -> StopFlag:
+    """The flag of the work in hand, for a loop to look at; without a limit of time it is never set."""
+    deadline = _CURRENT.get()
+    return np.zeros(1, np.bool_) if deadline is None else deadline.flag
+
+
+def check_stopped() -> None:
+    """Stop if the time is over: what a loop has just returned may be incomplete."""
+    deadline = _CURRENT.get()
+    if deadline is not None and deadline.flag[0]:
+        raise TimeLimitError(deadline.words())
+
+
+class Deadline:
+    """A context in which loops stop after so many seconds; None: never. `words` say so when it comes to that.
+
+    >>> with Deadline(seconds=None):
+    ...     bool(stop_flag()[0])
+    False
+    """
+
+    def __init__(self, seconds: float | None, words: Callable[[], str] = lambda: "the comparison took too long"):
+        self.words = words
+        self.flag = np.zeros(1, np.bool_)
+        self._seconds = seconds
+        self._clock: threading.Timer | None = None
+        self._token: Token[Deadline | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._token = _CURRENT.set(self)
+        if self._seconds is not None:
+            self._clock = threading.Timer(self._seconds, self.stop)
+            self._clock.daemon = True
+            self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+        if self._token is not None:
+            _CURRENT.reset(self._token)
+
+    def stop(self) -> None:
+        """End all loops of this context."""
+        self.flag[0] = True
+
+    def carried(self, function: Callable[Given, Result]) -> Callable[Given, Result]:
+        """A function that looks at this flag whichever thread it runs in."""
+
+        def inside(*given: Given.args, **named: Given.kwargs) -> Result:
+            before = _CURRENT.set(self)
+            try:
+                return function(*given, **named)
+            finally:
+                _CURRENT.reset(before)
+
+        return inside
