@@ -11,6 +11,7 @@ import pytest
 from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 
 from roslin import Melody, matcher
+from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV, TWVCovered
 from roslin.matchers.transport._arguments import Legality, SegmentSpans
@@ -117,7 +118,7 @@ def test_aggregation_is_the_paper_s(agree: bool, step: float) -> None:
         found = np.array(rows, dtype=np.float64)
         for expected in range(1, count + 1):
             spans, legality = SegmentSpans(starts, ends, unit), Legality(chosen.tolerance, chosen.apart, agree)
-            sums, previous = chains(found, len(found), expected, spans, legality)
+            sums, previous = chains(found, len(found), expected, spans, legality, stop_flag())
             least = sums.min(axis=0)
             for penalty in (1.0, float(found[:, 1].max())):
                 totals = least + penalty * (expected - 1 - np.arange(expected))
