@@ -15,8 +15,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.display.words import N_
 from roslin.deadline import check_stopped
+from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register, rounded
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport

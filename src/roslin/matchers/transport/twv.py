@@ -46,8 +46,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.display.words import N_
 from roslin.deadline import check_stopped, stop_flag
+from roslin.display.words import N_
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
