@@ -45,7 +45,7 @@ _Compared = TypeVar("_Compared")
 _ALIGNMENTS_AT_ONCE = 20_000
 
 
-class Found(NamedTuple):
+class FoundDistances(NamedTuple):
     """Numbers of melodies and their distances. `compared` is how many were, if the time was over before the end."""
 
     numbers: Numbers
@@ -83,7 +83,7 @@ def search(
         )  # fmt: skip
 
 
-def _judged(wanted: _Wanted, found: Found, chance: bool) -> tuple[Expected | None, str]:
+def _judged(wanted: _Wanted, found: FoundDistances, chance: bool) -> tuple[Expected | None, str]:
     """What chance gives, where it is asked for, and what is missing if the time was over."""
     seconds, total = wanted.work.seconds or 0.0, len(wanted.numbers)
     if found.compared is not None:
@@ -166,12 +166,12 @@ class _Wanted:
         return allowed
 
 
-def _found(wanted: _Wanted) -> Found:
+def _found(wanted: _Wanted) -> FoundDistances:
     wanted.work.report(0.0, "getting ready (the first search after installation compiles for a while)")
     return SHORTCUTS.get(type(wanted.matcher), _compare_all)(wanted)
 
 
-def _expected(wanted: _Wanted, found: Found) -> Expected:
+def _expected(wanted: _Wanted, found: FoundDistances) -> Expected:
     """What chance gives for the query."""
     known = found.distances if _knows_all(wanted) or not wanted.matcher.is_independent else None
     null = Background.of(wanted.collection).null(wanted.query, wanted.matcher, known)
@@ -187,13 +187,13 @@ def _knows_all(wanted: _Wanted) -> bool:
     return len(wanted.numbers) == len(wanted.collection) and type(wanted.matcher) not in SHORTCUTS
 
 
-def _compare_all(wanted: _Wanted) -> Found:
+def _compare_all(wanted: _Wanted) -> FoundDistances:
     """Every melody that is asked for gets its distance."""
     packed, numbers = wanted.collection.packed(), wanted.numbers
     if not len(numbers):
-        return Found(numbers, np.empty(0))
+        return FoundDistances(numbers, np.empty(0))
     if wanted.matcher.is_indexed or not wanted.matcher.is_independent:
-        return Found(numbers, _compare_at_once(wanted, packed))
+        return FoundDistances(numbers, _compare_at_once(wanted, packed))
 
     def compare(piece: Numbers) -> Distances:
         return wanted.matcher.distances(wanted.query, _part(packed, piece))
@@ -201,7 +201,7 @@ def _compare_all(wanted: _Wanted) -> Found:
     lengths = packed.offsets[numbers + 1] - packed.offsets[numbers]
     parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, wanted.matcher.notes_at_once(wanted.query))]
     found, compared = _in_pieces(wanted, compare, parts)
-    return Found(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
+    return FoundDistances(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
 
 
 def _part(packed: Packed, piece: Numbers) -> Packed:
@@ -240,7 +240,7 @@ def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
     return distances(packed.take(wanted.numbers))
 
 
-def _nearest(wanted: _Wanted) -> Found:
+def _nearest(wanted: _Wanted) -> FoundDistances:
     """For `emd`: lower bounds first, then only what can be among the best."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
@@ -254,10 +254,10 @@ def _nearest(wanted: _Wanted) -> Found:
     found = nearest(query, chosen, packed, index, wanted.k, allowed, wanted.work, wanted.radius, wanted.partial)
     if found.is_complete and len(found.numbers) < wanted.k and wanted.radius == np.inf:
         return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
-    return Found(found.numbers, found.distances, None if found.is_complete else found.compared)
+    return FoundDistances(found.numbers, found.distances, None if found.is_complete else found.compared)
 
 
-def _by_segments(wanted: _Wanted) -> Found:
+def _by_segments(wanted: _Wanted) -> FoundDistances:
     """For `twv`: segments are matched only where bounds leave room for a match; without any, it is infinitely far."""
     chosen = wanted.matcher
     assert isinstance(chosen, TWV)
@@ -265,7 +265,7 @@ def _by_segments(wanted: _Wanted) -> Found:
     # With both directions, a melody may also be found in the query.
     looked_at = wanted.numbers if possible is None or chosen.both else np.flatnonzero(possible.any(axis=0))
     if not len(looked_at):
-        return Found(wanted.numbers, np.full(len(wanted.numbers), np.inf))
+        return FoundDistances(wanted.numbers, np.full(len(wanted.numbers), np.inf))
 
     def matched(piece: Numbers) -> MatchedSegments:
         where = None if possible is None else np.ascontiguousarray(possible[:, piece])
@@ -278,7 +278,7 @@ def _by_segments(wanted: _Wanted) -> Found:
     found, compared = _in_pieces(wanted, matched, parts)
     distances = np.full(len(wanted.collection), np.inf)
     distances[looked_at[:compared]] = chosen.distances_of(found)
-    return Found(wanted.numbers, distances[wanted.numbers], compared)
+    return FoundDistances(wanted.numbers, distances[wanted.numbers], compared)
 
 
 def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
@@ -299,7 +299,7 @@ def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
 
 def within_radius(
     query: Melody, collection: Store, chosen: Matcher, radius: float, work: Work, numbers: Numbers | None = None
-) -> Found:
+) -> FoundDistances:
     """Every melody that is not beyond the radius, however many, with its distance; in the order of their numbers.
 
     Only those with these numbers, in rising order (all by default).
@@ -311,7 +311,7 @@ def within_radius(
     return found[is_near], distances[is_near]
 
 
-def _emd_within(wanted: _Wanted) -> Found:
+def _emd_within(wanted: _Wanted) -> FoundDistances:
     """For `emd`: only melodies whose bound is within the radius get a distance."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
@@ -322,10 +322,10 @@ def _emd_within(wanted: _Wanted) -> Found:
 
     index = open_index(wanted.collection, wanted.work.progress)
     possible = np.flatnonzero(possible_within(query, chosen, index, wanted.allowed, wanted.radius, wanted.work))
-    return Found(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
+    return FoundDistances(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
 
 
-def _aligned_within(wanted: _Wanted) -> Found:
+def _aligned_within(wanted: _Wanted) -> FoundDistances:
     """For `roslin`: the same with its bounds."""
     chosen = wanted.matcher
     assert isinstance(chosen, Roslin)
@@ -335,7 +335,7 @@ def _aligned_within(wanted: _Wanted) -> Found:
 
     near = aligned_within(wanted.query, chosen, _table(wanted), wanted.radius, wanted.work)
     is_asked = wanted.allowed[near.numbers]
-    return Found(near.numbers[is_asked], near.distances[is_asked])
+    return FoundDistances(near.numbers[is_asked], near.distances[is_asked])
 
 
 def depended_on(
@@ -360,7 +360,7 @@ def depended_on(
     return packed.take(together), np.searchsorted(together, numbers)
 
 
-def _aligned(wanted: _Wanted) -> Found:
+def _aligned(wanted: _Wanted) -> FoundDistances:
     """For `roslin`: upper bounds of scores first, then only what can be among the best."""
     chosen = wanted.matcher
     assert isinstance(chosen, Roslin)
@@ -371,7 +371,7 @@ def _aligned(wanted: _Wanted) -> Found:
     found = nearest_aligned(
         wanted.query, chosen, _table(wanted), wanted.k, wanted.allowed, wanted.work, wanted.radius, wanted.partial
     )
-    return Found(found.numbers, found.distances, None if found.is_complete else found.compared)
+    return FoundDistances(found.numbers, found.distances, None if found.is_complete else found.compared)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:
@@ -392,10 +392,10 @@ def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
 
 # By type, not by name: a class made from one of these may compare in its own way.
 _SEGMENTED: tuple[type[Matcher], ...] = (TWV, TWVCovered)
-SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {
+SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], FoundDistances]] = {
     EMD: _nearest,
     TWV: _by_segments,
     TWVCovered: _by_segments,
     Roslin: _aligned,
 }
-_BOUNDED: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _emd_within, Roslin: _aligned_within}
+_BOUNDED: dict[type[Matcher], Callable[[_Wanted], FoundDistances]] = {EMD: _emd_within, Roslin: _aligned_within}
