@@ -299,7 +299,7 @@ def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
 
 def within_radius(
     query: Melody, collection: Store, chosen: Matcher, radius: float, work: Work, numbers: Numbers | None = None
-) -> FoundDistances:
+) -> tuple[Numbers, Distances]:
     """Every melody that is not beyond the radius, however many, with its distance; in the order of their numbers.
 
     Only those with these numbers, in rising order (all by default).
