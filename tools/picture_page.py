@@ -1,6 +1,6 @@
 """Picture the search page for the docs, once in each language: results, an explanation, and results on a phone.
 
-    python tools/picture_page.py            docs/images/web-{results,why,phone}-{en,de,fr,it}.png
+    python tools/picture_page.py            docs/images/web-{results,explain,phone}-{en,de,fr,it}.png
     python tools/picture_page.py FOLDER     the same elsewhere
 
 Always the starter collection and the same question, so two runs make the same pictures. They are reduced to 128
@@ -35,7 +35,7 @@ QUERY = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 DESK, PHONE = {"width": 1000, "height": 1150}, {"width": 390, "height": 844}
 SHOWN = {
     "results": ("/", {"q": QUERY}, DESK),
-    "why": ("/explain", {"q": QUERY, "candidate": "frere-jacques"}, DESK),
+    "explain": ("/explain", {"q": QUERY, "candidate": "frere-jacques"}, DESK),
     "phone": ("/", {"q": QUERY}, PHONE),
 }
 _COLOURS = 128
@@ -76,7 +76,6 @@ def main() -> None:
                 page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
                 page.goto(f"{address}{path}?{urlencode({**asked, 'lang': language})}", timeout=120_000)
                 if path == "/":
-                    page.locator("#results").scroll_into_view_if_needed()
                     page.evaluate("document.getElementById('results').scrollIntoView()")
                 page.wait_for_timeout(300)
                 pictured(page, folder / f"web-{name}-{language}.png")
