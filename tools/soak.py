@@ -26,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +111,16 @@ def done(folder: Path) -> list[dict[str, Any]]:
 
 def missing(folder: Path, wanted: dict[str, int]) -> Iterator[tuple[str, int, int]]:
     """(kind, first, count) of every block that is yet to be done."""
-    finished = {(kind, number) for kind, start, count in _spans(folder) for number in range(start, start + count)}
+    finished: dict[str, set[int]] = {kind: set() for kind in KINDS}
+    for block in done(folder):
+        finished[block["kind"]].update(range(block["first"], block["first"] + block["count"]))
     for kind, total in wanted.items():
         for start in range(0, total, BLOCK[kind]):
-            left = [n for n in range(start, min(start + BLOCK[kind], total)) if (kind, n) not in finished]
-            if left:
-                yield kind, left[0], left[-1] - left[0] + 1
-
-
-def _spans(folder: Path) -> Iterator[tuple[str, int, int]]:
-    for block in done(folder):
-        yield block["kind"], block["first"], block["count"]
+            numbers = range(start, min(start + BLOCK[kind], total))
+            for is_done, some in groupby(numbers, finished[kind].__contains__):
+                left = list(some)
+                if not is_done:
+                    yield kind, left[0], len(left)
 
 
 def drive(folder: Path, wanted: dict[str, int], processes: int, hours: float) -> None:

@@ -396,6 +396,8 @@ def _is_lost(problem: Problem) -> bool:
 
 
 def _changed_by_writing(melody: Melody) -> str:
+    if not len(melody):  # Plaine & Easie has no music without notes
+        return ""
     try:
         text = pae.write(melody)
     except RoslinError:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from roslin.melody import Melody
 from roslin.notation import musicxml, records
+from roslin.notation.jsonl import write_jsonl
 from roslin.notation.midi import write_midi
 from roslin.notation.scores import to_mei
 
@@ -41,7 +42,7 @@ def make_seeds(data: Path) -> Seeds:
     seeds: Seeds = {
         "pae": [_incipit(row, style) for row, style in zip(rows[:SEEDS_PER_FORMAT], itertools.cycle(range(4)))],
         "names": [b"c d e f g a h c'", "do ré mi fa sol la si do".encode(), b"c4, eb4, f#4, g4", b"cis dis e fis b a"],
-        "jsonl": [_lines(rows[n : n + 3]) for n in range(0, 3 * SEEDS_PER_FORMAT, 3)],
+        "jsonl": [_lines(rows[n : n + 3]) for n in range(0, 2 * SEEDS_PER_FORMAT, 3)],
         "marcxml": _marc_records(data, chance),
         "midi": [write_midi(melody) for melody in _melodies(rows[-SEEDS_PER_FORMAT:])],
         "abc": corpus["abc"],
@@ -51,6 +52,8 @@ def make_seeds(data: Path) -> Seeds:
     }
     shortest = sorted(seeds["kern"], key=len)[: SEEDS_PER_FORMAT // 2]
     seeds["mei"] = [to_mei(text.decode("latin-1"), "humdrum").encode() for text in shortest]
+    played = (record.melody for data in seeds["midi"][:20] for record in records(data, "midi"))
+    seeds["jsonl"] += [write_jsonl(melody).encode() for melody in played if melody is not None]
     qrels = [path.read_bytes() for path in sorted(data.glob("*/*.qrel"))]
     seeds["qrels"] = [b"\n".join(text.split(b"\n")[:40]) for text in qrels]
     seeds["votes"] = [b"\n".join((data / "crowd2010" / "judgments.csv").read_bytes().split(b"\n")[:30])]

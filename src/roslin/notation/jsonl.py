@@ -19,9 +19,10 @@ from dataclasses import astuple
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
-from roslin.errors import NotationError, Problem, RoslinError
-from roslin.melody import Melody, SignatureChange, checked_table
+from roslin.errors import NotationError, Problem, RoslinError, shortened
+from roslin.melody import MAX_TICKS, Melody, SignatureChange, checked_table
 from roslin.notation import pae
 from roslin.notation.record import METADATA_FIELDS, Record
 from roslin.rows import HALF_CHARACTER, half_character
@@ -31,6 +32,7 @@ __all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
 MAX_LINE_BYTES = 16 * 2**20
 
 _NOTE_COLUMNS = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
+_CHANGE_COLUMNS = 4
 _ROWS = ("notes", "barlines", "changes")
 
 
@@ -91,20 +93,43 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
 
 
 def _from_note_rows(fields: dict[str, Any]) -> Melody:
-    rows = np.array(fields["notes"], dtype=np.int64)
+    rows = _whole_numbers(fields["notes"])
     text: dict[str, Any] = {
         name: str(value) for name, value in fields.items() if value is not None and name not in _ROWS
     }
     return Melody(
         checked_table(rows if rows.size else rows.reshape(0, len(_NOTE_COLUMNS))),
-        barlines_ticks=np.array(fields.get("barlines") or [], dtype=np.int64),
-        changes=tuple(SignatureChange(*change) for change in fields.get("changes") or ()),
+        barlines_ticks=_barlines(fields.get("barlines") or []),
+        changes=tuple(_changes(fields.get("changes") or [])),
         clef=text.pop("clef", None),
         key_signature=text.pop("keysig", None),
         metre=text.pop("timesig", None),
         **{name: text.pop(name, None) for name in (*METADATA_FIELDS, "music", "notation")},
         extra=text,
     )
+
+
+def _whole_numbers(values: Any) -> npt.NDArray[np.int64]:
+    given = np.array(values)
+    if given.dtype.kind == "f" and not np.all(np.equal(given, np.floor(given)) & (np.abs(given) < MAX_TICKS)):
+        raise ValueError("numbers that are not whole")
+    return np.array(values, dtype=np.int64)
+
+
+def _barlines(values: Any) -> npt.NDArray[np.int64]:
+    bars = _whole_numbers(values)
+    if bars.ndim != 1 or np.any(np.diff(bars, prepend=0) < 0) or np.any(bars >= MAX_TICKS):
+        raise NotationError(Problem("unreadable bar lines", "ticks that never fall", shortened(str(values), 40)))
+    return bars
+
+
+def _changes(values: Any) -> Iterator[SignatureChange]:
+    for change in values:
+        onset, *signs = change if isinstance(change, list) and len(change) == _CHANGE_COLUMNS else [None]
+        if type(onset) is not int or not 0 <= onset < MAX_TICKS or not all(isinstance(s, str | None) for s in signs):
+            expected = "rows of onset_ticks, clef, key signature, metre"
+            raise NotationError(Problem("unreadable change", expected, shortened(str(change), 40)))
+        yield SignatureChange(onset, *signs)
 
 
 def _refused(reason: str, expected: str, found: str, column: int, line: int) -> Record:

@@ -90,7 +90,7 @@ def _record(
         return Record(None, (*found, nothing.at(line=made_from or 1))[:1])
     try:
         table = checked_table(np.array(rows, dtype=np.int64))
-    except MelodyError as error:
+    except (MelodyError, OverflowError) as error:
         beyond = Problem("notes out of range", "notes that can be played", str(error), record=name)
         return Record(None, (beyond.at(line=made_from or 1),))
     start = staff.start

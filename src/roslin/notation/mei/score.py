@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER
 from roslin.notation.mei.controls import Context, Controls
 from roslin.notation.mei.layer import LayerWalk
 from roslin.notation.mei.notes import Pitch
@@ -94,6 +95,9 @@ class Score:
                 rests.append(walk.rest_quarters)
         self.bars += 1
         self.time += max(lengths, default=Fraction(0)) or max(rests, default=Fraction(0))
+        if self.time * TICKS_PER_QUARTER >= MAX_TICKS:
+            expected = f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes"
+            raise refusal("longer than any music", expected, "more", bar.line, bar.column)
         if bar.tag == "measure" and bar.get("right") != "invis" and self.time > 0:
             for staff in self.staves.values():
                 staff.barlines.append(self.time)

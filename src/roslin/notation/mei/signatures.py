@@ -60,7 +60,7 @@ def sign_in_music(staff: Staff, element: Element, onset: Fraction) -> None:
 
 def _clef(shape: str, line: str, displacement: str, place: str) -> str | None:
     if shape == "GG":
-        return f"g-{line or 2}"
+        shape, line, displacement, place = "G", line or "2", "8", "below"
     if shape not in ("G", "C", "F") or line not in ("1", "2", "3", "4", "5"):
         return None
     return f"{'g' if shape == 'G' and displacement == '8' and place == 'below' else shape}-{line}"
