@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import soak
 import soak_inputs
 from roslin.errors import NotationError, Problem
+from roslin.notation import kern, musicxml, pae
+from roslin.notation.scores import to_mei
 
 TOOLS = Path(soak.__file__).parent
 INPUTS = 68  # four of each format
@@ -43,8 +45,8 @@ def folder(tmp_path: Path) -> Path:
 def outcomes(folder: Path, first: int = 0) -> list[tuple[str, int, str]]:
     found: list[tuple[str, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        for module in (soak_inputs.kern, soak_inputs.musicxml):
-            patch.setattr(module, "to_mei", module.to_mei)  # the soak puts another in its place
+        for module in (kern, musicxml):
+            patch.setattr(module, "to_mei", to_mei)  # the soak puts another in its place
         soak_inputs.soak(
             folder, first, INPUTS, lambda what, number, came, _: found.append((what, number, came)), seeds=seeds()
         )
@@ -79,7 +81,7 @@ def test_faults_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault:
 
 
 def test_changed_notes_and_lost_time_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(soak_inputs.pae, "write", lambda melody: "'4G")
+    monkeypatch.setattr(pae, "write", lambda melody: "'4G")
     assert soak_inputs.tried("abc", b"X:1\nK:C\nCDE", tmp_path)[0] == "silent change"
     monkeypatch.setattr(soak_inputs, "SLOW_SECONDS", -1.0)
     assert soak_inputs.tried("abc", b"X:1\nK:C\nCDE", tmp_path, thorough=False)[0] == "growth"

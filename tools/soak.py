@@ -80,9 +80,9 @@ def _seeds(folder: Path) -> Seeds:
     """Those of the folder, made at the first time: the numbers mean the same as long as it is there."""
     path = folder / "seeds.pickle"
     if not path.exists():
-        seeds = make_seeds(Path(os.environ.get("ROSLIN_DATA", "../shared/data")))
+        made = make_seeds(Path(os.environ.get("ROSLIN_DATA", "../shared/data")))
         unfinished = path.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(pickle.dumps(seeds))
+        unfinished.write_bytes(pickle.dumps(made))
         unfinished.replace(path)
     seeds: Seeds = pickle.loads(path.read_bytes())
     return {format: list(files) for format, files in seeds.items()}

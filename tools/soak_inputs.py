@@ -224,7 +224,7 @@ def _elements(data: bytes, chance: random.Random) -> bytes:
                 child.attrib.pop(chance.choice(list(child.attrib)), None) if child.attrib else child.attrib.clear()
             case _:
                 child.text = chance.choice([chance.choice(others).text, chance.choice(_NUMBERS).decode(), None, "C"])
-    return ElementTree.tostring(root, encoding="utf-8")
+    return bytes(ElementTree.tostring(root, encoding="utf-8"))
 
 
 _MEMBER_NAMES = [
@@ -431,7 +431,8 @@ def soak(folder: Path, first: int, count: int, report: Report, *, seeds: Seeds, 
     """Inputs `first` to `first + count`; each is reported, and those with a fault are kept in `folder`/found."""
     formats = SANDBOXED if sandboxed else FORMATS
     if not sandboxed:
-        kern.to_mei = musicxml.to_mei = _not_converted
+        for module in (kern, musicxml):
+            setattr(module, "to_mei", _not_converted)  # noqa: B010  # what they import is not theirs to give
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as made:
         for number in range(first, first + count):
             format, data = damaged(number, seeds, formats)

@@ -375,7 +375,10 @@ class _Parser:
         self.finished = not data
         if self._decoder is not None:
             # What cannot be decoded becomes bytes that expat refuses, so that it tells the place.
-            text = self._decoder.decode(data, self.finished)
+            try:
+                text = self._decoder.decode(data, self.finished)
+            except UnicodeError as error:  # some character sets have no such way, or end within a character
+                raise _RefusedError("broken text", "text in the encoding that the file names", str(error)) from error
             data = text.encode("utf-8", "surrogatepass")
         self._bytes += len(data)
         try:

@@ -51,8 +51,18 @@ _ROOTS = frozenset({"score-partwise", "score-timewise"})
 _ZIP = b"PK\x03\x04"
 _CONTAINER = "META-INF/container.xml"
 _MXL_TYPE = b"application/vnd.recordare.musicxml"
-_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, LookupError, OverflowError)
-_BROKEN += (EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    LookupError,
+    OverflowError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+)
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
 
