@@ -114,6 +114,23 @@ def test_what_was_measured_is_said_in_full() -> None:
             assert ".544" in text, page.name
 
 
+def test_every_promise_has_a_test_and_a_figure() -> None:
+    text = (DOCS / "concepts" / "promises.md").read_text("utf-8")
+    rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| **")]
+    assert len(rows) >= 20
+    for row in rows:
+        promise, shown_by, figures = row
+        named = re.findall(r"`((?:tests|tools|benchmarks)/[\w./-]+)`", shown_by)
+        assert named, promise
+        assert all((ROOT / path).exists() for path in named), promise
+        assert any(path.startswith("tests/") for path in named), promise
+        for page, part in re.findall(r"\]\(\.\./([\w/-]+\.md)(?:#([\w-]+))?\)", figures):
+            headings = re.findall(r"^#+ (.*)$", (DOCS / page).read_text("utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert not part or part in anchors, (promise, part)
+        assert figures.strip(), promise
+
+
 def test_no_figure_was_left_open() -> None:
     for page in PAGES:
         assert not re.search(r"[A-Z]+_FIGURES", page.read_text("utf-8")), page.name

@@ -1,9 +1,11 @@
 """Whether the server can answer, and whether it has warmed up: for programs that watch it.
 
 Both are told at once, however many search. A look at the collection takes its turn among all the threads of a busy
-server, so it has a thread of its own, and whoever asks is told what the last look found; the next one begins when that
-is a second old. Warming up is a few searches, so that the first person does not wait for compilers and
-indexes. It has a limit of time: a collection of which a search takes for ever is served all the same.
+server, so it has a thread of its own, and whoever asks waits for it only a moment, and is then told what the last look
+found. Looks that are less than a second old are not repeated.
+
+Warming up is a few searches, so that the first person does not wait for compilers and indexes. It has a limit of time:
+a collection of which a search takes for ever is served all the same.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ __all__ = ["Health"]
 
 WARM_UP_SECONDS = 120.0  # compiling takes half a minute where nothing is compiled yet
 LOOK_EVERY_SECONDS = 1.0
+_WAIT_SECONDS = 0.2
 _LONGEST_LOOK_SECONDS = 30.0
 _WARM_UP_QUERY = "'4CDEFGABG"
 
@@ -55,8 +58,8 @@ class Health:
         if self._looking is None or (self._looking.done() and now - self._began >= LOOK_EVERY_SECONDS):
             self._looking, self._began = asyncio.get_running_loop().run_in_executor(self._thread, self._open), now
             self._looking.add_done_callback(self._note)
-        if self._found is None:
-            await asyncio.wait([self._looking])
+        await asyncio.wait([self._looking], timeout=None if self._found is None else _WAIT_SECONDS)
+        if self._looking.done():
             self._note(self._looking)
         elif now - self._began > _LONGEST_LOOK_SECONDS:
             raise CollectionError(f"it was not opened within {_LONGEST_LOOK_SECONDS:g} seconds")
