@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from roslin.sandbox import shared_worker
@@ -54,7 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
         description=_ABOUT,
         docs_url=None,  # FastAPI's own pages load from elsewhere
         redoc_url=None,
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # `_describe`: FastAPI writes it anew for each request
         lifespan=lifespan,
         separate_input_output_schemas=False,
     )
@@ -62,6 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.shelf, app.state.door = Shelf(library), Door(settings)
     for room in (api, health_routes, identify, lists, pages, concordances, static):
         app.include_router(room.router)
+    _describe(app)
     add_handlers(app)
     # The last one added is the first to see a request.
     app.add_middleware(LastResort)
@@ -77,6 +80,15 @@ def create_app(settings: Settings) -> FastAPI:
     if settings.log_requests:
         app.add_middleware(Log)
     return app
+
+
+def _describe(app: FastAPI) -> None:
+    """Serve the OpenAPI document, which is written once."""
+    written = cache(lambda: json.dumps(app.openapi()).encode())
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    def document() -> Response:
+        return Response(written(), media_type="application/json")
 
 
 def app_from_environment() -> FastAPI:
