@@ -157,7 +157,9 @@ def test_words_alone_list_melodies(client: TestClient) -> None:
 
 
 def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:
-    for asked in ({"q": FRERE, "all": True}, {"words": "tune"}, {"words": "tune", "only": f"composer={HOSTILE}"}):
+    chosen = f"composer={HOSTILE}"
+    searches: list[dict[str, Any]] = [{"q": FRERE, "all": True}, {"words": "tune"}, {"words": "tune", "only": chosen}]
+    for asked in searches:
         page = client.get("/", params=asked).text
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert" in page
@@ -174,7 +176,7 @@ def test_methods_side_by_side(client: TestClient) -> None:
     lists = [search(client, matcher=name)["results"] for name in ("roslin", "dp")]
     first, second = ({hit["id"] for hit in found} for found in lists)
     assert both.count("Also found by method 2.") == both.count("Also found by method 1.") == len(first & second) == 6
-    asked = {"q": FRERE, "all": True, "compare": "contour", "methods": ["roslin", "dp", "nobody"]}
+    asked: dict[str, Any] = {"q": FRERE, "all": True, "compare": "contour", "methods": ["roslin", "dp", "nobody"]}
     mixed = unescape(client.get("/side-by-side", params=asked).text)
     assert "Dp cannot compare contours" in mixed
     assert "nobody" in mixed

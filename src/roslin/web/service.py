@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -267,7 +268,7 @@ def _deep_enough(
     for depth in dict.fromkeys((first, most)):
         run, compared, steps = library.kept(
             (collection.about["token"], "list", repr(whole), repr(chosen), depth),
-            lambda depth=depth: _search(library, collection, asked, query, chosen, depth, wait),
+            partial(_search, library, collection, asked, query, chosen, depth, wait),
             lambda made: made[0].is_complete,
         )
         length = len(run if asked.all else run.matches)
