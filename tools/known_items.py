@@ -175,9 +175,7 @@ def report(outcomes: Mapping[str, Sequence[Outcome]], melodies: int) -> str:
     for name, all_outcomes in outcomes.items():
         shares = [[getattr(each, kind) for each in all_outcomes] for kind in ("found", "listed")]
         lines.append(f"| {name} | {' | '.join(_share(share) for share in shares)} |")
-    return "\n".join(
-        [*lines, "", "`tools/known_items.py rism.roslin docs/measurements/known-items.md` writes this page.", ""]
-    )
+    return "\n".join([*lines, "", _TAIL, ""])
 
 
 def _share(values: Sequence[bool]) -> str:
