@@ -27,10 +27,12 @@ from roslin.notation.scores import to_mei
 __all__ = ["ARCHIVES", "Seeds", "checksum", "make_seeds"]
 
 SEEDS_PER_FORMAT = 60
-LARGEST_SEED = {"abc": 6_000, "krn": 3_000, "mxl": 2_500, "marcxml": 5_000}  # bytes; mxl is packed
+LARGEST_SEED = {"abc": 6_000, "krn": 3_000, "mxl": 8_000, "marcxml": 5_000}  # bytes; mxl is packed
 
 Seeds = dict[str, list[bytes]]
 ARCHIVES = ("zip", "gz", "tar")
+_FIRST_BARS = re.compile(rb"(<part [^>]*>(?:.*?</measure>){1,2}).*?(</part>)", re.DOTALL)
+_CONTAINER = b'<container><rootfiles><rootfile full-path="score.xml"/></rootfiles></container>'
 
 
 def make_seeds(data: Path) -> Seeds:
@@ -47,11 +49,17 @@ def make_seeds(data: Path) -> Seeds:
         "midi": [write_midi(melody) for melody in _melodies(rows[-SEEDS_PER_FORMAT:])],
         "abc": corpus["abc"],
         "kern": corpus["krn"],
-        "mxl": corpus["mxl"],
-        "musicxml": [musicxml.unpacked(packed) for packed in corpus["mxl"]],
+        "musicxml": [_FIRST_BARS.sub(rb"\1\2", musicxml.unpacked(packed)) for packed in corpus["mxl"]],
     }
-    shortest = sorted(seeds["kern"], key=len)[: SEEDS_PER_FORMAT // 2]
-    seeds["mei"] = [to_mei(text.decode("latin-1"), "humdrum").encode() for text in shortest]
+    seeds["mxl"] = [
+        _zipped([("META-INF/container.xml", _CONTAINER), ("score.xml", each)]) for each in seeds["musicxml"]
+    ]
+    shortest = [sorted(seeds[format], key=len)[: SEEDS_PER_FORMAT // 3] for format in ("kern", "musicxml")]
+    seeds["mei"] = [
+        to_mei(text.decode("utf-8", "replace"), format).encode()
+        for texts, format in zip(shortest, ("humdrum", "xml"), strict=True)
+        for text in texts
+    ]
     played = (record.melody for data in seeds["midi"][:20] for record in records(data, "midi"))
     seeds["jsonl"] += [write_jsonl(melody).encode() for melody in played if melody is not None]
     qrels = [path.read_bytes() for path in sorted(data.glob("*/*.qrel"))]
@@ -126,17 +134,22 @@ def _packed(kind: str, seeds: Seeds, chance: random.Random) -> bytes:
     ]
     if kind == "gz":
         return gzip.compress(chance.choice(inner)[1], mtime=0)
-    packed = io.BytesIO()
     if kind == "zip":
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in inner:
-                archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    else:
-        with tarfile.open(fileobj=packed, mode="w") as tar:
-            for name, data in inner:
-                info = tarfile.TarInfo(name)
-                info.size = len(data)
-                tar.addfile(info, io.BytesIO(data))
+        return _zipped(inner)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, data in inner:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def _zipped(members: list[tuple[str, bytes]]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 
