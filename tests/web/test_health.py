@@ -85,7 +85,9 @@ def wait_until_ready(client: TestClient) -> None:
         time.sleep(0.05)
 
 
-def test_it_is_ready_when_the_first_searches_are_done(settings: Settings, go_on: threading.Event) -> None:
+def test_it_is_ready_when_the_first_searches_are_done(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr(Collection, "search", lambda *_, **__: go_on.wait(60))
     with TestClient(create_app(replace(settings, warm_up=True))) as client:
         refused = client.get("/readyz")
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.metadata import version
+from threading import Lock
 
 from fastapi import FastAPI, Response
 from starlette.middleware.gzip import GZipMiddleware
@@ -84,11 +85,12 @@ def create_app(settings: Settings) -> FastAPI:
 
 def _describe(app: FastAPI) -> None:
     """Serve the OpenAPI document, which is written once."""
-    written = cache(lambda: json.dumps(app.openapi()).encode())
+    written, one_at_a_time = cache(lambda: json.dumps(app.openapi()).encode()), Lock()
 
     @app.get("/api/openapi.json", include_in_schema=False)
     def document() -> Response:
-        return Response(written(), media_type="application/json")
+        with one_at_a_time:
+            return Response(written(), media_type="application/json")
 
 
 def app_from_environment() -> FastAPI:
