@@ -188,7 +188,7 @@ def main() -> int:
     from heard_notes import listening_page  # these two take the sample from here
     from sung_items import WAYS as PERFORMED
 
-    library = Library(Settings(Path(sys.argv[1]), warm_up=False, log_requests=False, search_seconds=600))
+    library = Library(Settings(sys.argv[1], warm_up=False, log_requests=False, search_seconds=600))
     items = list(known_items(library.collection))
     chromium = shutil.which("chromium") or sys.exit("needs Chromium")
     outcomes: dict[str, list[Outcome]] = {}
