@@ -96,9 +96,10 @@
     else at();
   }
 
-  // A drawing that is wider than the screen can be moved sideways, with the arrow keys too.
+  // A drawing that is wider than the screen can be moved sideways, with the arrow keys too. One that is edited can be
+  // reached anyway.
   function makeReachable() {
-    for (const drawing of document.querySelectorAll("figure.melody .drawing")) {
+    for (const drawing of document.querySelectorAll("figure.melody .drawing:not([role=application])")) {
       const isWide = drawing.scrollWidth > drawing.clientWidth;
       drawing.toggleAttribute("tabindex", isWide);
       if (!isWide) continue;
