@@ -5,9 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from roslin.deadline import Deadline, check_stopped, stop_flag
+from roslin.deadline import Deadline, StopFlag, check_stopped, stop_flag
 from roslin.errors import TimeLimitError
 from roslin.kernels import kernel
 
@@ -39,7 +40,7 @@ def test_threads_take_the_flag_along() -> None:
 
 
 @kernel
-def _turns_until(stop, most, written):  # type: ignore[no-untyped-def]
+def _turns_until(stop: StopFlag, most: int, written: npt.NDArray[np.float64]) -> int:
     turns = 0
     while turns < most and not stop[0]:
         turns += 1

@@ -1,0 +1,27 @@
+"""A few of the kills of `tools/soak_kills.py`: every command that writes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+Reports = list[tuple[str, int, str, str]]
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module of tools/, by its name."""
+    monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
+    return importlib.import_module
+
+
+def test_every_command_killed_twice(tool: Any, tmp_path: Path) -> None:
+    kills, reports = tool("soak_kills"), Reports()
+    kills.soak(tmp_path, 0, 2 * len(kills.KINDS), lambda *told: reports.append(told))
+    assert [told for told in reports if told[2] in kills.BAD] == []
+    assert [kind for kind, *_ in reports] == 2 * [f"kill {kind}" for kind in kills.KINDS]
