@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 from roslin.notation.query import read_query
 from roslin.web.readers import shared_readers
@@ -22,8 +23,8 @@ def main() -> None:
     settings, readers = Settings(""), shared_readers()
     print(f"{'characters':>10} {'in a process, ms':>17} {'here, ms':>9}")
     for query in _QUERIES:
-        there = _median_ms(lambda text=query: readers.query(text, None, False, settings))
-        here = _median_ms(lambda text=query: read_query(text))
+        there = _median_ms(partial(readers.query, query, None, False, settings))
+        here = _median_ms(partial(read_query, query))
         print(f"{len(query):>10} {there:>17.2f} {here:>9.2f}")
     readers.close()
 

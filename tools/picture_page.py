@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import uvicorn
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from roslin import Collection
 from roslin.starter import tunes_path
@@ -32,8 +32,9 @@ from roslin.web.settings import Settings
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 QUERY = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
-DESK, PHONE = {"width": 1000, "height": 1150}, {"width": 390, "height": 844}
-SHOWN = {
+DESK: ViewportSize = {"width": 1000, "height": 1150}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+SHOWN: dict[str, tuple[str, dict[str, str], ViewportSize]] = {
     "results": ("/", {"q": QUERY}, DESK),
     "explain": ("/explain", {"q": QUERY, "candidate": "frere-jacques"}, DESK),
     "phone": ("/", {"q": QUERY}, PHONE),

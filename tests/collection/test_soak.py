@@ -1,4 +1,4 @@
-"""A few of the kills of `tools/soak_kills.py`: every command that writes."""
+"""A few of the kills and flips of `tools/soak_kills.py` and `tools/soak_flips.py`: every command and kind of file."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A module of tools/, by its name."""
     monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
     return importlib.import_module
+
+
+def test_a_bit_in_every_kind_of_file(tool: Any, tmp_path: Path) -> None:
+    flips, reports = tool("soak_flips"), Reports()
+    flips.soak(tmp_path, 0, 22, lambda *told: reports.append(told))
+    bad = [told for told in reports if told[2] in flips.BAD]
+    assert bad == []
+    outcomes = {kind.removeprefix("flip "): outcome for kind, _, outcome, _ in reports}
+    assert outcomes == {
+        **dict.fromkeys(("bar_offsets", "barlines", "checksums", "collection.sqlite", "notes", "offsets"), "refused"),
+        **dict.fromkeys(("chance", "index", "rejects.tsv", "roslin", "verified"), "same"),
+    }
 
 
 def test_every_command_killed_twice(tool: Any, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def library(settings: Settings) -> Iterator[Library]:
 
 def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]:
     found = service.find(library, SearchParams(q=FRERE, matcher=name, all=True, **asked), Wait())
-    return {str(result.melody.id): result.match for result in found.results}
+    return {str(result.melody.id): result.match for result in found.results if result.match}
 
 
 def test_what_is_offered() -> None:
@@ -113,6 +113,7 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
             among = [library.collection[str(why.candidate.id)]]
             assert why.distance == pytest.approx(matcher(name).distances(library.collection["60"], among)[0])
         (result,) = service.find(library, SearchParams(**asked, all=True), Wait()).results
+        assert result.match is not None
         assert result.match.sentence == explained[1].sentence
         assert result.match.kind == "likeness"
     library.close()

@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from roslin.web.errors import refusal
-from roslin.web.security import Guard
+from roslin.web.guard import Guard
 
 __all__ = ["LAST_SECONDS", "Ending", "UntilTheEnd"]
 
