@@ -1,6 +1,6 @@
 """One bit turned in one file of a collection, again and again: it must be refused, or change nothing.
 
-    .venv/bin/python tools/soak_flips.py --count 200 [--first 0] [--folder DIR]
+    .venv/bin/python tools/soak.py --folder /tmp/soak --flips 200
 
 Flip NUMBER turns a random bit of file NUMBER modulo the number of files, at a random place; the random state is that of
 the number, so each can be repeated alone. Then, in a child process: `check` must name the file; opening and searching
@@ -12,17 +12,12 @@ must refuse with a `DamagedError` that names it, or give the answers of the whol
     changed     other answers, and nobody says a word
     error       an error that does not name the file
     crash       a signal ended the process, or it never came to an end
-
-`tools/soak.py` calls `soak` with what counts together.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
-import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -137,28 +132,3 @@ def _outcome(name: str, ended: Ended, expected: list[str]) -> tuple[str, str]:
     if found["refusal"]:
         return ("refused" if name in found["refusal"] else "error"), found["refusal"]
     return ("same", "") if found["answers"] == expected else ("changed", "other answers")
-
-
-def main() -> int:
-    """Print the counts by outcome; exit code 1 when one of them is bad."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--folder", type=Path)
-    asked = parser.parse_args()
-    counts: Counter[tuple[str, str]] = Counter()
-
-    def report(kind: str, number: int, outcome: str, detail: str) -> None:
-        counts[kind, outcome] += 1
-        if outcome in BAD:
-            print(f"{kind} {number}: {outcome}: {detail}", flush=True)
-
-    with tempfile.TemporaryDirectory() as scratch:
-        soak(asked.folder or Path(scratch), asked.first, asked.count, report)
-    for (kind, outcome), count in sorted(counts.items()):
-        print(f"{kind:24} {outcome:10} {count:6}")
-    return int(any(outcome in BAD for _, outcome in counts))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

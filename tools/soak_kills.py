@@ -1,6 +1,6 @@
 """Commands that write, killed at a random moment: nothing is half done, and the same command then completes it.
 
-    .venv/bin/python tools/soak_kills.py --count 200 [--first 0] [--folder DIR]
+    .venv/bin/python tools/soak.py --folder /tmp/soak --kills 200
 
 Kill NUMBER starts `roslin collection build`, `add` or `remove`, or `roslin campaign` (by turns) in a process of its own
 and ends it with SIGKILL at a moment drawn from the random state of the number: before it begins, on the way, or just
@@ -12,18 +12,13 @@ command must give the bytes of an undisturbed one; a campaign that goes on must 
     nothing     the first build of a collection was killed and left none; the same
     broken      a state that is neither, that `check` does not find whole, or that cannot be completed
     crash       the check itself ended by a signal
-
-`tools/soak.py` calls `soak` with what counts together.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import shutil
 import sys
-import tempfile
-from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -173,28 +168,3 @@ def _checksum(*parts: bytes) -> str:
     for part in parts:
         total.update(len(part).to_bytes(8, "big") + part)
     return total.hexdigest()
-
-
-def main() -> int:
-    """Print the counts by outcome; exit code 1 when one of them is bad."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--folder", type=Path)
-    asked = parser.parse_args()
-    counts: Counter[tuple[str, str]] = Counter()
-
-    def report(kind: str, number: int, outcome: str, detail: str) -> None:
-        counts[kind, outcome] += 1
-        if outcome in BAD:
-            print(f"{kind} {number}: {outcome}: {detail}", flush=True)
-
-    with tempfile.TemporaryDirectory() as scratch:
-        soak(asked.folder or Path(scratch), asked.first, asked.count, report)
-    for (kind, outcome), count in sorted(counts.items()):
-        print(f"{kind:24} {outcome:10} {count:6}")
-    return int(any(outcome in BAD for _, outcome in counts))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

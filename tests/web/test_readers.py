@@ -21,8 +21,8 @@ from roslin.values.plugins import VARIABLE
 from roslin.web import readers as readers_module
 from roslin.web.app import create_app
 from roslin.web.library import BusyError
+from roslin.web.reader_process import FUNCTIONS, melody_from_values, values_of_melody
 from roslin.web.readers import Desk, Readers, shared_readers
-from roslin.web.reading import FUNCTIONS, melody_from_values, values_of_melody
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"

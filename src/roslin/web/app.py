@@ -13,10 +13,10 @@ from fastapi import FastAPI, Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from roslin.sandbox import shared_worker
-from roslin.web.ending import Ending, UntilTheEnd
 from roslin.web.errors import add_handlers
 from roslin.web.health import Health
 from roslin.web.library import Library
+from roslin.web.negotiation import InTheirLanguage
 from roslin.web.readers import shared_readers
 from roslin.web.reviewers import Door
 from roslin.web.routes import api, concordances, identify, lists, pages, static
@@ -24,7 +24,7 @@ from roslin.web.routes import health as health_routes
 from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
 from roslin.web.shelf import Shelf
-from roslin.web.speaking import InTheirLanguage
+from roslin.web.shutdown import Ending, UntilTheEnd
 
 __all__ = ["app_from_environment", "create_app"]
 

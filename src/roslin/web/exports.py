@@ -19,7 +19,7 @@ from roslin.collection.folding import said_of
 from roslin.engrave.score import mei_from_melody
 from roslin.errors import RoslinError
 from roslin.melody import Melody
-from roslin.web.citing import as_bibtex, as_text, roslin_as_text
+from roslin.web.citations import as_bibtex, as_text, roslin_as_text
 from roslin.web.library import Library
 from roslin.web.schemas import MelodyAnswer
 from roslin.web.service import Found

@@ -19,7 +19,7 @@ from roslin.errors import FormatError, HungError, SandboxError
 from roslin.melody import Melody
 from roslin.sandbox import Worker
 from roslin.web.library import BusyError
-from roslin.web.reading import melody_from_values, raise_refusal
+from roslin.web.reader_process import melody_from_values, raise_refusal
 from roslin.web.schemas import MAX_QUERY, UploadAnswer
 from roslin.web.settings import Settings
 
@@ -36,7 +36,9 @@ class Desk:
 
     def __init__(self, processes: int):
         self._free: queue.LifoQueue[Worker] = queue.LifoQueue()
-        self._all = [Worker(module="roslin.web.reading", memory_limit_bytes=_MEMORY_BYTES) for _ in range(processes)]
+        self._all = [
+            Worker(module="roslin.web.reader_process", memory_limit_bytes=_MEMORY_BYTES) for _ in range(processes)
+        ]
         for worker in self._all:
             self._free.put(worker)
 

@@ -17,8 +17,8 @@ from roslin.api import Collection
 from roslin.search.index import open_index
 from roslin.web.app import create_app
 from roslin.web.connections import Connection, room_for
-from roslin.web.ending import LAST_SECONDS
 from roslin.web.settings import VARIABLE, Settings
+from roslin.web.shutdown import LAST_SECONDS
 
 __all__ = ["ends_in_peace", "log_to_stderr", "prepare_process", "serve", "uvicorn_options"]
 

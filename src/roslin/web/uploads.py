@@ -1,6 +1,6 @@
 """A file that somebody sends, as queries to choose from: one for each melody, and for each voice of a melody.
 
-It runs in a reader process (`web.reading`), and answers with JSON values.
+It runs in a reader process (`web.reader_process`), and answers with JSON values.
 
 A query must fit into an address. It is written in Plaine & Easie; where that cannot say it (lengths as they were
 played), as a line of JSON with its notes. A long melody is cut to its beginning.

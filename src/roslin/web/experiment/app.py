@@ -12,7 +12,6 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
-from roslin.web.ending import Ending, UntilTheEnd
 from roslin.web.experiment.errors import add_study_handlers, study_answer
 from roslin.web.experiment.routes import dashboard, pages, steps, trials
 from roslin.web.experiment.settings import ExperimentSettings
@@ -20,6 +19,7 @@ from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import client_of
 from roslin.web.routes import static
 from roslin.web.security import POLICY, BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.shutdown import Ending, UntilTheEnd
 
 __all__ = ["create_app", "study_from_environment"]
 

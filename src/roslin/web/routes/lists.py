@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, Response
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.report.flow import name_of
 from roslin.report.player import melody_figure
-from roslin.web.citing import as_text, roslin_as_text
+from roslin.web.citations import as_text, roslin_as_text
 from roslin.web.dependencies import Opened
 from roslin.web.errors import RESPONSES
 from roslin.web.exports import LIST_EXPORTS, Noted

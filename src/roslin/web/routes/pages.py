@@ -18,7 +18,7 @@ from roslin.represent.words import places_named
 from roslin.run.meaning import meaning_of
 from roslin.web import service
 from roslin.web.browsing import Browsed, browse
-from roslin.web.citing import as_text
+from roslin.web.citations import as_text
 from roslin.web.dependencies import Opened
 from roslin.web.errors import refusal_of
 from roslin.web.examples import examples
