@@ -67,6 +67,7 @@ HALF_CHARACTER = "half a character"  # the reason of a refusal
 MAX_EXPANSION = 200  # how many times its packed size a large file may have unpacked; real ones stay below 50
 LARGE_BYTES = 50_000_000  # below this, expansion does no harm
 _COMPRESSED = (".gz", ".zst")
+_ZSTD_STEP_BYTES = 1024  # these come to 32 MB at most: a block of 4 bytes can stand for 128 kB
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LONGEST_PART = 400  # of a message; ids in it are cut before
 _MOST_DIGITS = 400  # no number of that length is finite
@@ -160,7 +161,7 @@ def _read_bytes(path: Path) -> bytes:
         except (EOFError, OSError, zlib.error) as error:
             raise refuse(f"damaged gzip ({error})", expected="a whole file", file=str(path)) from None
         if len(unpacked) > most:
-            raise refuse("unpacks to too much", expected=f"at most {most} bytes", found="more", file=str(path))
+            raise _too_much(most, path)
         return unpacked
     if raw.startswith(_ZSTD):
         return _from_zstd(raw, path)
@@ -175,22 +176,32 @@ def most_unpacked(packed_bytes: int) -> int:
 
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:
-    """All frames one after the other."""
+    """All frames one after the other. They are unpacked bit by bit: a few bytes can stand for any number of them."""
     try:
         import zstandard
     except ImportError:
         raise MissingExtraError(f"{path}: reading zstd", "zstandard", "zstd") from None
-    parts, rest = [], raw
-    while rest:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            parts.append(frame.decompress(rest))
-        except zstandard.ZstdError as error:
-            raise refuse(f"damaged zstd ({error})", expected="a whole file", file=str(path)) from None
-        if not frame.eof:
-            raise refuse("damaged zstd (it is cut off)", expected="a whole file", file=str(path))
-        rest = frame.unused_data
-    return b"".join(parts)
+    most, unpacked = most_unpacked(len(raw)), bytearray()
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    for start in range(0, len(raw), _ZSTD_STEP_BYTES):
+        rest = raw[start : start + _ZSTD_STEP_BYTES]
+        while rest:
+            if frame.eof:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+            try:
+                unpacked += frame.decompress(rest)
+            except zstandard.ZstdError as error:
+                raise refuse(f"damaged zstd ({error})", expected="a whole file", file=str(path)) from None
+            rest = frame.unused_data
+        if len(unpacked) > most:
+            raise _too_much(most, path)
+    if not frame.eof:
+        raise refuse("damaged zstd (it is cut off)", expected="a whole file", file=str(path))
+    return bytes(unpacked)
+
+
+def _too_much(most: int, path: Path) -> FormatError:
+    return refuse("unpacks to too much", expected=f"at most {most} bytes", found="more", file=str(path))
 
 
 def column_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
