@@ -14,7 +14,7 @@ and "id", "title", "composer", "voice", "key", "text", "source" are the melody's
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from typing import Any, BinaryIO
 
@@ -24,7 +24,8 @@ import numpy.typing as npt
 from roslin.errors import NotationError, Problem, RoslinError, shortened
 from roslin.melody import MAX_TICKS, Melody, SignatureChange, checked_table
 from roslin.notation import pae
-from roslin.notation.record import METADATA_FIELDS, Record
+from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
+from roslin.notation.record import MAX_PROBLEMS, METADATA_FIELDS, Record
 from roslin.rows import HALF_CHARACTER, half_character
 
 __all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
@@ -83,7 +84,7 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
         return _refused(HALF_CHARACTER, "text", half, 1, number)
     try:
         if "notes" in fields:
-            return Record(_from_note_rows(fields))
+            return _from_note_rows(fields, strict=strict).at(line=number, record=str(fields.get("id") or ""))
         return pae.read_incipit(pae.incipit_from_mapping(fields, number), strict=strict)
     except NotationError as error:
         return Record(None, (error.problem,)).at(line=number, record=str(fields.get("id") or ""))
@@ -92,21 +93,33 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
         return record.at(record=str(fields.get("id") or ""))
 
 
-def _from_note_rows(fields: dict[str, Any]) -> Melody:
+def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
     rows = _whole_numbers(fields["notes"])
     text: dict[str, Any] = {
         name: str(value) for name, value in fields.items() if value is not None and name not in _ROWS
     }
-    return Melody(
+    problems: list[Problem] = []
+    clef, key, metre = _signs([text.pop(name, None) for name in ("clef", "keysig", "timesig")], problems)
+    melody = Melody(
         checked_table(rows if rows.size else rows.reshape(0, len(_NOTE_COLUMNS))),
         barlines_ticks=_barlines(fields.get("barlines") or []),
-        changes=tuple(_changes(fields.get("changes") or [])),
-        clef=text.pop("clef", None),
-        key_signature=text.pop("keysig", None),
-        metre=text.pop("timesig", None),
+        changes=tuple(_changes(fields.get("changes") or [], problems)),
+        clef=clef,
+        key_signature=key,
+        metre=metre,
         **{name: text.pop(name, None) for name in (*METADATA_FIELDS, "music", "notation")},
         extra=text,
     )
+    return Record(None if strict and problems else melody, tuple(problems[:MAX_PROBLEMS]))
+
+
+def _signs(given: Sequence[str | None], problems: list[Problem]) -> list[str | None]:
+    """Clef, key signature and metre in the spelling of Plaine & Easie, which is that of every melody."""
+    clef, key, metre = (text or "" for text in given)
+    read_key, read_metre = read_key_signature(key), read_time_signature(metre)
+    read = (read_clef(clef), (read_key.text, read_key.problem), (read_metre.text, read_metre.problem))
+    problems += [problem for text, (_, problem) in zip(given, read, strict=True) if text and problem]
+    return [(sign or None) if text else text for text, (sign, _) in zip(given, read, strict=True)]
 
 
 def _whole_numbers(values: Any) -> npt.NDArray[np.int64]:
@@ -123,13 +136,13 @@ def _barlines(values: Any) -> npt.NDArray[np.int64]:
     return bars
 
 
-def _changes(values: Any) -> Iterator[SignatureChange]:
+def _changes(values: Any, problems: list[Problem]) -> Iterator[SignatureChange]:
     for change in values:
         onset, *signs = change if isinstance(change, list) and len(change) == _CHANGE_COLUMNS else [None]
         if type(onset) is not int or not 0 <= onset < MAX_TICKS or not all(isinstance(s, str | None) for s in signs):
             expected = "rows of onset_ticks, clef, key signature, metre"
             raise NotationError(Problem("unreadable change", expected, shortened(str(change), 40)))
-        yield SignatureChange(onset, *signs)
+        yield SignatureChange(onset, *_signs(signs, problems))
 
 
 def _refused(reason: str, expected: str, found: str, column: int, line: int) -> Record:
