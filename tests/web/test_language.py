@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 from fastapi.testclient import TestClient
 
 from roslin.display.templates import environment
 from roslin.display.words import Words, _, in_words, ngettext, number, words
+from roslin.melody.intervals import an_interval
 from roslin.web.app import create_app
 from roslin.web.language import Catalogues
 from roslin.web.settings import Settings
@@ -85,6 +89,67 @@ def test_answers_are_kept_by_language(client: TestClient) -> None:
     assert client.get("/api/search", params=asked, headers={"Accept-Language": "de"}).json()["remarks"] == [
         "All notes of the query are equally long, so the rhythm was ignored."
     ]
+
+
+_ENGLISH = re.compile(
+    r"\b(transposed|starting|side by side|agree|changed|left out|counts most|distance|cost|weight|runs?|"
+    r"found|segments?|within|between|semitones?|an? (octave|minor|major|perfect)|up|down|repeated|insertion|from)\b"
+)
+
+
+def said_in(page: str) -> str:
+    """What a page says, without its tags, code, scripts and what the collection holds; a drawing says its texts."""
+    bare = re.sub(r"<(script|style|code|select|form|footer|header)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return re.sub(r"<[^>]*>", " ", bare[bare.index("<main") :])
+
+
+@pytest.mark.parametrize("name", ["roslin", "emd", "twv", "us", "p2", "gam", "fm", "shapetime", "time", "dp"])
+def test_an_explanation_is_in_the_language_of_its_reader(client: TestClient, name: str) -> None:
+    asked = {"q": "%F-4@4/4$bB ,4AG8GAGF/4E2G-/", "candidate": "frere-jacques", "matcher": name}
+    page = client.get("/explain", params=asked, headers={"Accept-Language": "de"})
+    assert page.status_code == 200
+    said = said_in(page.text)
+    assert sorted(set(_ENGLISH.findall(said))) == []
+    assert "Abstand" in said
+    english = client.get("/api/explain", params=asked, headers={"Accept-Language": "de"}).json()
+    assert not re.search("Noten|Vorlage|Takt|Abschnitt|Folge", str(english))
+
+
+def test_filters_are_told_in_the_language_of_their_reader(client: TestClient) -> None:
+    asked = {
+        "q": "%G-2@4/4 '4CDEC/CDEC/EF2G/",
+        "pitch_range": "perfect fifth..minor tenth",
+        "max_interval": "..octave",
+        "intervals": "second up, second up",
+        "contour_cost": "12",
+        "rhythm_cost": "12",
+    }
+    said = html.unescape(client.get("/results", params=asked, headers={"Accept-Language": "de"}).text)
+    assert "Tonumfang: eine reine Quinte bis eine kleine Dezime (7 bis 15 Halbtöne)." in said
+    assert "Größtes Intervall: höchstens eine Oktave (12 Halbtöne)." in said
+    assert 'Enthält "Sekunde aufwärts, Sekunde aufwärts".' in said
+    assert "Grobe Kontur in einem Editierabstand von höchstens 12 zu UUDRUUDUUU" in said
+    assert "(Einfügung 1, Streichung 1, Ersetzung 1)." in said
+    sentences = [
+        step["sentence"]
+        for step in client.get("/api/search", params=asked, headers={"Accept-Language": "de"}).json()["filters"]
+    ]
+    assert sentences[:2] == [
+        "Pitch range between a perfect fifth and a minor tenth (7 to 15 semitones).",
+        "Largest interval at most an octave (12 semitones).",
+    ]
+
+
+def test_intervals_are_called_as_musicians_call_them() -> None:
+    catalogues = Catalogues(("de", "fr", "it"))
+    named = {
+        "de": ["eine Prime", "eine reine Quarte", "eine Oktave", "eine kleine Dezime", "eine große 23."],
+        "fr": ["un unisson", "une quarte juste", "une octave", "une dixième mineure", "une 23e majeure"],
+        "it": ["un unisono", "una quarta giusta", "un’ottava", "una decima minore", "una 23ª maggiore"],
+    }
+    for language, names in named.items():
+        with in_words(catalogues[language]):
+            assert [an_interval(size) for size in (0, 5, 12, 15, 38)] == names
 
 
 def test_a_refusal_is_framed_in_the_language_of_its_reader(client: TestClient) -> None:

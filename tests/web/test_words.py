@@ -85,6 +85,26 @@ def test_only_what_was_compared_is_told() -> None:
     assert "twice" not in result_sentence(other, TUNE, TUNE, 1e-6, "contour")
 
 
+def test_of_a_rhythm_only_note_values_are_told() -> None:
+    rows = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
+    assert "; one note value differs." in result_sentence(match(TUNE, rows), TUNE, TUNE, 1e-6, "rhythm")
+    assert "; 2 note values differ." in result_sentence(match(TUNE, rows[:-1]), TUNE, TUNE, 1e-6, "rhythm")
+    assert "; every note value agrees." in result_sentence(match(TUNE, [*range(11)]), TUNE, TUNE, 1e-6, "rhythm")
+
+
+def test_a_tune_of_other_pitches_agrees_in_rhythm(client: TestClient) -> None:
+    """The values of Frère Jacques on one note: by rhythm, nothing differs."""
+    asked = {"q": "%G-2@4/4 '4GGGG/GGGG/GG2G/", "candidate": "frere-jacques", "matcher": "roslin", "compare": "rhythm"}
+    page = client.get("/explain", params=asked).text
+    told = re.search(r'<p class="lead">(.*?)</p>', page)
+    assert told
+    assert "every note value agrees" in told[1]
+    assert "higher" not in told[1]
+    assert "lower" not in told[1]
+    assert "Note values side by side: 11 agree" in page
+    assert "transposed" not in page
+
+
 def test_intervals_up_to_several_octaves() -> None:
     assert [interval_words(size) for size in (1, 6, 11, 12, 19, 26)] == [
         "a semitone", "a tritone", "a major seventh", "an octave", "an octave and a fifth", "2 octaves and a whole tone"

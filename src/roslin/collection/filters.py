@@ -24,13 +24,13 @@ from roslin.collection.chain import (
 from roslin.collection.dates import century_number, years_of
 from roslin.collection.duplicates import NearDuplicate, remove_near_duplicates
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
-from roslin.display.words import N_, _
+from roslin.display.words import N_, _, ngettext
 from roslin.errors import FilterError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
 from roslin.represent.intervals import (
     Kind,
-    interval_name,
+    an_interval,
     interval_semitones,
     interval_words,
     parse_interval,
@@ -94,12 +94,12 @@ def pitch_range(low: Bound = None, high: Bound = None) -> Filter:
     >>> print(pitch_range("octave", "minor tenth"))
     Pitch range between an octave and a minor tenth (12 to 15 semitones).
     """
-    return _semitones("pitch_range", "Pitch range", low, high)
+    return _semitones("pitch_range", _("Pitch range"), low, high)
 
 
 def max_interval(low: Bound = None, high: Bound = None) -> Filter:
     """Semitones of the largest step between two notes that follow each other; names of intervals are understood."""
-    return _semitones("max_interval", "Largest interval", low, high)
+    return _semitones("max_interval", _("Largest interval"), low, high)
 
 
 def duration_ratio(low: Bound = None, high: Bound = None) -> Filter:
@@ -131,10 +131,10 @@ def contains(*sequences: str, kind: Kind = "diatonic", times: int = 1) -> Filter
         enough = f"length(strings.{kind}) - length(replace(strings.{kind}, ?, '')) >= ?"
         sql, table = f"({sql}) AND ({' OR '.join([enough] * len(patterns))})", "strings"
         parameters += [value for pattern in patterns for value in (pattern, times * len(pattern))]
-    words = " or ".join(f'"{interval_words(pattern, kind)}"' for pattern in patterns)
-    places = f" in at least {times} places" if times > 1 else ""
+    words = _(" or ").join(f'"{interval_words(pattern, kind)}"' for pattern in patterns)
+    said = _("Contains {intervals} in at least {times} places.") if times > 1 else _("Contains {intervals}.")
     name = _call("contains", *sequences, kind=(kind, "diatonic"), times=(times, 1))
-    return Filter(name, table, sql, tuple(parameters), f"Contains {words}{places}.")
+    return Filter(name, table, sql, tuple(parameters), said.format(intervals=words, times=times))
 
 
 def _found(patterns: list[str], kind: Kind) -> tuple[str, list[Parameter], str]:
@@ -164,10 +164,10 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
         rest = f"replace({rest}, ?, '')"
     condition = f"1.0 * ({length} - length({rest})) / nullif({length}, 0) BETWEEN ? AND ?"
     parameters = (*letters, 0 if lowest is None else lowest, 1 if highest is None else highest)
-    words = interval_words(letters[0], kind)
-    if len(letters) == 2:
-        words = words.removesuffix(" up")
-    sentence = f'Share of "{words}" among the intervals {_in_words(lowest, highest, _plain)}.'
+    sentence = _('Share of "{interval}" among the intervals {range}.').format(
+        interval=interval_words(letters[0], kind, has_direction=len(letters) == 1),
+        range=_in_words(lowest, highest, _plain),
+    )
     name = _call("share_of_interval", interval, lowest, highest, kind=(kind, "diatonic"))
     return Filter(name, "strings", condition, parameters, sentence)
 
@@ -182,13 +182,13 @@ def contour_distance(query: str | Melody, at_most: float, costs: EditCosts | Non
     Gross contour at an editing distance of at most 1 from UUDR (insertion 1, deletion 1, replacement 1).
     """
     letters = contour_string(query) if isinstance(query, Melody) else query.strip().removeprefix("*").upper()
-    return _edit_distance("contour", "Gross contour", letters, "UDR", at_most, costs or EditCosts())
+    return _edit_distance("contour", _("Gross contour"), letters, "UDR", at_most, costs or EditCosts())
 
 
 def rhythm_distance(query: str | Melody, at_most: float, costs: EditCosts | None = None) -> Filter:
     """Editing distance between the rhythm string of the query (letters L, S, =, or a melody) and each melody's."""
     letters = rhythm_string(query) if isinstance(query, Melody) else query.strip().upper()
-    return _edit_distance("rhythm", "Rhythm", letters, "LS=", at_most, costs or EditCosts())
+    return _edit_distance("rhythm", _("Rhythm"), letters, "LS=", at_most, costs or EditCosts())
 
 
 def repeats_motive(sequence: str, times: int = 2) -> Filter:
@@ -206,7 +206,9 @@ def repeats_motive(sequence: str, times: int = 2) -> Filter:
         "motives",
         "features.number IN (SELECT number FROM motives WHERE instr(motive, ?) > 0 AND occurrences >= ?)",
         (pattern, times),
-        f'Repeats a motive with "{interval_words(pattern, "chromatic")}" in at least {times} places.',
+        _('Repeats a motive with "{intervals}" in at least {times} places.').format(
+            intervals=interval_words(pattern, "chromatic"), times=times
+        ),
     )
 
 
@@ -337,17 +339,29 @@ def _bound(text: str) -> Bound:
 def _semitones(name: str, subject: str, low: Bound, high: Bound) -> Filter:
     low, high = _named_size(low), _named_size(high)
     lowest, highest = _checked_bounds(name, low, high, 0, 127, whole=True)
-    words = _in_words(lowest, highest, lambda value: _article(interval_name(int(value))))
-    numbers = " to ".join(dict.fromkeys(_plain(bound) for bound in (lowest, highest) if bound is not None))
-    return _between(name, lowest, highest, f"{subject} {words} ({numbers} semitone{'s' * (numbers != '1')}).")
+    return _between(name, lowest, highest, _range_of_intervals(subject, lowest, highest))
+
+
+def _range_of_intervals(subject: str, low: float | None, high: float | None) -> str:
+    """A sentence of its own for each case: some languages decline the names of intervals."""
+    if low is not None and high is not None and low != high:
+        said = _("{subject} between {low} and {high} ({least} to {most} semitones).")
+        return said.format(
+            subject=subject, low=an_interval(int(low)), high=an_interval(int(high)), least=low, most=high
+        )
+    size = int((high if low is None else low) or 0)
+    if high is None:
+        said = _("{subject} at least {interval} ({semitones}).")
+    elif low is None:
+        said = _("{subject} at most {interval} ({semitones}).")
+    else:
+        said = _("{subject} exactly {interval} ({semitones}).")
+    semitones = ngettext("{count} semitone", "{count} semitones", size).format(count=size)
+    return said.format(subject=subject, interval=an_interval(size), semitones=semitones)
 
 
 def _named_size(bound: Bound) -> int | float | None:
     return interval_semitones(bound) if isinstance(bound, str) else bound
-
-
-def _article(name: str) -> str:
-    return f"{'an' if name.startswith(('a', 'e', 'o', '8', '18')) else 'a'} {name}"
 
 
 def _plain(value: float) -> str:
@@ -424,7 +438,9 @@ def _edit_distance(column: str, subject: str, letters: str, known: str, at_most:
     longest = len(letters) + _affordable(at_most, costs.insertion)
     condition = f"length(strings.{column}) BETWEEN ? AND ? AND {EDIT_DISTANCE}(?, strings.{column}, ?) <= ?"
     parameters = (shortest, longest, letters, costs_as_text(costs), at_most + _ROUNDING)
-    sentence = f"{subject} at an editing distance of at most {at_most:g} from {letters or 'nothing'} ({costs})."
+    sentence = _("{subject} at an editing distance of at most {distance} from {letters} ({costs}).").format(
+        subject=subject, distance=f"{at_most:g}", letters=letters or _("nothing"), costs=costs
+    )
     name = _call(f"{column}_distance", letters, at_most, costs=(costs, EditCosts()))
     cost = Cost(f"{column} cost", f"{EDIT_DISTANCE}(?, strings.{column}, ?)", (letters, costs_as_text(costs)))
     return Filter(name, "strings", condition, parameters, sentence, cost)

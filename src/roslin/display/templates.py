@@ -1,7 +1,7 @@
 """The one Jinja2 environment: every page and every piece of HTML is made from a template, and escaped by it.
 
 Templates lie in the folder `templates` of the room that uses them and are named by room: `display/table.html`.
-All of them know `_`, `ngettext` and `number`, which speak the language in use (`words`).
+All of them know `_`, `ngettext`, `number` and `capital`, which speak the language in use (`words`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from roslin.display.words import _, ngettext, number
+from roslin.display.words import _, capital, ngettext, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,7 +31,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update({"_": _, "ngettext": ngettext, "number": number})
+    made.globals.update({"_": _, "ngettext": ngettext, "number": number, "capital": capital})
     return made
 
 

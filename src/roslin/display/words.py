@@ -8,6 +8,8 @@ translations; everywhere else the words are those that stand here.
 
 >>> _("Play"), ngettext("one note", "{count} notes", 2).format(count=2), number(12345.5, 2)
 ('Play', '2 notes', '12,345.50')
+>>> capital("notes of a Tune"), continued("Notes of a Tune")
+('Notes of a Tune', 'notes of a Tune')
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["N_", "Words", "_", "in_words", "ngettext", "number", "words"]
+__all__ = ["N_", "Words", "_", "capital", "continued", "in_words", "ngettext", "number", "words"]
 
 
 class Words:
@@ -35,6 +37,10 @@ class Words:
     def number(self, value: float, digits: int = 0) -> str:
         """A number, with so many digits after the point."""
         return f"{value:,.{digits}f}"
+
+    def continued(self, sentence: str) -> str:
+        """A sentence as it follows a colon or a comma."""
+        return f"{sentence[:1].lower()}{sentence[1:]}"
 
 
 _ENGLISH = Words()
@@ -69,6 +75,16 @@ def ngettext(one: str, many: str, count: int) -> str:
 def number(value: float, digits: int = 0) -> str:
     """A number as people write it who read these words."""
     return words().number(value, digits)
+
+
+def continued(sentence: str) -> str:
+    """A sentence as it follows a colon or a comma."""
+    return words().continued(sentence)
+
+
+def capital(sentence: str) -> str:
+    """A sentence with a capital letter; the others stay, for nouns have capitals in some languages."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def N_(message: str) -> str:  # noqa: N802 - the name by which everybody knows it

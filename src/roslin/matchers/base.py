@@ -60,10 +60,19 @@ class Matcher(Named, ABC):
     """Smaller is more similar. Distances of one matcher can be compared with each other, not with those of another."""
 
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
-    things: ClassVar[str] = N_("notes")  # what an alignment puts side by side
     modes: ClassVar[Modes] = {}  # what it can do of what people ask for (modes.py)
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
     pairs_explained: ClassVar[int] = 250_000  # of notes; beyond that, more memory than an explanation is worth
+
+    @property
+    def things(self) -> str:
+        """What an alignment puts side by side."""
+        return N_("notes")
+
+    @property
+    def hears_pitch(self) -> bool:
+        """Whether it tells one pitch from another."""
+        return True
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection.

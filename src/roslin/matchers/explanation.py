@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roslin.display.table import Table
+from roslin.display.words import _, continued
 from roslin.matchers.sentences import Told, told
 from roslin.matchers.step_tables import as_text, steps_table
 
@@ -134,7 +135,7 @@ class Explanation:
         listed = tuple(steps)
         leading = next((step.within for step in listed if step.kind == "measure" and step.within is not None), None)
         if leading is None:
-            about = told(matcher.kind, matcher.things, query, candidate, listed, tempo)
+            about = told(matcher, query, candidate, listed, tempo)
         else:
             about = Told(
                 leading.counting_most, leading.transformation, leading.transposition, leading.tempo, leading.place
@@ -169,7 +170,8 @@ class Explanation:
     @property
     def counting_most(self) -> str:
         """The sentence, for something of which this is what counts most."""
-        return f"By {self.matcher.name}, which counts most: {self.sentence[:1].lower()}{self.sentence[1:]}"
+        said = _("By {matcher}, which counts most: {sentence}")
+        return said.format(matcher=self.matcher.name, sentence=continued(self.sentence))
 
     @property
     def table(self) -> Table:
@@ -245,8 +247,9 @@ def bounded(start: float, steps: Iterable[Step], least: float = 0.0, most: float
     beyond = min(max(distance, least), most) - distance
     if abs(beyond) < _PATIENCE:
         return listed
-    words = f"no distance is {'below' if beyond > 0 else 'above'} {least if beyond > 0 else most:g}"
-    return (*listed, Step("limit", cost=beyond, words=words))
+    words = _("no distance is below {limit}") if beyond > 0 else _("no distance is above {limit}")
+    limit = f"{least if beyond > 0 else most:g}"
+    return (*listed, Step("limit", cost=beyond, words=words.format(limit=limit)))
 
 
 def together(places: Iterable[Rows]) -> Rows:

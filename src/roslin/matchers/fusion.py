@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from roslin.display.words import N_
+from roslin.display.words import N_, _
 from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.melody import Melody
@@ -97,12 +97,14 @@ class Fusion(Matcher):
         scores = self._scores(query, candidates, tell)
         behind = scores[:, int(np.argmax(scores.sum(axis=0)))] - scores[:, number]
         counted = [(member, weight) for member, weight in zip(self.members, self._weights, strict=True) if weight]
-        heaviest = [weight for _, weight in counted].index(max(self._weights))
+        heaviest = [weight for _member, weight in counted].index(max(self._weights))
         steps = [
             Step(
                 "measure",
                 cost=float(cost),
-                words=repr(member) if weight == 1 else f"{weight:g} times {member!r}",
+                words=repr(member)
+                if weight == 1
+                else _("{weight} times {matcher}").format(weight=f"{weight:g}", matcher=repr(member)),
                 within=self.leading.explain(query, candidates, number) if place == heaviest else None,
             )
             for place, ((member, weight), cost) in enumerate(zip(counted, behind, strict=True))

@@ -5,6 +5,7 @@ As an aid to the eye, it says how `dp` would lay the query into the candidate. T
 
 from __future__ import annotations
 
+from roslin.display.words import _, continued
 from roslin.matchers.base import Matcher
 from roslin.matchers.edit.dp import DP
 from roslin.matchers.explanation import Explanation, Step
@@ -20,10 +21,10 @@ def likeness(chosen: Matcher, query: Melody, candidates: Packed, number: int, di
     """The explanation of a candidate with notes at this distance."""
     candidate = candidates.melody(number)
     if len(query) * len(candidate) > _AID.pairs_explained:
-        sentence = "The two are too long to be laid side by side."
+        sentence = _("The two are too long to be laid side by side.")
         return Explanation(chosen, "likeness", query, candidate, 0.0, (_whole(chosen, distance, None),), sentence)
     aid = _AID.explain(query, [candidate])
-    sentence = f"As an aid to the eye, {aid.sentence[0].lower()}{aid.sentence[1:]}"
+    sentence = _("As an aid to the eye, {sentence}").format(sentence=continued(aid.sentence))
     return Explanation(
         chosen,
         "likeness",
@@ -40,4 +41,4 @@ def likeness(chosen: Matcher, query: Melody, candidates: Packed, number: int, di
 
 
 def _whole(chosen: Matcher, distance: float, aid: Explanation | None) -> Step:
-    return Step("whole", cost=distance, words=f"{chosen!r} as a whole", within=aid)
+    return Step("whole", cost=distance, words=_("{matcher} as a whole").format(matcher=repr(chosen)), within=aid)

@@ -11,22 +11,26 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from roslin.display.words import N_, _, capital, ngettext
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import place_words, tempo_words, transposition_words
 
 if TYPE_CHECKING:
+    from roslin.matchers.base import Matcher
     from roslin.matchers.explanation import Step
 
 __all__ = ["Told", "told", "transformation_words"]
 
+# How many steps are of each kind. A step by itself is called by its kind.
 _KINDS = {
-    "same": "agree",
-    "other": "changed",
-    "joined": "joined",
-    "split": "split",
-    "missing": "left out",
-    "added": "added",
+    "same": N_("{count} agree"),
+    "other": N_("{count} changed"),
+    "joined": N_("{count} joined"),
+    "split": N_("{count} split"),
+    "missing": N_("{count} left out"),
+    "added": N_("{count} added"),
 }
+KINDS = (N_("same"), N_("other"), N_("joined"), N_("split"), N_("missing"), N_("added"))
 
 
 class Told(NamedTuple):
@@ -39,15 +43,13 @@ class Told(NamedTuple):
     place: float | None = None
 
 
-def told(
-    kind: str, things: str, query: Melody, candidate: Melody, steps: Sequence[Step], tempo: float | None = None
-) -> Told:
-    """What these steps say; `tempo` where the matcher knows it."""
+def told(matcher: Matcher, query: Melody, candidate: Melody, steps: Sequence[Step], tempo: float | None = None) -> Told:
+    """What these steps of a matcher say; `tempo` where it knows that."""
     both = [(step.query_notes[0], step.candidate_notes[0]) for step in steps if step.agrees]
-    what = _counted(kind, things, steps)
+    what = _counted(matcher.kind, matcher.things, steps)
     if not both:
         return Told(f"{what}.")
-    up = _transposition(query, candidate, both)
+    up = _transposition(query, candidate, both) if matcher.hears_pitch else None
     slower = tempo or _tempo(query, candidate, both)
     place = float(candidate.notes["onset_ticks"][both[0][1]] / TICKS_PER_QUARTER)
     words = transformation_words(up, slower, place, candidate, has_rhythm=len(both) > 1)
@@ -66,7 +68,7 @@ def transformation_words(
     """What was done to the query; `has_rhythm` says whether there is enough of it to have a tempo."""
     parts = [
         "" if transposition is None else transposition_words(transposition, pitch),
-        tempo_words(tempo) if tempo is not None else "in another rhythm" if has_rhythm else "",
+        tempo_words(tempo) if tempo is not None else _("in another rhythm") if has_rhythm else "",
         place_words(place, candidate),
     ]
     return ", ".join(part for part in parts if part)
@@ -76,12 +78,13 @@ def _counted(kind: str, things: str, steps: Sequence[Step]) -> str:
     """What the steps are, in numbers."""
     kinds = Counter(step.kind for step in steps)
     if kind == "alignment":
-        counts = [f"{kinds[name]} {words}" for name, words in _KINDS.items() if kinds[name]]
-        return f"{things.capitalize()} side by side: {', '.join(counts) or 'none'}"
+        counts = [_(words).format(count=kinds[name]) for name, words in _KINDS.items() if kinds[name]]
+        said = _("{things} side by side: {counts}")
+        return said.format(things=capital(_(things)), counts=", ".join(counts) or _("none"))
     shared = kinds["shared"]
     if kind == "places":
-        return f"{shared} {'note coincides' if shared == 1 else 'notes coincide'}"
-    return f"{shared} {'run' if shared == 1 else 'runs'} in common"
+        return ngettext("{count} note coincides", "{count} notes coincide", shared).format(count=shared)
+    return ngettext("{count} run in common", "{count} runs in common", shared).format(count=shared)
 
 
 def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:

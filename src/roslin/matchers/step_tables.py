@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from roslin.display.table import Table
+from roslin.display.words import capital
 from roslin.represent.words import places_named, spelled
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def as_text(explanation: Explanation) -> str:
     lines = [
         explanation.sentence,
         *(
-            f"{step.words.capitalize()}: {step.within.transformation}; distance {step.within.distance:.4f}"
+            f"{capital(step.words)}: {step.within.transformation}; distance {step.within.distance:.4f}"
             for step in explanation.steps
             if step.kind in _LAID and step.within is not None
         ),

@@ -6,7 +6,7 @@
     chromatic   names with their quality ("perfect fifth up, minor third down") or semitones ("+7 -3"); sizes are
                 semitones
 
-`interval_name` names a number of semitones.
+`interval_name` names a number of semitones, in the words in use; what people write is read in English.
 """
 
 from __future__ import annotations
@@ -15,16 +15,26 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from roslin.display.words import N_, _
 from roslin.errors import FilterError
 from roslin.melody.pitches import NATURAL_SEMITONES
 
-__all__ = ["EXAMPLES", "Kind", "NamedInterval", "diatonic_name", "interval_name", "read_intervals", "refusal"]
+__all__ = [
+    "EXAMPLES",
+    "Kind",
+    "NamedInterval",
+    "an_interval",
+    "diatonic_name",
+    "interval_name",
+    "read_intervals",
+    "refusal",
+]
 
 Kind = Literal["diatonic", "chromatic"]
 
 _ORDINALS = (
-    "unison", "second", "third", "fourth", "fifth", "sixth", "seventh", "octave", "ninth", "tenth", "eleventh",
-    "twelfth", "thirteenth", "fourteenth", "fifteenth",
+    N_("unison"), N_("second"), N_("third"), N_("fourth"), N_("fifth"), N_("sixth"), N_("seventh"), N_("octave"),
+    N_("ninth"), N_("tenth"), N_("eleventh"), N_("twelfth"), N_("thirteenth"), N_("fourteenth"), N_("fifteenth"),
 )  # fmt: skip
 _NUMBER_OF_WORD = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {"prime": 1}
 _PERFECT_STEPS = (0, 3, 4)
@@ -37,10 +47,15 @@ _QUALITIES: dict[str, tuple[int | None, int | None]] = {
     "diminished": (-1, -2),
 }
 _SEMITONES_OF_WORD = {"semitone": 1, "tone": 2, "tritone": 6}
-_NAMES_IN_OCTAVE = (
-    "unison", "minor second", "major second", "minor third", "major third", "perfect fourth", "augmented fourth",
-    "perfect fifth", "minor sixth", "major sixth", "minor seventh", "major seventh",
+_MINOR, _MAJOR, _PERFECT = N_("minor {interval}"), N_("major {interval}"), N_("perfect {interval}")
+_AUGMENTED = N_("augmented {interval}")
+# Quality and number of what has 1 to 11 semitones.
+_IN_OCTAVE = (
+    (_MINOR, 2), (_MAJOR, 2), (_MINOR, 3), (_MAJOR, 3), (_PERFECT, 4), (_AUGMENTED, 4), (_PERFECT, 5), (_MINOR, 6),
+    (_MAJOR, 6), (_MINOR, 7), (_MAJOR, 7),
 )  # fmt: skip
+_LARGE = {1: N_("{size}st"), 2: N_("{size}nd"), 3: N_("{size}rd")}  # by the last digit
+_LARGER = N_("{size}th")
 _DIRECTIONS = {
     **dict.fromkeys(("up", "upward", "upwards", "rising", "ascending", "+"), 1),
     **dict.fromkeys(("down", "downward", "downwards", "falling", "descending", "-", "\N{MINUS SIGN}"), -1),
@@ -86,16 +101,30 @@ def interval_name(semitones: int) -> str:
     octaves, rest = divmod(semitones, 12)
     if rest == 0:
         return diatonic_name(7 * octaves + 1)
-    quality, word = _NAMES_IN_OCTAVE[rest].split()
-    return f"{quality} {diatonic_name(7 * octaves + _NUMBER_OF_WORD[word])}"
+    quality, number = _IN_OCTAVE[rest - 1]
+    return _(quality).format(interval=diatonic_name(7 * octaves + number))
+
+
+def an_interval(semitones: int) -> str:
+    """The same with its article.
+
+    >>> an_interval(15), an_interval(12), an_interval(0)
+    ('a minor tenth', 'an octave', 'a unison')
+    """
+    if semitones == 0:
+        return _("a unison")
+    name = interval_name(semitones)
+    return (_("an {interval}") if name.startswith(("a", "e", "i", "o", "u", "18")) else _("a {interval}")).format(
+        interval=name
+    )
 
 
 def diatonic_name(number: int) -> str:
     """The name of an interval's number: third for 3, 22nd for 22."""
     if number <= len(_ORDINALS):
-        return _ORDINALS[number - 1]
-    suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
-    return f"{number}{suffix}"
+        return _(_ORDINALS[number - 1])
+    last = number % 10 if number % 100 not in (11, 12, 13) else 0
+    return _(_LARGE.get(last, _LARGER)).format(size=number)
 
 
 def refusal(column: int, expected: str, found: str) -> FilterError:
@@ -145,7 +174,7 @@ class _Reader:
         return self._made(size, self._take(*_DIRECTIONS), start)
 
     def _made(self, size: tuple[int, int | None], direction: str, start: int) -> NamedInterval:
-        column, words = self.tokens[start][1], " ".join(word for word, _ in self.tokens[start : self.at])
+        column, words = self.tokens[start][1], " ".join(word for word, _column in self.tokens[start : self.at])
         if len(direction) == 2 and direction not in _DIRECTIONS:
             raise refusal(column, "one sign, before or after the number", words)
         return NamedInterval(size[0], _DIRECTIONS.get(direction, 0), column, words, size[1])
@@ -182,7 +211,7 @@ class _Reader:
         change = _QUALITIES[quality][step not in _PERFECT_STEPS]
         size = 12 * octaves + NATURAL_SEMITONES[step] + (change or 0)
         if change is None or size < 0:
-            words = " ".join(word for word, _ in self.tokens[start : self.at])
+            words = " ".join(word for word, _column in self.tokens[start : self.at])
             raise refusal(self.tokens[start][1], "an interval that exists", words)
         return size
 
@@ -190,7 +219,7 @@ class _Reader:
         """Refuse a name with a quality among diatonic intervals, and one without among chromatic ones."""
         if self.kind != kind:
             return
-        words = " ".join(word for word, _ in self.tokens[start : self.at])
+        words = " ".join(word for word, _column in self.tokens[start : self.at])
         if kind == "diatonic":
             expected = "a plain name such as 'fifth up' (names that fix the semitones need chromatic intervals)"
         else:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from roslin.display.words import _
+from roslin.display.words import _, capital, number
 from roslin.matchers import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody
@@ -83,7 +83,7 @@ class _Half:
 def flow_svg(explanation: Explanation) -> str:
     """One SVG element with all parts, under each other, and a legend."""
     drawings = [_drawn(*part) for part in _parts(explanation)]
-    width = max([width for _, width, _ in drawings], default=_NARROWEST)
+    width = max([width for _elements, width, _height in drawings], default=_NARROWEST)
     body, y = list[SvgElement](), 0.0
     for drawing, _width, height in drawings:
         body.append(group(drawing, 0, round(y, 1)))
@@ -92,7 +92,9 @@ def flow_svg(explanation: Explanation) -> str:
         body.append(_text(8, 18, explanation.sentence))
         y = _TOP
     body.append(_LEGENDS.get((explanation.leading or explanation).kind, _colours)(y))
-    title = f"Flow from {name_of(explanation.query, 'the query')} to {name_of(explanation.candidate, 'the candidate')}"
+    title = _("Flow from {query} to {candidate}").format(
+        query=name_of(explanation.query, _("the query")), candidate=name_of(explanation.candidate, _("the candidate"))
+    )
     inked = group(body, fill="currentColor", font_family="Georgia, serif", font_size=12)
     return svg([inked], round(width), round(y + _LEGEND), title, kind="flow")
 
@@ -111,9 +113,9 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
     for step in segments:
         if step.within is not None:
             (rows,) = step.query_places if step.kind == "segment" else step.candidate_places
-            yield step.words.capitalize(), step.within, rows
+            yield capital(step.words), step.within, rows
     if not segments and any(step.query_places for step in explanation.steps if step.kind != "unmatched"):
-        label = "Whole query" if explanation.kind == "transport" else explanation.matcher.name
+        label = _("Whole query") if explanation.kind == "transport" else explanation.matcher.name
         yield label, explanation, _sounding(explanation.query)
 
 
@@ -132,7 +134,8 @@ def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement]
     above, below = query.places(across), candidate.places(across)
     ties = ties_of(part, heaviest, _shift(part, rows))
     taken = {tie.candidate_note for tie in ties}
-    caption = "; ".join(filter(None, [part.transformation, f"distance {part.distance:.3f}"]))
+    distance = _("distance {number}").format(number=number(part.distance, 3))
+    caption = "; ".join(filter(None, [part.transformation, distance]))
     elements = [
         _captioned(f"{label}:", caption),
         _text(8, (query.y + query.bottom) / 2 + 4, _("Query"), fill=_QUERY, font_weight="bold"),
@@ -220,18 +223,18 @@ def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, 
     end = candidate.end_ticks
     for tick in [0, *candidate.barlines_ticks.tolist()]:
         quarters = tick / TICKS_PER_QUARTER
-        x, number = across(quarters) - _LARGEST - 2, bar_number(quarters, candidate)
-        if tick >= end or number is None or x < _LEFT - _LARGEST - 3:
+        x, bar = across(quarters) - _LARGEST - 2, bar_number(quarters, candidate)
+        if tick >= end or bar is None or x < _LEFT - _LARGEST - 3:
             continue
         yield line("bar-line", x, top, x, bottom, stroke="currentColor", stroke_opacity=0.22)
-        yield _text(x + 3, bottom, str(number), font_size=10, fill_opacity=0.6)
+        yield _text(x + 3, bottom, str(bar), font_size=10, fill_opacity=0.6)
 
 
 def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: float, ink: float) -> SvgElement:
     radius = max(_LARGEST * (note.weight / heaviest) ** 0.5, _SMALLEST)
     x, y = place
     bar = rect("length", x, y - 1, max(note.length * quarter - 2, 1), 2, fill_opacity=0.45)
-    said = f"{note.name}, weight {note.weight:.3g}"
+    said = _("{note}, weight {weight}").format(note=note.name, weight=f"{note.weight:.3g}")
     return group([bar, circle("note", x, y, radius)], said=said, fill=colour, opacity=ink)
 
 
@@ -256,7 +259,7 @@ def _colours(y: float) -> SvgElement:
 
 def _runs(y: float) -> SvgElement:
     """The legend of runs."""
-    words = (
+    words = _(
         "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
     )
     return _legend([_text(8, y + 12, words)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from roslin.display.words import _, number
 from roslin.matchers import Explanation, Step
 from roslin.melody import TICKS_PER_QUARTER
 
@@ -44,12 +45,13 @@ def _pair_ties(part: Explanation) -> list[Tie]:
     for step in sorted(part.steps, key=lambda step: not step.agrees):
         colour = colour_of(0.0 if step.agrees else FARTHEST)
         for i, j in step.facing:
-            found.setdefault((i, j), Tie(i, j, _PLAIN, colour, f"{step.kind}, cost {step.cost:.4f}"))
-    partnered = {i for i, _ in found}
+            words = _("{kind}, cost {cost}").format(kind=_(step.kind), cost=number(step.cost, 4))
+            found.setdefault((i, j), Tie(i, j, _PLAIN, colour, words))
+    partnered = {i for i, _partner in found}
     for step in part.steps:
         if step.kind == "missing":
             for row in sorted(set(step.query_notes) - partnered):
-                words = f"without a partner, cost {step.cost:.4f}"
+                words = _("without a partner, cost {cost}").format(cost=number(step.cost, 4))
                 found.setdefault((row, None), Tie(row, None, _PLAIN, colour_of(FARTHEST), words))
     return list(found.values())
 
@@ -68,7 +70,7 @@ def _run_ties(part: Explanation, shift: float) -> list[Tie]:
     ties = []
     for (i, j), taken in worth.items():
         share = taken / most
-        words = f"in runs that take off {taken:.4f}"
+        words = _("in runs that take off {cost}").format(cost=number(taken, 4))
         ties.append(Tie(i, j, max(_THICKEST * share, _THINNEST), colour_of(0.0), words, max(share, _FAINTEST)))
     return ties
 
@@ -77,9 +79,11 @@ def _move(step: Step, heaviest: float) -> Tie:
     weight, apart = step.weight or 0.0, step.apart or 0.0
     width = max(_THICKEST * weight / heaviest, _THINNEST)
     if not step.candidate_places:
-        words = f"{weight:.3g} without a partner, cost {step.cost:.4f}"
+        words = _("{weight} without a partner, cost {cost}").format(weight=f"{weight:.3g}", cost=number(step.cost, 4))
         return Tie(step.query_notes[0], None, width, colour_of(apart), words)
-    words = f"weight {weight:.3g} over {apart:.3g}, cost {step.cost:.4f}"
+    words = _("weight {weight} over {distance}, cost {cost}").format(
+        weight=f"{weight:.3g}", distance=f"{apart:.3g}", cost=number(step.cost, 4)
+    )
     return Tie(step.query_notes[0], step.candidate_notes[0], width, colour_of(apart), words)
 
 

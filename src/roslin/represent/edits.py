@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from roslin.display.words import _
 from roslin.errors import FilterError
 
 __all__ = ["EditCosts", "edit_distance", "edit_distance_from", "parse_costs"]
@@ -39,15 +40,17 @@ class EditCosts:
     def __post_init__(self) -> None:
         for name in _OPERATIONS:
             object.__setattr__(self, name, _cost(f"the cost of {name}", getattr(self, name)))
-        for letters, _ in self.pairs:
+        for letters, _cost_of in self.pairs:
             if len(letters) != 2 or not letters.isascii() or letters[0] == letters[1]:
                 raise FilterError(f"pairs must name two different letters, such as 'UD'; got {letters!r}")
         pairs = tuple((letters, _cost(f"the cost of {letters}", cost)) for letters, cost in self.pairs)
         object.__setattr__(self, "pairs", pairs)
 
     def __str__(self) -> str:
-        words = [f"insertion {self.insertion:g}", f"deletion {self.deletion:g}", f"replacement {self.replacement:g}"]
-        return ", ".join(words + [f"{letters[0]} by {letters[1]} {cost:g}" for letters, cost in self.pairs])
+        named = (_("insertion"), self.insertion), (_("deletion"), self.deletion), (_("replacement"), self.replacement)
+        pair = _("{letter} by {other}")
+        pairs = [(pair.format(letter=letters[0], other=letters[1]), cost) for letters, cost in self.pairs]
+        return ", ".join(f"{name} {cost:g}" for name, cost in (*named, *pairs))
 
 
 def parse_costs(text: str) -> EditCosts:
@@ -58,7 +61,7 @@ def parse_costs(text: str) -> EditCosts:
     """
     operations, pairs = dict[str, float](), list[tuple[str, float]]()
     for part in text.replace(",", " ").split():
-        name, _, number = part.rpartition("=")
+        name, _sign, number = part.rpartition("=")
         try:
             cost = float(number)
         except ValueError:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from string import ascii_lowercase, ascii_uppercase
 
+from roslin.display.words import _
 from roslin.errors import FilterError, UnknownNameError
 from roslin.melody.intervals import (
     EXAMPLES,
     Kind,
     NamedInterval,
+    an_interval,
     diatonic_name,
     interval_name,
     read_intervals,
@@ -28,6 +30,7 @@ __all__ = [
     "DIATONIC_LETTERS",
     "KINDS",
     "Kind",
+    "an_interval",
     "interval_name",
     "interval_semitones",
     "interval_words",
@@ -102,11 +105,11 @@ def interval_semitones(text: str) -> int:
     return items[0].size
 
 
-def interval_words(pattern: str, kind: Kind = "diatonic") -> str:
+def interval_words(pattern: str, kind: Kind = "diatonic", *, has_direction: bool = True) -> str:
     """The inverse of `parse_intervals`.
 
-    >>> interval_words("Ec=F")
-    'fifth up, third down, unison, sixth up'
+    >>> interval_words("Ec=F"), interval_words("C", has_direction=False)
+    ('fifth up, third down, unison, sixth up', 'third')
     """
     name = interval_name if _known_kind(kind) == "chromatic" else diatonic_name
     words = []
@@ -116,7 +119,8 @@ def interval_words(pattern: str, kind: Kind = "diatonic") -> str:
         size = 0 if letter == "=" else ord(letter.lower()) - ord("a") + 1
         if size == 1 and kind == "diatonic":
             raise FilterError(f"column {column}: expected '=' for a unison; found {letter!r}")
-        words.append("unison" if size == 0 else f"{name(size)} {'up' if letter.isupper() else 'down'}")
+        way = (_("{interval} up") if letter.isupper() else _("{interval} down")) if has_direction else "{interval}"
+        words.append(way.format(interval=name(size)) if size else _("unison"))
     return ", ".join(words)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from roslin.display.words import _, ngettext, number
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
-from roslin.represent.intervals import interval_name
+from roslin.represent.intervals import an_interval, interval_name
 
 __all__ = [
     "bar_number",
@@ -48,9 +49,13 @@ def in_words(intervals: Iterable[int]) -> str:
     >>> in_words([2, 0, -4])
     'major second up, repeated, major third down'
     """
-    return ", ".join(
-        f"{interval_name(abs(size))} {'up' if size > 0 else 'down'}" if size else "repeated" for size in intervals
-    )
+    return ", ".join(_one_in_words(size) for size in intervals)
+
+
+def _one_in_words(size: int) -> str:
+    if not size:
+        return _("repeated")
+    return (_("{interval} up") if size > 0 else _("{interval} down")).format(interval=interval_name(abs(size)))
 
 
 def transposition_words(transposition: float, pitch: str = "semitone") -> str:
@@ -60,19 +65,23 @@ def transposition_words(transposition: float, pitch: str = "semitone") -> str:
     ('transposed down a minor tenth', 'not transposed', 'transposed up by 0.40 semitones')
     """
     if abs(transposition) < _SAME:
-        return "not transposed"
-    way, size = "up" if transposition > 0 else "down", abs(transposition)
+        return _("not transposed")
+    way = _("transposed up {interval}") if transposition > 0 else _("transposed down {interval}")
+    return way.format(interval=_how_far(abs(transposition), pitch))
+
+
+def _how_far(size: float, pitch: str) -> str:
+    """The size of a transposition: "a perfect fourth", "by 0.40 semitones"."""
     if pitch == "fifths":
-        return f"transposed {way} by {size:g} on the line of fifths"
+        return _("by {number} on the line of fifths").format(number=f"{size:g}")
     if pitch == "base40":
         octaves, rest = divmod(round(size * 40 / 12), 40)
         if rest not in _SEMITONES_OF_BASE40:
-            return f"transposed {way} by {round(size * 40 / 12)} base-40 steps"
+            return _("by {number} base-40 steps").format(number=round(size * 40 / 12))
         size = 12 * octaves + _SEMITONES_OF_BASE40[rest]
     if abs(size - round(size)) > _SAME:
-        return f"transposed {way} by {size:.2f} semitones"
-    name = interval_name(round(size))
-    return f"transposed {way} {'an' if name[0] in 'aeiou' else 'a'} {name}"
+        return _("by {number} semitones").format(number=number(size, 2))
+    return an_interval(round(size))
 
 
 def tempo_words(tempo: float) -> str:
@@ -82,16 +91,22 @@ def tempo_words(tempo: float) -> str:
     ('1.5 times slower', '2 times faster', 'at the same tempo')
     """
     if abs(tempo - 1) < _SAME:
-        return "at the same tempo"
-    return f"{tempo:.4g} times slower" if tempo > 1 else f"{1 / tempo:.4g} times faster"
+        return _("at the same tempo")
+    if tempo > 1:
+        return _("{factor} times slower").format(factor=f"{tempo:.4g}")
+    return _("{factor} times faster").format(factor=f"{1 / tempo:.4g}")
 
 
 def place_words(start: float, candidate: Melody) -> str:
     """Where in the candidate the query starts, in quarters."""
     onsets = candidate.notes["onset_ticks"]
     if start < onsets[0] / TICKS_PER_QUARTER - _SAME:
-        return "starting before its first note"
+        return _("starting before its first note")
     bar = bar_number(start, candidate)
     if bar is None:
-        return f"starting after {start:.4g} quarter{'' if abs(start - 1) < _SAME else 's'}"
-    return f"starting at bar {bar}" if bar else "starting in the pick-up"
+        # Half a quarter has the plural too.
+        many = 1 if abs(start - 1) < _SAME else 2
+        return ngettext("starting after {count} quarter", "starting after {count} quarters", many).format(
+            count=f"{start:.4g}"
+        )
+    return _("starting at bar {number}").format(number=bar) if bar else _("starting in the pick-up")

@@ -63,6 +63,10 @@ class Translation(Words):
         pattern = f"#,##0.{'0' * digits}" if digits else "#,##0"
         return str(format_decimal(value, pattern, locale=self.language.replace("-", "_")))
 
+    def continued(self, sentence: str) -> str:
+        """A sentence as it follows a colon or a comma; in German it may begin with a noun, which keeps its capital."""
+        return sentence if self.language.startswith("de") else super().continued(sentence)
+
     def for_scripts(self, is_wanted: Callable[[str], bool]) -> dict[str, str | list[str]]:
         """What the scripts with these names say."""
         return {

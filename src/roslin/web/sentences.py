@@ -60,7 +60,7 @@ def result_sentence(match: Matched, query: Melody, candidate: Melody, expected: 
         return _("No note of it belongs to a note of the query.")
     head = _(_HEADS.get("" if expected is None else meaning_of(expected), _NOT_SURE))
     said = [head, *_changes(match, candidate, compare)]
-    return f"{', '.join(said)}; {_agreement(match, query, candidate)}."
+    return f"{', '.join(said)}; {_agreement(match, query, candidate, compare)}."
 
 
 def chance_words(expected: float) -> str:
@@ -133,7 +133,7 @@ def _place(place: float, candidate: Melody) -> Iterator[str]:
         yield _("from its middle")
 
 
-def _agreement(match: Matched, query: Melody, candidate: Melody) -> str:
+def _agreement(match: Matched, query: Melody, candidate: Melody, compare: str) -> str:
     asked = int((~query.notes["is_grace"]).sum())
     has_partner = int((~query.notes["is_grace"][list(match.query_notes)]).sum())
     if match.kind not in _SIDE_BY_SIDE:
@@ -143,6 +143,12 @@ def _agreement(match: Matched, query: Melody, candidate: Melody) -> str:
     others = int(between.sum()) - int((~candidate.notes["is_grace"][rows]).sum())
     # A changed note is one without a partner on both sides, so it is counted once.
     differ = max(asked - has_partner, others)
+    if compare == "rhythm":
+        return (
+            ngettext("one note value differs", "{count} note values differ", differ).format(count=differ)
+            if differ
+            else _("every note value agrees")
+        )
     if not differ:
         return _("every note agrees")
     return ngettext("one note differs", "{count} notes differ", differ).format(count=differ)

@@ -166,3 +166,16 @@ def test_variants_of_the_starter_collection(tunes: Collection) -> None:
 
 def test_the_seven_together_can_still_be_asked(tunes: Collection) -> None:
     assert tunes.search(tunes["la-folia"], fuse(*SEVEN), k=1, chance=False).ids == ["la-folia"]
+
+
+def test_an_explanation_of_rhythms_counts_note_values() -> None:
+    query, candidate = load("'4CCG8GG2A")[0], load("'4CDE4F8G2A")[0]
+    found = Roslin(compare="rhythm", place="whole").explain(query, [candidate])
+    assert (
+        found.sentence == "Note values side by side: 5 agree, 1 changed; at the same tempo, starting after 0 quarters."
+    )
+    assert found.transposition is None
+    assert [step.kind for step in found.steps if step.kind != "limit"].count("other") == 1
+    slower = Roslin(compare="rhythm").explain(load("'4CD8EF2G")[0], [load("'2GG4GG1G")[0]])
+    assert slower.sentence.startswith("Note values side by side: 5 agree; 2 times slower")
+    assert Roslin(compare="melody").explain(query, [query]).sentence.startswith("Notes side by side: 6 agree")

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.display.words import N_
+from roslin.display.words import N_, _
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.opti3.parts import LONGEST_GRAM, HarmCore, LineMatcher, NgrUkkon, RhytFuzz
@@ -67,11 +67,15 @@ class FM(LineMatcher):
         *weights, constant = _MEASURES[self.measure]
         alone = candidates.part(number, number + 1)
         steps = [
-            Step("measure", cost=weight * float(part.distances(query, alone)[0]), words=f"{weight:g} times {part!r}",
-                 within=self.leading.explain(query, alone) if part == self.leading else None)
+            Step(
+                "measure",
+                cost=weight * float(part.distances(query, alone)[0]),
+                words=_("{weight} times {matcher}").format(weight=f"{weight:g}", matcher=repr(part)),
+                within=self.leading.explain(query, alone) if part == self.leading else None,
+            )
             for weight, part in zip(weights, self.parts, strict=True)
             if weight
-        ]  # fmt: skip
+        ]
         start = 1.0 - constant - sum(weights)
         return self._explanation(query, candidates, number, start, bounded(start, steps, 0.0, 1.0))
 

@@ -221,6 +221,7 @@ class RhytFuzz(_Edits):
     name = "rhytfuzz"
     summary = N_("Counts the note lengths to insert, delete or change, in five rough classes; ignores pitch.")
     things = N_("times between notes")
+    hears_pitch = False
     modes: ClassVar[Modes] = {"compare": {"rhythm": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     beat: float | None = real(1.0, above=0, optional=True)

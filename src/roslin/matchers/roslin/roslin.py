@@ -67,6 +67,16 @@ class Roslin(Matcher):
     place: str = choice("anywhere", *PLACES)
     key: str = choice("any", *KEYS)
 
+    @property
+    def things(self) -> str:
+        """What an alignment puts side by side."""
+        return N_("notes") if self.hears_pitch else N_("note values")
+
+    @property
+    def hears_pitch(self) -> bool:
+        """Whether it tells one pitch from another."""
+        return self.compare != "rhythm"
+
     def compared(self, query: Melody) -> str:
         """What of this query is compared: `auto` decided."""
         if self.compare != "auto":
@@ -163,13 +173,17 @@ class Roslin(Matcher):
         worths = np.empty(count, dtype=np.int32)
         ends = step_worths(own, other, tempo, lane, worth, path[:count], worths)
         rows, others = asked.rows.tolist(), stored.rows.tolist()
+        shift = tempo_of(own, other, tempo)
         steps = []
         for (kind, i, j), value in zip(path[:count].tolist(), worths.tolist(), strict=True):
-            is_same = (int(other.pitches[j]) - int(own.pitches[i]) - lane) % 12 == 0
+            if self.hears_pitch:
+                is_same = (int(other.pitches[j]) - int(own.pitches[i]) - lane) % 12 == 0
+            else:
+                is_same = int(other.values[j]) - int(own.values[i]) == shift
             name = ("same" if is_same else "other", "added", "missing")[kind]
             mine, theirs = ((rows[i],),), ((others[j],),)
             steps.append(Step(name, () if kind == 1 else mine, () if kind == 2 else theirs, -value / scale))
-        (_, first_i, first_j), (_, last_i, last_j) = path[0], path[count - 1]
+        (first_i, first_j), (last_i, last_j) = path[0, 1:], path[count - 1, 1:]
         outside = (
             ("missing", rows[:first_i], ()),
             ("added", (), others[:first_j]),
@@ -178,17 +192,14 @@ class Roslin(Matcher):
         )
         for (name, left, right), price in zip(outside, ends, strict=True):
             if left or right:
-                where = (
-                    "before"
-                    if (left and left[0] < rows[first_i]) or (right and right[0] < others[first_j])
-                    else "after"
-                )
-                words = f"left out {where} the part in common"
+                is_before = (left and left[0] < rows[first_i]) or (right and right[0] < others[first_j])
+                words = _("left out before the part in common") if is_before else _("left out after the part in common")
                 both = (tuple(left),) if left else (), (tuple(right),) if right else ()
                 steps.append(Step(name, *both, price / scale, words))
         start = 1.0 + int(worth.tempo_prices[tempo]) / scale
-        slower = 2.0 ** (tempo_of(own, other, tempo) / 4)
-        return self._explanation(query, candidates, number, start, bounded(start, steps), slower if tempo else None)
+        # Among notes of the same pitch the written times may say more than the tempo by which they were compared.
+        slower = 2.0 ** (shift / 4) if tempo or not self.hears_pitch else None
+        return self._explanation(query, candidates, number, start, bounded(start, steps), slower)
 
 
 def _is_even(query: Melody) -> bool:

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.deadline import check_stopped
-from roslin.display.words import N_
+from roslin.display.words import N_, _
 from roslin.matchers.base import Distances, Modes, register, rounded
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
@@ -61,9 +61,9 @@ class EMD(Transport):
         candidate = candidates.melody(number)
         asked, stored = self.query_points([query]), self.points([candidate])
         if not stored.weight.sum() > 0:
-            return Explanation(self, self.kind, query, candidate, NOWHERE, (), "No note of the melody lasts.")
+            return Explanation(self, self.kind, query, candidate, NOWHERE, (), _("No note of the melody lasts."))
         moving, document = Query.of(asked, self), Document.of(stored, 0, self)
-        _, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self)
+        _distance, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self)
         return laid(self, (query, candidate), (asked, stored), moving, slice(None), (x, y, tempo))
 
 

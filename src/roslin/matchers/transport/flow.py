@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import _
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.sentences import transformation_words
 from roslin.melody import Melody
@@ -57,7 +58,7 @@ def laid(
         *melodies,
         0.0,
         tuple(steps),
-        f"The query is {words}.",
+        _("The query is {changed}.").format(changed=words),
         words,
         found.transposition,
         found.tempo,
@@ -83,7 +84,7 @@ def _moves(
     document_rows: Numbers,
 ) -> list[Step]:
     is_light = document_weight.sum() < query_weight.sum()
-    _, flow = least_flow(ground, query_weight, document_weight)
+    _distance, flow = least_flow(ground, query_weight, document_weight)
     base = float(document_weight.sum() if is_light and missing is None else query_weight.sum())
     moves = []
     for i, row in enumerate(query_rows.tolist()):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.words import _
 from roslin.matchers.explanation import Step
 from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
@@ -40,27 +41,28 @@ def segment_steps(
     `melodies` and `points` are those of the query and of the candidate. Where nothing at all was found, every segment
     counts. Which ones are not found is known unless fewer are expected than there are.
     """
-    asked, _ = points
+    asked, _stored = points
     spans, unit = chosen.spans(asked), chosen.unit_of(asked)
     steps, left = list[Step](), dict(enumerate(spans))
-    for segment, _, start, _, transposition, tempo in chain.matches.tolist():
+    for segment, _last, start, _apart, transposition, tempo in chain.matches.tolist():
         span = left.pop(int(segment))
         moving = Query.of(asked, chosen, span, unit=unit)
         place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
         within = laid(chosen, melodies, points, moving, span, place)
-        rows, name = tuple(asked.rows[span].tolist()), f"segment {int(segment) + 1}"
+        rows, name = tuple(asked.rows[span].tolist()), _("segment {number}").format(number=int(segment) + 1)
         steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
     missing = chain.expected - len(steps) if steps else len(spans)
     if len(left) > missing:
-        return steps + [Step("unmatched", cost=penalty, words="a segment, not found")] * missing
+        return steps + [Step("unmatched", cost=penalty, words=_("a segment, not found"))] * missing
     for number, span in left.items():
         rows = tuple(asked.rows[span].tolist())
-        steps.append(Step("unmatched", (rows,), (), penalty, f"segment {number + 1}, not found"))
+        words = _("segment {number}, not found").format(number=number + 1)
+        steps.append(Step("unmatched", (rows,), (), penalty, words))
     return sorted(steps, key=lambda step: step.query_places)
 
 
 def turned(step: Step) -> Step:
     """A step of the other direction, the document in the query, as a step of this one."""
     kind = "back" if step.kind == "segment" else step.kind
-    words = f"{step.words} (of the melody, in the query)"
+    words = _("{segment} (of the melody, in the query)").format(segment=step.words)
     return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)

@@ -47,7 +47,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.deadline import check_stopped, stop_flag
-from roslin.display.words import N_
+from roslin.display.words import N_, _
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
@@ -211,15 +211,15 @@ class TWV(Transport):
             back = segment_steps(self, chain_back, (candidate, query), (stored, asked), penalty_back)
             steps += [turned(step) for step in back]
             is_found = is_found or bool(len(chain_back.matches))
-        said = f"{len(chain.matches)} of {chain.expected} expected segments found"
+        said = _("{count} of {total} expected segments found").format(count=len(chain.matches), total=chain.expected)
         if not is_found:
-            sentence = f"{said}: none is within the radius, so the melody is in no list."
+            sentence = _("{found}: none is within the radius, so the melody is in no list.").format(found=said)
             return Explanation(self, self.kind, query, candidate, np.inf, (), sentence)
         if self.both or self.score == "mean":
             steps = list(scaled(steps, 1.0 / len(steps)))
         first = next((step.within for step in steps if step.kind == "segment" and step.within is not None), None)
         if first is None:
-            sentence = f"{said}: none is within the radius."
+            sentence = _("{found}: none is within the radius.").format(found=said)
             return Explanation(self, self.kind, query, candidate, 0.0, tuple(steps), sentence)
         sentence = f"{said}; {first.transformation}."
         return replace(first, steps=tuple(steps), sentence=sentence)
