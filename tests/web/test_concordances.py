@@ -66,6 +66,23 @@ def test_groups_are_listed_and_chosen(visitor: TestClient) -> None:
     assert "What was compared" in visitor.get("/concordances").text
 
 
+def test_groups_are_told_in_the_language_of_each_reader(visitor: TestClient) -> None:
+    """The concordances are opened once, for whoever comes first; what they say is for whoever reads it."""
+    english = re.compile(
+        r"\b(weakest|pair|rated|probability|stable|stays|melod(y|ies)|alone|together|compared|counts|distance|note|earlier|"
+        r"later|goes on|instead|values|transposed|sources?|composers?|records?|library|libraries|Movement|Work)\b"
+    )
+    first = visitor.get(GROUP).text
+    for address in ("/concordances", GROUP, "/concordances/groups/410-1.1.1", "/concordances/groups/430-1.1.1"):
+        page = visitor.get(address, headers={"Accept-Language": "de"}).text
+        main = re.sub(r"<(svg|code|script)\b.*?</\1>", " ", page[page.index("<main") :], flags=re.DOTALL)
+        said = html.unescape(re.sub(r"<[^>]*>", " ", main))
+        assert english.search(said) is None, english.search(said)
+    german = visitor.get(GROUP, headers={"Accept-Language": "de"}).text
+    assert "Das schwächste ihrer Paare gilt als „wahrscheinlich“: eine Wahrscheinlichkeit von 78 %." in german
+    assert visitor.get(GROUP).text == first
+
+
 def test_a_group_shows_notation_sources_and_pairs(visitor: TestClient) -> None:
     page = visitor.get(f"{GROUP}?library=D-Dl").text
     assert page.count('<figure class="melody line"') == 3

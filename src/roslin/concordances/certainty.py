@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from roslin.concordances.groups import STRICTER
+from roslin.display.words import N_, _, number
 from roslin.errors import ArgumentError
 
 __all__ = ["LEVELS", "Certainty"]
 
 # The doubt that each word allows at most, and the word that stands beside a pair.
 LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
-_WORDS = {"same": "same tune"}
-_BEYOND = "no more alike than chance"
+_WORDS = {"same": N_("same tune"), "probably": N_("probably"), "perhaps": N_("perhaps")}
+_BEYOND = N_("no more alike than chance")
 _STRICTER_RADIUS = 2.0
 
 
@@ -55,8 +56,9 @@ class Certainty:
     def level_words(self) -> str:
         """What every pair keeps to."""
         if self.matcher:
-            return f"distance at most {self.level:g} by {self.matcher}"
-        return f"a probability of at least {_percent(self.level)}"
+            said = _("distance at most {number} by {matcher}")
+            return said.format(number=f"{self.level:g}", matcher=self.matcher)
+        return _("a probability of at least {percent}").format(percent=_percent(self.level))
 
     @property
     def stricter(self) -> float:
@@ -66,7 +68,9 @@ class Certainty:
     @property
     def stricter_words(self) -> str:
         """The same in words: "at ..."."""
-        return "half the radius" if self.matcher else f"a probability of {_percent(self.level / self.stricter)}"
+        if self.matcher:
+            return _("half the radius")
+        return _("a probability of {least}").format(least=_percent(self.level / self.stricter))
 
     def word(self, doubt: float) -> str:
         """How sure a pair is.
@@ -75,8 +79,8 @@ class Certainty:
         ('same tune', 'distance 0.0625')
         """
         if self.matcher:
-            return f"distance {doubt:.3g}"
-        return next((_WORDS.get(word, word) for word, most in LEVELS.items() if doubt <= most), _BEYOND)
+            return _("distance {number}").format(number=f"{doubt:.3g}")
+        return _(next((_WORDS[word] for word, most in LEVELS.items() if doubt <= most), _BEYOND))
 
     def number(self, doubt: float) -> str:
         """The number behind it, short.
@@ -84,7 +88,7 @@ class Certainty:
         >>> Certainty(0.1).number(0.026), Certainty(0.1).number(1e-6), Certainty(0.1, "twv").number(0.0625)
         ('97 %', '> 99.9 %', 'by twv')
         """
-        return f"by {self.matcher}" if self.matcher else _percent(doubt)
+        return _("by {matcher}").format(matcher=self.matcher) if self.matcher else _percent(doubt)
 
     def words(self, doubt: float) -> str:
         """The number in words.
@@ -93,12 +97,15 @@ class Certainty:
         ('a probability of 99.7 %', 'a probability of more than 99.9 %', 'distance 0.0625 by twv')
         """
         if self.matcher:
-            return f"distance {doubt:.3g} by {self.matcher}"
-        return f"a probability of {_percent(doubt).replace('>', 'more than')}"
+            return _("distance {number} by {matcher}").format(number=f"{doubt:.3g}", matcher=self.matcher)
+        percent = _percent(doubt)
+        said = _("a probability of more than {percent}") if percent.startswith(">") else _("a probability of {percent}")
+        return said.format(percent=percent.removeprefix("> "))
 
 
 def _percent(doubt: float) -> str:
     """What a doubt leaves, with a decimal where 99 and 100 would say too little; never more than there is."""
     if doubt < 0.001:
-        return "> 99.9 %"
-    return f"{100 * (1 - doubt):.{0 if doubt > 0.01 else 1}f} %".replace(".0 %", " %")
+        return f"> {number(99.9, 1)} %"
+    share = 100 * (1 - doubt)
+    return f"{number(share, 0 if doubt > 0.01 or round(share, 1) == round(share) else 1)} %"

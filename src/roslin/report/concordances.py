@@ -17,7 +17,7 @@ from urllib.parse import quote
 from roslin.collection.files import write_text
 from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances, SourceRecord
 from roslin.concordances.names import surname
-from roslin.display.text import counted
+from roslin.display.words import N_, _, ngettext, number
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.report.document import document, versions
@@ -38,6 +38,7 @@ __all__ = [
     "PageGroup",
     "compared_words",
     "concordances_page",
+    "disagreeing_pairs",
     "page_group",
     "source_link",
     "write_report",
@@ -47,16 +48,16 @@ GROUPS_ON_PAGE = 50
 _FIELD = re.compile(r"\{(?:id|record)\}")
 _LINES_DRAWN = 12
 COLUMNS = (
-    ("composer", "Composer"),
-    ("title", "Title"),
-    ("movement", "Movement"),
-    ("key", "Key"),
-    ("scoring", "Scoring"),
-    ("text", "Text"),
-    ("library", "Library"),
-    ("shelfmark", "Shelfmark"),
-    ("catalogue", "Catalogue no."),
-    ("work", "Work"),
+    ("composer", N_("Composer")),
+    ("title", N_("Title")),
+    ("movement", N_("Movement")),
+    ("key", N_("Key")),
+    ("scoring", N_("Scoring")),
+    ("text", N_("Text")),
+    ("library", N_("Library")),
+    ("shelfmark", N_("Shelfmark")),
+    ("catalogue", N_("Catalogue no.")),
+    ("work", N_("Work")),
 )
 
 Tell = Callable[[float, str], None]
@@ -96,44 +97,63 @@ def page_group(
     return PageGroup(summary, tuple(drawn_lines(lines[:most], prefix, glyphs)), tuple(lines[most:]))
 
 
-def compared_words(concordances: Concordances) -> list[str]:
-    """What was compared, how, and how far it can be trusted."""
+def compared_words(concordances: Concordances, disagreeing: int | None = None) -> list[str]:
+    """What was compared, how, and how far it can be trusted. `disagreeing_pairs`, where they are counted already."""
     pairs, certainty = concordances.pairs, concordances.certainty
-    melodies = f"{counted(pairs.melodies, 'melody', 'melodies')} of {concordances.store.path.name}"
-    if pairs.is_exact:
-        how = f"{melodies} were compared with each other"
-    else:
-        how = f"Of {melodies}, only those that share something rare were compared, so pairs may be missing"
-    disagreeing = (
-        f"{counted(_disagreeing(concordances), 'pair')} of the {len(pairs):,} found here have sources that name "
-        "different composers. Look before you accept."
-    )
+    count = disagreeing_pairs(concordances) if disagreeing is None else disagreeing
+    differ = ngettext(
+        "{count} pair of the {total} found here have sources that name different composers. Look before you accept.",
+        "{count} pairs of the {total} found here have sources that name different composers. Look before you accept.",
+        count,
+    ).format(count=number(count), total=number(len(pairs)))
     if certainty.matcher:
-        said = [f"{how}."]
-        sure = (
-            f"A pair counts at a {certainty.level_words}, from either of the two to the other. What such a "
-            f"distance means is for you to judge: nothing says how often chance brings it. {disagreeing}"
-        )
+        compared = f"{_how_compared(concordances)}."
+        sure = _(
+            "A pair counts at a {level}, from either of the two to the other. What such a distance means is for you to "
+            "judge: nothing says how often chance brings it."
+        ).format(level=certainty.level_words)
     else:
-        said = [f"{how}; by {Roslin(compare='both')!r}: melody and rhythm, in any key and tempo."]
-        sure = (
-            f"A pair counts with {certainty.level_words} of being the same tune. By these probabilities, which were "
-            f"fitted on RISM, about {pairs.doubts.sum():,.0f} of the {len(pairs):,} pairs are wrong. {disagreeing}"
+        compared = _("{compared}; by {matcher}: melody and rhythm, in any key and tempo.").format(
+            compared=_how_compared(concordances), matcher=repr(Roslin(compare="both"))
         )
-    if not pairs.is_all:
-        said.append("Only pairs with a new melody were looked for.")
+        sure = _(
+            "A pair counts with {level} of being the same tune. By these probabilities, which were fitted on RISM, "
+            "about {wrong} of the {total} pairs are wrong."
+        ).format(level=certainty.level_words, wrong=number(pairs.doubts.sum()), total=number(len(pairs)))
     return [
-        *said,
-        sure,
-        "Melodies are one group where at least half of the pairs between them were found; what else pairs lead to is "
-        "named beside it. That two sources have the same tune does not say who wrote it.",
+        compared,
+        *([] if pairs.is_all else [_("Only pairs with a new melody were looked for.")]),
+        f"{sure} {differ}",
+        _(
+            "Melodies are one group where at least half of the pairs between them were found; what else pairs lead to "
+            "is named beside it. That two sources have the same tune does not say who wrote it."
+        ),
     ]
 
 
-def _disagreeing(concordances: Concordances) -> int:
+def _how_compared(concordances: Concordances) -> str:
+    count = concordances.pairs.melodies
+    if concordances.pairs.is_exact:
+        said = ngettext(
+            "{count} melody of {collection} were compared with each other",
+            "{count} melodies of {collection} were compared with each other",
+            count,
+        )
+    else:
+        said = ngettext(
+            "Of {count} melody of {collection}, only those that share something rare were compared, so pairs may be "
+            "missing",
+            "Of {count} melodies of {collection}, only those that share something rare were compared, so pairs may be "
+            "missing",
+            count,
+        )
+    return said.format(count=number(count), collection=concordances.store.path.name)
+
+
+def disagreeing_pairs(concordances: Concordances) -> int:
     """Pairs whose sources name different composers."""
     pairs, source = concordances.pairs, concordances.source
-    names = {number: surname(source(number).composer) for number in {*pairs.first.tolist(), *pairs.second.tolist()}}
+    names = {each: surname(source(each).composer) for each in {*pairs.first.tolist(), *pairs.second.tolist()}}
     both = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
     return sum(
         names[one] != names[two] and not source(one).is_anonymous and not source(two).is_anonymous for one, two in both
@@ -153,15 +173,15 @@ def write_report(
     target.mkdir(parents=True, exist_ok=True)
     said = compared_words(concordances)
     pages = [every[start : start + GROUPS_ON_PAGE] for start in range(0, len(every), GROUPS_ON_PAGE)]
-    names = [f"groups-{number:04}.html" for number in range(1, len(pages) + 1)]
+    names = [f"groups-{page:04}.html" for page in range(1, len(pages) + 1)]
 
     def page_of(group: GroupSummary | RelatedGroup) -> str:
         return names[(group.number - 1) // GROUPS_ON_PAGE]
 
-    for number, (name, shown) in enumerate(zip(names, pages, strict=True)):
-        around = (names[number - 1] if number else "", names[number + 1] if number + 1 < len(names) else "")
+    for place, (name, shown) in enumerate(zip(names, pages, strict=True)):
+        around = (names[place - 1] if place else "", names[place + 1] if place + 1 < len(names) else "")
 
-        def tell_part(done: float, what: str, before: int = number) -> None:
+        def tell_part(done: float, what: str, before: int = place) -> None:
             tell((before + done) / len(pages), what)
 
         page = concordances_page(
@@ -235,9 +255,9 @@ def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Seq
     return {
         "heading": f"Concordances in {concordances.store.path.name.removesuffix('.roslin')}",
         "said": said,
-        "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in of_kind.items() if number],
+        "kinds": [(kind, KIND_WORDS[kind], groups) for kind, groups in of_kind.items() if groups],
         "libraries": sorted({name for each in shown for name in each.libraries}),
-        "composers": sorted({name for each in shown for name, _ in each.composers}),
+        "composers": sorted({name for each in shown for name, _sources in each.composers}),
         "total": len(shown),
         "anchor": anchor,
         "signs": SIGNS,

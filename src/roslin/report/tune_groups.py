@@ -18,30 +18,85 @@ import numpy as np
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind, SourceRecord
 from roslin.concordances.groups import TuneGroup
-from roslin.display.text import counted
+from roslin.display.words import N_, _, ngettext, number
 from roslin.melody import Melody
 from roslin.report.player import playing
 from roslin.report.synopsis import Glyphs, synopsis
 from roslin.report.variants import Variant, compared
 
-__all__ = ["DrawnLine", "GroupLine", "GroupSummary", "RelatedGroup", "drawn_lines", "group_lines", "summaries"]
+__all__ = [
+    "DrawnLine",
+    "GroupLine",
+    "GroupSummary",
+    "HoldingPair",
+    "RelatedGroup",
+    "drawn_lines",
+    "group_lines",
+    "summaries",
+]
 
-UNNAMED = "no composer named"
+UNNAMED = N_("no composer named")
 _NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedGroup:
-    """A group that pairs lead to, though too few to be one with it; or a melody that is in none (number 0).
+    """A group that pairs lead to, though too few to be one with it; or a melody that is in none.
 
-    `words`: the surest of these pairs, and how sure it is.
+    `surest` are the ids of the surest of these pairs, and `doubt` is what speaks against it.
     """
 
-    number: int
     name: str
-    heading: str
+    group: GroupSummary | None
+    source: SourceRecord
     pairs: int
-    words: str
+    surest: tuple[str, str]
+    doubt: float
+    rated: Certainty
+
+    @property
+    def number(self) -> int:
+        """The group's; 0 for a melody that is in none."""
+        return self.group.number if self.group else 0
+
+    @property
+    def heading(self) -> str:
+        """That of the group, or composer and title of the melody."""
+        if self.group:
+            return self.group.heading
+        composer = "" if self.source.is_anonymous else self.source.composer
+        return ": ".join(filter(None, (composer, self.source.title)))
+
+    @property
+    def words(self) -> str:
+        """The surest of these pairs, and how sure it is."""
+        one, two = self.surest
+        return _("{one} and {two}: {certainty}").format(one=one, two=two, certainty=self.rated.words(self.doubt))
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingPair:
+    """The one pair that holds two parts of a group together: ids, the sizes of the parts, what speaks against it."""
+
+    one: str
+    two: str
+    smaller: int
+    larger: int
+    doubt: float
+
+    def words(self, rated: Certainty) -> str:
+        """The same as a sentence."""
+        return ngettext(
+            "{one} and {two} alone hold {count} melody and {others} others together: {certainty}.",
+            "{one} and {two} alone hold {count} melodies and {others} others together: {certainty}.",
+            self.smaller,
+        ).format(
+            one=self.one,
+            two=self.two,
+            count=number(self.smaller),
+            others=self.larger,
+            certainty=rated.words(self.doubt),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +111,17 @@ class GroupSummary:
     libraries: tuple[str, ...]
     titles: tuple[str, ...]
     records: int
-    weak_links: tuple[str, ...]
+    holding: tuple[HoldingPair, ...]
     rated: Certainty
     related: tuple[RelatedGroup, ...] = ()
 
     @property
     def heading(self) -> str:
         """Composers, and the title that most sources have."""
-        names = [name for name, _ in self.composers if name != UNNAMED]
-        people = " · ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        names = [name for name, _sources in self.composers if name != UNNAMED]
+        people = " · ".join(names[:3])
+        if len(names) > 3:
+            people += " " + _("and {count} more").format(count=len(names) - 3)
         title = next(iter(self.titles), "")
         return ": ".join(filter(None, (people, title))) or self.name
 
@@ -72,17 +129,27 @@ class GroupSummary:
     def kind_words(self) -> str:
         """What a cataloguer may learn from it."""
         if self.kind == "same" and self.records == 1:
-            return "One record"
+            return _("One record")
         if self.kind == "same":
-            return "One library" if self.libraries else "Different records"
-        return KIND_WORDS[self.kind]
+            return _("One library") if self.libraries else _("Different records")
+        return _(KIND_WORDS[self.kind])
+
+    @property
+    def composer_names(self) -> tuple[str, ...]:
+        """Who is named; that nobody is, in the words in use."""
+        return tuple(_(name) if name == UNNAMED else name for name, _sources in self.composers)
 
     @property
     def composer_words(self) -> str:
         """Who is named, in how many sources; of many, those with most."""
-        said = [f"{name} in {counted(number, 'source')}" for name, number in self.composers[:_NAMES]]
+        said = [
+            ngettext("{name} in {count} source", "{name} in {count} sources", sources).format(
+                name=name, count=number(sources)
+            )
+            for name, (_name, sources) in zip(self.composer_names, self.composers[:_NAMES], strict=False)
+        ]
         if len(self.composers) > _NAMES:
-            said.append(f"{len(self.composers) - _NAMES} others")
+            said.append(_("{count} others").format(count=len(self.composers) - _NAMES))
         return "; ".join(said)
 
     @property
@@ -93,22 +160,26 @@ class GroupSummary:
     @property
     def certainty_words(self) -> str:
         """The same as a sentence."""
-        which = "The weakest of its pairs" if len(self.group.pairs) > 1 else "The pair"
-        rated = f" is rated “{self.certainty}”" if not self.rated.matcher else ""
-        return f"{which}{rated}: {self.rated.words(self.group.doubt)}."
+        which = _("The weakest of its pairs") if len(self.group.pairs) > 1 else _("The pair")
+        said = _("{pair}: {certainty}.") if self.rated.matcher else _("{pair} is rated “{word}”: {certainty}.")
+        return said.format(pair=which, word=self.certainty, certainty=self.rated.words(self.group.doubt))
+
+    @property
+    def weak_links(self) -> tuple[str, ...]:
+        """The pairs without which it would fall apart, each in a sentence."""
+        return tuple(pair.words(self.rated) for pair in self.holding)
 
     @property
     def stability_words(self) -> str:
         """What remains of it when the level is stricter."""
         share = self.group.stability
         if len(self.group.members) == 2:
-            kept = "it would still be found" if share == 1 else "it would not be found"
-            return f"At {self.rated.stricter_words} {kept}."
-        if share == 1:
-            return f"Stable: it stays whole at {self.rated.stricter_words}."
-        return (
-            f"Not stable: at {self.rated.stricter_words} only {share:.0%} of its melodies, two by two, stay together."
-        )
+            said = _("At {level} it would still be found.") if share == 1 else _("At {level} it would not be found.")
+        elif share == 1:
+            said = _("Stable: it stays whole at {level}.")
+        else:
+            said = _("Not stable: at {level} only {share}% of its melodies, two by two, stay together.")
+        return said.format(level=self.rated.stricter_words, share=number(100 * share))
 
 
 def summaries(concordances: Concordances) -> list[GroupSummary]:
@@ -121,54 +192,45 @@ def summaries(concordances: Concordances) -> list[GroupSummary]:
 def _related(concordances: Concordances, group: TuneGroup, group_of: dict[int, GroupSummary]) -> Iterator[RelatedGroup]:
     """What pairs lead to, the surest first."""
     pairs, members = concordances.pairs, set(group.members.tolist())
-    leading: dict[str, tuple[int, str, list[int]]] = {}
+    leading: dict[str, tuple[GroupSummary | None, SourceRecord, list[int]]] = {}
     for place in group.outside[np.argsort(pairs.doubts[group.outside], kind="stable")].tolist():
         ends = int(pairs.first[place]), int(pairs.second[place])
         other = ends[0] if ends[1] in members else ends[1]
-        if other in group_of:
-            there = group_of[other]
-            led = leading.setdefault(there.name, (there.number, there.heading, []))
-        else:
-            source = concordances.source(other)
-            said = ("" if source.is_anonymous else source.composer, source.title)
-            led = leading.setdefault(source.id, (0, ": ".join(filter(None, said)), []))
-        led[2].append(place)
-    for name, (number, heading, places) in leading.items():
-        one, two = (concordances.source(int(ends[places[0]])).id for ends in (pairs.first, pairs.second))
-        words = f"{one} and {two}: {concordances.certainty.words(float(pairs.doubts[places[0]]))}"
-        yield RelatedGroup(number, name, heading, len(places), words)
+        there, source = group_of.get(other), concordances.source(other)
+        leading.setdefault(there.name if there else source.id, (there, source, []))[2].append(place)
+    for name, (there, source, places) in leading.items():
+        surest = places[0]
+        one, two = (concordances.source(int(ends[surest])).id for ends in (pairs.first, pairs.second))
+        doubt = float(pairs.doubts[surest])
+        yield RelatedGroup(name, there, source, len(places), (one, two), doubt, concordances.certainty)
 
 
-def _summary(concordances: Concordances, number: int, group: TuneGroup) -> GroupSummary:
+def _summary(concordances: Concordances, place: int, group: TuneGroup) -> GroupSummary:
     sources = [concordances.source(member) for member in group.members.tolist()]
     named = Counter(source.composer for source in sources if not source.is_anonymous)
     unnamed = sum(source.is_anonymous for source in sources)
     titles = Counter(source.title for source in sources if source.title)
     return GroupSummary(
-        number,
+        place,
         group,
         sources[0].id,
         concordances.kind(group),
         (*named.most_common(), *([(UNNAMED, unnamed)] if unnamed else [])),
         tuple(sorted({source.library for source in sources} - {""})),
-        tuple(title for title, _ in titles.most_common()),
+        tuple(title for title, _sources in titles.most_common()),
         len({source.record for source in sources}),
-        tuple(_weak_links(concordances, group)),
+        tuple(_holding(concordances, group)),
         concordances.certainty,
     )
 
 
-def _weak_links(concordances: Concordances, group: TuneGroup) -> list[str]:
+def _holding(concordances: Concordances, group: TuneGroup) -> Iterator[HoldingPair]:
     """What would fall apart, the largest parts first; a group of two has nothing but its pair."""
-    pairs, said = concordances.pairs, []
+    pairs = concordances.pairs
     for link in () if len(group.members) == 2 else sorted(group.weak_links, key=lambda link: -min(link.sides)):
         one, two = (concordances.source(int(ends[link.pair])).id for ends in (pairs.first, pairs.second))
         smaller, larger = sorted(link.sides)
-        said.append(
-            f"{one} and {two} alone hold {counted(smaller, 'melody', 'melodies')} and {larger} others together: "
-            f"{concordances.certainty.words(float(pairs.doubts[link.pair]))}."
-        )
-    return said
+        yield HoldingPair(one, two, smaller, larger, float(pairs.doubts[link.pair]))
 
 
 # -- line by line ---------------------------------------------------------------------------------------------------
@@ -206,8 +268,8 @@ def group_lines(concordances: Concordances, group: TuneGroup) -> list[GroupLine]
     members = group.members.tolist()
     melodies = dict(zip(members, concordances.store.melodies(group.members), strict=True))
     same: dict[bytes, list[int]] = {}
-    for number in _by_nearness(concordances, group):
-        same.setdefault(_sounding(melodies[number]), []).append(number)
+    for member in _by_nearness(concordances, group):
+        same.setdefault(_sounding(melodies[member]), []).append(member)
     return [
         GroupLine(letter, melodies[numbers[0]], tuple(concordances.source(number) for number in numbers))
         for letter, numbers in zip(_letters(), same.values(), strict=False)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeVar
 
-from roslin.display.text import counted
+from roslin.display.words import _, ngettext, number
 from roslin.errors import ArgumentError
 from roslin.matchers import Explanation, Matcher
 from roslin.melody import Melody
@@ -55,24 +55,20 @@ class Variant:
     @property
     def words(self) -> str:
         """All of it in a sentence."""
-        said = []
-        if self.differences:
-            said += [
-                counted(len(rows), *words)
-                for rows, words in (
-                    (self.other_pitch, ("other pitch", "other pitches")),
-                    (self.other_length, ("other length",)),
-                    (self.only_here, ("note only here", "notes only here")),
-                    (self.missing, ("note missing", "notes missing")),
-                )
-                if rows
-            ]
-        else:
-            said.append("note for note the same")
-        said += _edge(self.before, "begins {} earlier", "begins {} later")
-        said += _edge(self.after, "goes on for {}", "ends {} earlier")
+        counts = [len(rows) for rows in (self.other_pitch, self.other_length, self.only_here, self.missing)]
+        pitches, lengths, only_here, missing = counts
+        each = (
+            (pitches, ngettext("{count} other pitch", "{count} other pitches", pitches)),
+            (lengths, ngettext("{count} other length", "{count} other lengths", lengths)),
+            (only_here, ngettext("{count} note only here", "{count} notes only here", only_here)),
+            (missing, ngettext("{count} note missing", "{count} notes missing", missing)),
+        )
+        said = [words.format(count=number(count)) for count, words in each if count]
+        said = said or [_("note for note the same")]
+        said += _edge(self.before, _("begins {notes} earlier"), _("begins {notes} later"))
+        said += _edge(self.after, _("goes on for {notes}"), _("ends {notes} earlier"))
         if self.values != 1:
-            said.append(f"in note values {_times(self.values)} as long")
+            said.append(_times(self.values))
         if self.metre:
             said.append(self.metre)
         return f"{'; '.join(said)}."
@@ -152,7 +148,7 @@ def _between(rows: Iterable[int], facing: dict[int, int]) -> set[int]:
 
 def _graces(melody: Melody, other: Melody, facing: dict[int, int]) -> set[int]:
     """Grace notes of notes that face something, unless the same step leads to that, too."""
-    theirs = {(host, step) for _, host, step in grace_steps(other)}
+    theirs = {(host, step) for _row, host, step in grace_steps(other)}
     return {row for row, host, step in grace_steps(melody) if host in facing and (facing[host], step) not in theirs}
 
 
@@ -177,7 +173,14 @@ def _shown(melody: Melody, above: Melody, moved: int) -> Melody:
 
 
 def _edge(notes: int, more: str, fewer: str) -> list[str]:
-    return [(more if notes > 0 else fewer).format(counted(abs(notes), "note"))] if notes else []
+    if not notes:
+        return []
+    count = abs(notes)
+    return [
+        (more if notes > 0 else fewer).format(
+            notes=ngettext("{count} note", "{count} notes", count).format(count=number(count))
+        )
+    ]
 
 
 def _metre(above: str, here: str) -> str:
@@ -188,13 +191,19 @@ def _metre(above: str, here: str) -> str:
     """
     if above == here:
         return ""
-    return f"in {here}{f' instead of {above}' if above else ''}" if here else "without a metre"
+    if not here:
+        return _("without a metre")
+    return (_("in {metre} instead of {other}") if above else _("in {metre}")).format(metre=here, other=above)
 
 
 def _times(values: Fraction) -> str:
-    """How many times, in words.
+    """How long the notes are, in words.
 
-    >>> _times(Fraction(2)), _times(Fraction(1, 2)), _times(Fraction(3, 4))
-    ('twice', 'half', '3/4 times')
+    >>> _times(Fraction(2)), _times(Fraction(3, 4))
+    ('in note values twice as long', 'in note values 3/4 times as long')
     """
-    return {Fraction(2): "twice", Fraction(1, 2): "half"}.get(values, f"{values} times")
+    if values == 2:
+        return _("in note values twice as long")
+    if values == Fraction(1, 2):
+        return _("in note values half as long")
+    return _("in note values {factor} times as long").format(factor=values)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from roslin.api import Collection
 from roslin.collection.chain import costs_of
+from roslin.display.words import _
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Explanation, Matcher
 from roslin.matchers.base import Tell
@@ -100,7 +101,7 @@ class Result:
     @property
     def copied_in(self) -> list[str]:
         """The libraries that have the copies, each once."""
-        libraries = (copy.extra.get("siglum") for copy, _ in self.copies)
+        libraries = (copy.extra.get("siglum") for copy, _link in self.copies)
         return list(dict.fromkeys(filter(None, libraries)))
 
 
@@ -176,7 +177,7 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN)
     settings, collection = library.settings, library.collection
     if asked.page * asked.k > settings.most_results:
         raise ArgumentError(f"only the first {settings.most_results} results are listed; got page {asked.page}")
-    chosen, _ = asked.mode.of(chosen_matcher(asked.matcher, settings))
+    chosen, _cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
     began = time.perf_counter()
     found = library.kept(
         (collection.about["token"], "page", repr(asked), repr(chosen), show),
@@ -324,7 +325,9 @@ def short_enough(
         return numbers, steps
     before = np.arange(len(is_short)) if numbers is None else numbers
     left = before[is_short[before]]
-    sentence = f"At most {longest} notes: {chosen.name} would take too long for longer melodies."
+    sentence = _("At most {count} notes: {matcher} would take too long for longer melodies.").format(
+        count=longest, matcher=chosen.name
+    )
     return left, (*steps, FilterAnswer(sentence=sentence, removed=len(before) - len(left), left=len(left)))
 
 

@@ -18,7 +18,7 @@ from roslin.concordances.concordance import Concordances, GroupKind
 from roslin.concordances.find import concordances_folder
 from roslin.concordances.review import GroupState, PairState, Review
 from roslin.errors import RoslinError
-from roslin.report.concordances import PageGroup, compared_words, page_group
+from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import Glyphs
 from roslin.report.tune_groups import GroupSummary, summaries
 from roslin.web.library import Library
@@ -61,8 +61,13 @@ class OpenConcordances:
 
     concordances: Concordances
     groups: list[GroupSummary]
-    said: list[str]  # what was compared, and how sure that is
+    disagreeing: int  # pairs whose sources name different composers
     review: Review
+
+    @property
+    def said(self) -> list[str]:
+        """What was compared, and how sure that is."""
+        return compared_words(self.concordances, self.disagreeing)
 
     def group(self, name: str) -> GroupSummary:
         """The group with a name, or with a melody of that id."""
@@ -115,7 +120,9 @@ class OpenConcordances:
                 continue
             if wanted.library and wanted.library not in each.libraries:
                 continue
-            if composer and not any(composer in fold(name) for name, _ in each.composers):
+            # An address may have come from a reader of another language.
+            names = (*dict(each.composers), *each.composer_names)
+            if composer and not any(composer in fold(name) for name in names):
                 continue
             if wanted.state and self.state(each).verdict != wanted.state:
                 continue
@@ -158,7 +165,7 @@ class Shelf:
             if self._opened is None or state != self._state:
                 found = Concordances.read(self.folder, collection)
                 review = Review.of(collection)
-                self._opened = OpenConcordances(found, summaries(found), compared_words(found), review)
+                self._opened = OpenConcordances(found, summaries(found), disagreeing_pairs(found), review)
                 self._state = state
             opened = self._opened
         opened.review.refresh()

@@ -114,7 +114,7 @@ def groups(
         "shown": [(each, opened.state(each)) for each in shown],
         "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in shelf.kinds(opened).items()],
         "libraries": sorted({name for each in opened.groups for name in each.libraries}),
-        "composers": sorted({name for each in opened.groups for name, _ in each.composers}),
+        "composers": sorted({name for each in opened.groups for name in each.composer_names}),
         "said": opened.said,
         "notes": opened.review.notes,
     }
