@@ -22,6 +22,7 @@ HEALTHY_SECONDS = 20  # of a search that may take 2: the machine may be busy wit
 SHORT = 24
 # Everything is near enough, so bounds leave nothing out.
 UNBOUNDED = "twv(radius=20)"
+MANY_TEMPOS = "emd(tempos=(0.5, 0.6666666666666666, 1.0, 1.5, 2.0))"
 
 
 def walk(random: np.random.Generator, notes: int, id: str) -> Melody:
@@ -42,7 +43,7 @@ def query() -> Melody:
     return walk(np.random.default_rng(20), 60, "asked")
 
 
-@pytest.mark.parametrize(("name", "threads"), [("emd", 1), (UNBOUNDED, 1), (UNBOUNDED, 2)])
+@pytest.mark.parametrize(("name", "threads"), [(MANY_TEMPOS, 1), (UNBOUNDED, 1), (UNBOUNDED, 2)])
 def test_what_is_finished_is_returned_and_marked(long_path: Path, query: Melody, name: str, threads: int) -> None:
     query = query[:12] if name == UNBOUNDED else query
     with Collection(long_path) as collection:
@@ -63,20 +64,22 @@ def test_what_is_finished_is_returned_and_marked(long_path: Path, query: Melody,
 
 def test_a_list_of_what_was_compared_has_its_distances(long_path: Path, query: Melody) -> None:
     with Collection(long_path) as collection:
-        whole = {hit.id: hit.distance for hit in collection.search(query, "emd", k=SHORT, within=np.arange(SHORT))}
-        run = collection.search(query, "emd", k=SHORT, seconds=2)
+        whole = {
+            hit.id: hit.distance for hit in collection.search(query, MANY_TEMPOS, k=SHORT, within=np.arange(SHORT))
+        }
+        run = collection.search(query, MANY_TEMPOS, k=SHORT, seconds=2)
     assert not run.is_complete
     assert {hit.id: hit.distance for hit in run} == {id: whole[id] for id in run.ids}
 
 
 def test_nothing_compared_is_an_error(long_path: Path, query: Melody) -> None:
     with Collection(long_path) as collection:
-        collection.search(query, "emd", k=2, within=np.arange(SHORT))
+        collection.search(query, MANY_TEMPOS, k=2, within=np.arange(SHORT))
         began = time.monotonic()
         with pytest.raises(
             TimeLimitError, match=r"the search was stopped after 0\.5 seconds, 0 % done; allow more time"
         ):
-            collection.search(query, "emd", k=1, within=np.array([SHORT]), seconds=0.5)
+            collection.search(query, MANY_TEMPOS, k=1, within=np.array([SHORT]), seconds=0.5)
         assert time.monotonic() - began < HEALTHY_SECONDS
 
 
@@ -93,14 +96,14 @@ def test_one_note_in_a_long_melody(long_path: Path, name: str) -> None:
 def test_beginnings_keep_the_limit_too(long_path: Path, query: Melody, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roslin.search.beginnings._LONGER", LONG)
     with Collection(long_path) as collection:
-        run = collection.search_beginnings(query, "emd", k=5, seconds=2)
+        run = collection.search_beginnings(query, MANY_TEMPOS, k=5, seconds=2)
     assert not run.is_complete
     assert "melodies had been compared" in run.remarks[0]
 
 
 def test_the_mark_is_written_and_read(long_path: Path, query: Melody, tmp_path: Path) -> None:
     with Collection(long_path) as collection:
-        run = collection.search(query, "emd", k=3, seconds=2)
+        run = collection.search(query, MANY_TEMPOS, k=3, seconds=2)
     run.write(tmp_path / "run.json")
     again = read_run(tmp_path / "run.json")
     assert again == run

@@ -13,6 +13,9 @@ from roslin.starter import tunes_path
 from roslin.web.app import create_app
 from roslin.web.settings import Settings
 
+# Plug-ins for servers that tests start. Whoever looks for doctests in them would register them for all tests.
+collect_ignore = ["hostile_format.py", "slow_matchers.py"]
+
 
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -93,8 +93,13 @@ def test_the_page_is_whole_without_scripts(client: TestClient) -> None:
     assert 'href="https://example.org/ode-to-joy"' in page
     why = unescape(re.findall(r'href="(/explain[^"]*)"', page)[0])
     assert client.get(why).status_code == 200
-    assert client.get("/identify", params={"q": JOY}).text == page
+    assert _without_languages(client.get("/identify", params={"q": JOY}).text) == _without_languages(page)
     assert 'href="/identify?id=ode-to-joy"' in client.get("/melodies/ode-to-joy").text
+
+
+def _without_languages(page: str) -> str:
+    """A page without its links to other languages, which have no question in them where a form was sent."""
+    return re.sub(r'<a [^>]* hreflang="[^>]*>', "", page)
 
 
 def test_a_record_is_pasted_or_sent(client: TestClient) -> None:
