@@ -114,7 +114,16 @@ def test_the_command_says_so(long_path: Path, query: Melody, tmp_path: Path) -> 
     (tmp_path / "query.jsonl").write_text(
         json.dumps({"id": "asked", "notes": [list(map(int, row)) for row in _rows(query)]})
     )
-    words = ["search", str(long_path), "--file", str(tmp_path / "query.jsonl"), "--matcher", "emd", "--seconds", "2"]
+    words = [
+        "search",
+        str(long_path),
+        "--file",
+        str(tmp_path / "query.jsonl"),
+        "--matcher",
+        MANY_TEMPOS,
+        "--seconds",
+        "2",
+    ]
     page = tmp_path / "page.html"
     done = CliRunner().invoke(app, [*words, "--format", "json", "--html", str(page)])
     assert done.exit_code == 0, done.stderr

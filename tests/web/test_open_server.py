@@ -19,7 +19,7 @@ from benchmarks.hostile_clients import CLIENTS, LIMIT_SECONDS, Figures, allow_fi
 from tests.web.running import Server
 
 SOCKETS = 2000
-SECONDS = 4.0
+SECONDS = 2.0
 
 
 @pytest.fixture(scope="module")
