@@ -15,7 +15,7 @@ demo: .venv/ready-demo
 
 test: .venv/ready-test .venv/ready-docs
 	@tools/install_programs.sh
-	@.venv/bin/python -m pytest -n auto --dist loadfile
+	@.venv/bin/python -m pytest -n 3 --dist loadfile
 
 check: .venv/ready-test .venv/ready-docs
 	.venv/bin/ruff format --check .
