@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 from tests.web.running import Server, running
 
 from roslin import Collection
@@ -46,11 +47,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def wait_until(page: Page, condition: str) -> None:
     """Wait until a condition in JavaScript holds. Asked from here each time: the page's own policy lets no text be run
-    as a script, so Playwright's `wait_for_function` fails there as soon as it has to ask twice."""
+    as a script, so Playwright's `wait_for_function` fails there as soon as it has to ask twice. While one page makes
+    way for the next there is no document to ask."""
     limit = time.monotonic() + PATIENCE / 1000
-    while not page.evaluate(condition):
+    while not _holds(page, condition):
         assert time.monotonic() < limit, f"never came true: {condition}"
         page.wait_for_timeout(20)
+
+
+def _holds(page: Page, condition: str) -> bool:
+    try:
+        return bool(page.evaluate(f"document.documentElement !== null && ({condition})"))
+    except PlaywrightError as error:
+        if "context was destroyed" in error.message:
+            return False
+        raise
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.conftest import wait_until
-from tests.browser.test_web_page import keep
+from tests.browser.test_web_page import keep, press
 
 from roslin.notation.query import read_query
 
@@ -309,6 +309,64 @@ def test_what_was_typed_is_never_lost(page: Page) -> None:
     expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
 
 
+def hold_readings(page: Page) -> list[Route]:
+    """From now on the server's readings of the text wait here."""
+    held: list[Route] = []
+    page.route("**/api/read*", lambda route: held.append(route))
+    return held
+
+
+def let_go(page: Page, held: list[Route]) -> None:
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/read*")
+
+
+def test_notes_played_while_the_server_reads_are_kept(page: Page) -> None:
+    """An answer to what stood there before says nothing of what stands there now."""
+    page.goto("/")
+    held = hold_readings(page)
+    press(page, 60, 62)
+    while not held:
+        page.wait_for_timeout(20)
+    press(page, 64)
+    let_go(page, held)
+    page.wait_for_timeout(50)
+    press(page, 65)
+    expect(page.locator("#preview svg.notation .note")).to_have_count(4)
+    expect(text_of(page)).to_have_value("'4CDEF")
+
+
+def test_what_is_typed_while_the_server_reads_is_kept(page: Page) -> None:
+    """A key of the piano waits until the typed text is read, and then for what was typed meanwhile."""
+    page.goto("/")
+    held = hold_readings(page)
+    page.locator("#q").fill("do re")
+    press(page, 65)
+    page.locator("#q").fill("do re mi")
+    while len(held) < 2:
+        page.wait_for_timeout(20)
+    let_go(page, held)
+    expect(text_of(page)).to_have_value("%G-2 '4CDEF")
+
+
+@pytest.mark.parametrize("status", [None, 429, 503])
+def test_a_server_without_an_answer_costs_nothing_that_was_typed(page: Page, status: int | None) -> None:
+    page.goto("/")
+    error = {"error": {"code": "busy", "message": "there is too much to do", "problem": None}}
+    page.route("**/api/read*", lambda route: route.fulfill(status=status, json=error) if status else route.abort())
+    page.locator("#q").fill("do re mi")
+    expect(page.locator("#q-message.bad")).to_have_text(
+        "there is too much to do" if status else "The server does not answer."
+    )
+    press(page, 65)
+    page.wait_for_timeout(400)
+    expect(text_of(page)).to_have_value("do re mi")
+    page.unroute("**/api/read*")
+    press(page, 65)
+    expect(text_of(page)).to_have_value("%G-2 '4CDEF")
+
+
 def test_key_and_metre(page: Page) -> None:
     enter(page, "'4FGA")
     page.get_by_label("Key signature").select_option("xFC")
@@ -337,10 +395,7 @@ def test_enter_searches_and_nothing_entered_says_what_to_do(page: Page) -> None:
 def test_the_piano_goes_on_where_a_note_is_chosen(page: Page) -> None:
     enter(page, "G A|B c")  # ABC: taken over at the first edit
     choose(page, 0)
-    key = page.locator('[data-pitch="65"]')
-    box = key.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 10, box["y"] + box["height"] - 8)
+    press(page, 65)
     expect(text_of(page)).to_have_value("%G-2 '8G4F8A/B''C")
     page.get_by_role("button", name="Undo").click()
     expect(text_of(page)).to_have_value("G A|B c")

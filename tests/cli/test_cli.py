@@ -508,6 +508,27 @@ def test_a_progress_bar_on_a_terminal_and_none_elsewhere(tmp_path: Path) -> None
     assert roslin("collection", "build", source, tmp_path / "x.roslin").stderr == ""
 
 
+def test_an_interrupt_while_an_object_is_cleared_away_is_not_lost() -> None:
+    program = """
+import time
+from roslin.cli import repeat_lost_interrupts
+
+class Cleared:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+repeat_lost_interrupts()
+try:
+    Cleared()
+    for _ in range(1_000):
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
+
+
 def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
     source = tmp_path / "many.jsonl"
     source.write_text("\n".join(json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC//"}) for k in range(60_000)))

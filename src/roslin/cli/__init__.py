@@ -6,10 +6,12 @@ Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import gc
 import os
 import sys
+import threading
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -86,6 +88,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 _INTERRUPTED = 130
+_AGAIN_SECONDS = 0.05  # until an interrupt that Python lost is sent again
 
 # What is imported stays to the end. Looking through all of it for what could be thrown away, now and then and once more
 # at the end, takes a quarter of a short command.
@@ -114,6 +117,7 @@ def main() -> None:
     """Run the command line; every refusal becomes one line and an exit code."""
     from roslin.errors import RoslinError
 
+    repeat_lost_interrupts()
     gc.set_threshold(_OBJECTS_BETWEEN_SWEEPS)
     atexit.register(gc.freeze)
     show_plugin_warnings()
@@ -134,6 +138,19 @@ def main() -> None:
     if code == _INTERRUPTED:
         _stop("stopped", _INTERRUPTED)
     sys.exit(code)
+
+
+def repeat_lost_interrupts() -> None:
+    """Send an interrupt again that came while Python was clearing an object away: it drops whatever is raised there."""
+    usual = sys.unraisablehook
+
+    def hook(lost: sys.UnraisableHookArgs) -> None:
+        if lost.exc_type is KeyboardInterrupt:
+            threading.Timer(_AGAIN_SECONDS, _thread.interrupt_main).start()
+        else:
+            usual(lost)
+
+    sys.unraisablehook = hook
 
 
 def _stop_for_usage(error: Any) -> NoReturn:

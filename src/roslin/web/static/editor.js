@@ -99,14 +99,16 @@ export function startEditor(entry) {
 
   const events = () => edits.parse(line() ?? "").events;
 
-  // What is typed may not be read yet; what cannot be read makes way, and undo brings it back.
+  // What is typed may not be read yet; what cannot be read makes way, and undo brings it back. Where the server does not
+  // answer nothing is changed: the text may be good.
   function withLine(use) {
     const text = line();
     if (text !== null) use(text);
     else {
       waiting = waiting.then(async () => {
-        await entry.read();
-        use(line() ?? "");
+        let outcome = "overtaken";
+        while (line() === null && outcome === "overtaken") outcome = await entry.read();
+        if (outcome !== "unanswered") use(line() ?? "");
       });
     }
   }

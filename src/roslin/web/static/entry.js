@@ -5,6 +5,7 @@ import { History } from "./entry-history.js";
 import { _, ngettext } from "./words.js";
 
 const WAIT = 250; // milliseconds after the last change
+const TOO_MANY_REQUESTS = 429;
 
 const byId = id => document.getElementById(id);
 
@@ -84,38 +85,50 @@ export function startEntry() {
     clear.hidden = !text.value;
   }
 
+  // What came of a reading: the server read the text or refused it ("read"), the text was changed before it answered
+  // ("overtaken"), or there is no answer ("unanswered"). Only the first is told to the listeners.
   async function read() {
-    clearTimeout(timer);
-    if (reading) reading.abort();
+    forgetReading();
     remember(false);
     showButtons();
     if (!text.value.trim()) {
       preview.classList.remove("stale");
       showNothing();
       tell(null);
-      return;
+      return "read";
     }
     const own = reading = new AbortController();
     preview.classList.add("stale");
     try {
       const response = await fetch(address(), { signal: own.signal });
       const answer = await response.json();
-      if (own !== reading) return;
+      if (own !== reading) return "overtaken";
       if (response.ok) {
         show(answer);
         preview.classList.remove("stale");
         tell(answer);
-      } else {
-        showProblem(answer.error);
-        tell(null);
+        return "read";
       }
+      showProblem(answer.error);
+      if (response.status >= 500 || response.status === TOO_MANY_REQUESTS) return "unanswered";
+      tell(null);
+      return "read";
     } catch (error) {
-      if (error.name !== "AbortError") showProblem({ message: _("The server does not answer.") });
+      if (own !== reading) return "overtaken";
+      showProblem({ message: _("The server does not answer.") });
+      return "unanswered";
     }
   }
 
-  function readSoon() {
+  // An answer to a text that was changed meanwhile must not be taken for one to the text of now.
+  function forgetReading() {
     clearTimeout(timer);
+    reading?.abort();
+    reading = null;
+  }
+
+  function readSoon() {
+    forgetReading();
     timer = setTimeout(read, WAIT);
   }
 
