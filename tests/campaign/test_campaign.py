@@ -203,6 +203,16 @@ def test_stopped_and_started_again(starter: Collection, tmp_path: Path, stop_at:
     assert contents(tmp_path / "stopped") == contents(tmp_path / "at once")
 
 
+def test_what_a_killed_campaign_was_writing_is_cleared_away(starter: Collection, tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "runs"):
+        place.mkdir(exist_ok=True)
+        (place / ".new-0123abcd").write_text("half a fi")
+        (place / "my notes.txt").write_text("keep")
+    run_campaign(starter, SMALL, [DP()], tmp_path)
+    assert [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")] == []
+    assert len(list(tmp_path.rglob("my notes.txt"))) == 2
+
+
 def asked_anew(collection: Collection, folder: Path, truth: object = None, **changes: object) -> int:
     """How many queries `Counting` is asked again, after a campaign with other arguments in the same folder."""
     before = Counting.asked

@@ -34,7 +34,7 @@ from roslin.campaign.asking import LONGEST, Asking, Request, ask
 from roslin.campaign.identity import code_checksum
 from roslin.campaign.questions import chosen_queries, chosen_truths, documents_asked, missing_documents
 from roslin.campaign.resume import Finished
-from roslin.collection.files import write_text
+from roslin.collection.files import remove_scratch, write_text
 from roslin.collection.store import Store
 from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
@@ -184,6 +184,8 @@ def run_campaign(
     remarks += missing_documents(collection, known)
     output = Path(folder)
     (output / "runs").mkdir(parents=True, exist_ok=True)
+    for place in (output, output / "runs"):
+        remove_scratch(place)
     named = {repr(each): f"runs/{file}" for each, file in zip(chosen, _file_names(chosen), strict=True)}
     with Finished(output / "finished.sqlite") as finished:
         itself = documents_asked(collection, asked)

@@ -57,9 +57,10 @@ __all__ = [
     "publish",
     "remembered_path",
     "remove_leftovers",
-    "scratch_path",
+    "remove_scratch",
     "sync",
     "table_path",
+    "whole_file",
     "workspace",
     "write_text",
     "writing",
@@ -118,18 +119,25 @@ def derived_files(folder: Path, token: str) -> list[Path]:
     return [path for path in (path_of(folder, token) for path_of in made) if path.exists()]
 
 
-def write_text(path: Path, content: str) -> None:
-    """Write a small file of a state, whole or not at all."""
-    prepared = scratch_path(path.parent)
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Where to write a file that is to be there whole or not at all: it gets its name once all of it is on the disk."""
+    scratch = _scratch_path(path.parent)
     try:
-        prepared.write_text(content, encoding="utf-8", newline="\n")
-        sync(prepared)
-        prepared.replace(path)
+        yield scratch
+        sync(scratch)
+        scratch.replace(path)
     finally:
-        prepared.unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
 
 
-def scratch_path(folder: Path) -> Path:
+def write_text(path: Path, content: str) -> None:
+    """Write a small file, whole or not at all."""
+    with whole_file(path) as scratch:
+        scratch.write_text(content, encoding="utf-8", newline="\n")
+
+
+def _scratch_path(folder: Path) -> Path:
     """A name for a file in preparation; the next writer removes it if nobody else does."""
     return folder / f"{_NEW}-{new_token()}"
 
@@ -185,11 +193,11 @@ def locked(path: Path, wait_s: float, busy: str) -> Iterator[None]:
         lock.close()
 
 
-def publish(folder: Path, prepared: Path) -> None:
-    """Make a prepared database, and the arrays that it names, the current state."""
-    sync(prepared)
+def publish(folder: Path, database: Path) -> None:
+    """Make a database in preparation, and the arrays that it names, the current state."""
+    sync(database)
     sync(folder)
-    prepared.replace(folder / DATABASE)
+    database.replace(folder / DATABASE)
     sync(folder)
 
 
@@ -216,6 +224,12 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def remove_scratch(folder: Path) -> None:
+    """Remove whatever a writer that was killed had in preparation there. For folders that one writer has at a time."""
+    for path in folder.glob(f"{_NEW}-*"):
+        path.unlink(missing_ok=True)
+
+
 def holds_other_files(folder: Path) -> bool:
     """Whether something that no collection has lies in a folder. A killed first build leaves only files of ours."""
     return any(not _PREPARED.fullmatch(path.name) and not _FIXED.fullmatch(path.name) for path in folder.iterdir())
@@ -223,6 +237,6 @@ def holds_other_files(folder: Path) -> bool:
 
 def workspace(folder: Path) -> Path:
     """A fresh folder for files in preparation, on the same disk as the collection."""
-    path = scratch_path(folder)
+    path = _scratch_path(folder)
     path.mkdir()
     return path

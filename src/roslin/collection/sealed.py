@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from roslin.collection.files import remembered_path, scratch_path, sync
+from roslin.collection.files import remembered_path, whole_file
 
 __all__ = ["SEAL_BYTES", "Remembered", "checksum_of", "is_sealed", "read_sealed", "seal", "write_sealed"]
 
@@ -51,13 +51,9 @@ def is_sealed(path: Path) -> bool:
 
 def write_sealed(path: Path, content: str) -> None:
     """Write a small sealed file, whole or not at all."""
-    data, prepared = content.encode(), scratch_path(path.parent)
-    try:
-        prepared.write_bytes(_first_line(hashlib.sha256(data).hexdigest()) + data)
-        sync(prepared)
-        prepared.replace(path)
-    finally:
-        prepared.unlink(missing_ok=True)
+    data = content.encode()
+    with whole_file(path) as scratch:
+        scratch.write_bytes(_first_line(hashlib.sha256(data).hexdigest()) + data)
 
 
 def read_sealed(path: Path) -> str | None:

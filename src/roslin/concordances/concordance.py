@@ -27,7 +27,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from roslin.collection.files import new_token, scratch_path, sync, write_text
+from roslin.collection.files import new_token, remove_scratch, whole_file, write_text
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.copies import Digests
@@ -167,11 +167,9 @@ class Concordances:
         folder.mkdir(parents=True, exist_ok=True)
         pairs, token = self.pairs if beyond is None else beyond, new_token()
         names = {"pairs": f"pairs-{token}.npz", "digests": f"digests-{token}.bin" if digests is not None else ""}
-        prepared = scratch_path(folder)
-        with prepared.open("wb") as file:
+        remove_scratch(folder)
+        with whole_file(folder / names["pairs"]) as scratch, scratch.open("wb") as file:
             np.savez(file, allow_pickle=False, **{name: getattr(pairs, name) for name in PAIR_ARRAYS})
-        sync(prepared)
-        prepared.replace(folder / names["pairs"])
         if digests is not None:
             write_array(folder / names["digests"], digests.reshape(-1))
         about = {

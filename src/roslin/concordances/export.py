@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from roslin.collection.files import scratch_path, sync
+from roslin.collection.files import whole_file
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.groups import TuneGroup
 from roslin.concordances.review import Review
@@ -248,12 +248,6 @@ def export(what: str, found: Concordances, review: Review, path: str | Path) -> 
         raise UnknownNameError("export", what, list(EXPORTS))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    prepared = scratch_path(path.parent)
-    try:
-        with prepared.open("w", encoding="utf-8", newline="") as file:
-            left_out = EXPORTS[what](found, review, file)
-        sync(prepared)
-        prepared.replace(path)
-    finally:
-        prepared.unlink(missing_ok=True)
+    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+        left_out = EXPORTS[what](found, review, file)
     return left_out or {}

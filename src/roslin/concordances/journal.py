@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import scratch_path, sync, write_text
+from roslin.collection.files import whole_file, write_text
 from roslin.errors import ArgumentError
 from roslin.search.work import Work
 
@@ -51,14 +51,8 @@ class Journal:
 
     def keep(self, kind: str, number: int, result: Arrays) -> None:
         """Keep the result of a piece of work."""
-        prepared = scratch_path(self.folder)
-        try:
-            with prepared.open("wb") as file:
-                np.savez(file, allow_pickle=False, **result)
-            sync(prepared)
-            prepared.replace(self._path(kind, number))
-        finally:
-            prepared.unlink(missing_ok=True)
+        with whole_file(self._path(kind, number)) as scratch, scratch.open("wb") as file:
+            np.savez(file, allow_pickle=False, **result)
 
     def result(self, kind: str, number: int) -> Arrays | None:
         """The result of a piece of work; None where it is not finished, or a disk has changed it."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import scratch_path, sync
+from roslin.collection.files import whole_file
 
 __all__ = ["kept_array", "map_array", "new_array", "write_array"]
 
@@ -33,16 +33,11 @@ def write_array(path: Path, values: Array) -> None:
 
 def new_array(path: Path, dtype: npt.DTypeLike, length: int, fill: Callable[[Array], object]) -> None:
     """Have an array filled in a file, without holding it in memory."""
-    prepared = scratch_path(path.parent)
-    try:
-        with prepared.open("wb") as file:
+    with whole_file(path) as scratch:
+        with scratch.open("wb") as file:
             file.truncate(length * np.dtype(dtype).itemsize)
         if length:
-            fill(np.asarray(np.memmap(prepared, dtype=np.dtype(dtype), mode="r+")))
-        sync(prepared)
-        prepared.replace(path)
-    finally:
-        prepared.unlink(missing_ok=True)
+            fill(np.asarray(np.memmap(scratch, dtype=np.dtype(dtype), mode="r+")))
 
 
 def kept_array(

@@ -12,6 +12,7 @@ import numpy as np
 
 from roslin.campaign.campaign import Campaign
 from roslin.campaign.tables import all_remarks, disagreement_table, main_tables, pairs, standings, tie_table, times
+from roslin.collection.files import write_text
 from roslin.collection.store import Store
 from roslin.evaluate import Comparison, compare, mean_intervals
 from roslin.evaluate.disagreement import Disagreement, disagreements
@@ -34,9 +35,7 @@ def write_report(campaign: Campaign, collection: Store, folder: str | Path) -> P
         (page, campaign_page(campaign, collection, found)),
         (page.with_suffix(".txt"), campaign_text(campaign, found)),
     ):
-        unfinished = path.with_name(path.name + ".part")
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
-        unfinished.replace(path)
+        write_text(path, text)
     return page
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import index_path, scratch_path, sync
+from roslin.collection.files import index_path, whole_file
 from roslin.collection.sealed import SEAL_BYTES, Remembered, seal
 from roslin.collection.store import Store
 from roslin.melody import TICKS_PER_QUARTER
@@ -153,17 +153,12 @@ def _layout(melodies: int, notes: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _write(index: Index, path: Path) -> None:
-    prepared = scratch_path(path.parent)
-    try:
-        with prepared.open("wb") as file:
+    with whole_file(path) as scratch:
+        with scratch.open("wb") as file:
             file.write(bytes(SEAL_BYTES) + _header(len(index), len(index.times)))
             for name, dtype in _DTYPES.items():
                 file.write(np.ascontiguousarray(getattr(index, name), dtype=dtype).data)
-        seal(prepared)
-        sync(prepared)
-        prepared.replace(path)
-    finally:
-        prepared.unlink(missing_ok=True)
+        seal(scratch)
 
 
 def _read(path: Path, melodies: int, remembered: Remembered) -> Index | None:

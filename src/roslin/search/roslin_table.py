@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import scratch_path, sync, table_path
+from roslin.collection.files import table_path, whole_file
 from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, seal
 from roslin.collection.store import Store
 from roslin.matchers.roslin._alignment import Tables
@@ -83,22 +83,17 @@ def _shape(melodies: int, notes: int) -> dict[str, int]:
 
 def write_table(path: Path, fitted: str, make: Callable[..., MelodyTable]) -> None:
     """Have a table made in a file: `make` gets the `room` to write it to."""
-    prepared = scratch_path(path.parent)
+    with whole_file(path) as scratch:
+        make(room=partial(_room, scratch, fitted))
+        seal(scratch)
 
-    def room(shape: dict[str, int]) -> MelodyTable:
-        layout = list(_layout(shape))
-        with prepared.open("wb") as file:
-            file.write(bytes(SEAL_BYTES) + _header(shape["places"], shape["notes"], fitted))
-            _reserve(file, layout[-1][1])
-        return _mapped(prepared, layout, "r+")
 
-    try:
-        make(room=room)
-        seal(prepared)
-        sync(prepared)
-        prepared.replace(path)
-    finally:
-        prepared.unlink(missing_ok=True)
+def _room(scratch: Path, fitted: str, shape: dict[str, int]) -> MelodyTable:
+    layout = list(_layout(shape))
+    with scratch.open("wb") as file:
+        file.write(bytes(SEAL_BYTES) + _header(shape["places"], shape["notes"], fitted))
+        _reserve(file, layout[-1][1])
+    return _mapped(scratch, layout, "r+")
 
 
 def _reserve(file: BinaryIO, size: int) -> None:
