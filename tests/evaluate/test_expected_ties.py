@@ -182,7 +182,7 @@ def test_the_three_rules() -> None:
 
 def test_trec_order_is_that_of_trec_eval() -> None:
     """Scores of 32 bits, then the larger id: with pytrec_eval as the judge."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec_eval: pip install 'roslin[test]'")
     state = random.Random(2)
     ids = [f"d{k}" for k in range(30)] + ["D3", "é", "10", "9"]
     for _ in range(40):
@@ -244,7 +244,7 @@ def test_the_range_holds_the_expected_value() -> None:
 
 def test_numbers_as_ids_are_no_trap() -> None:
     """Query 1 has nothing to do with document 1: pytrec_eval finds P@1 = 0.5, and so does Roslin."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec_eval: pip install 'roslin[test]'")
     qrels = {"1": {"7": 1}, "2": {"8": 1}}
     run = {"1": {"1": 3.0, "7": 2.0}, "2": {"8": 3.0, "2": 2.0}}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"P_1"}).evaluate(run)
@@ -278,7 +278,7 @@ def test_what_is_no_rule_for_ids() -> None:
 
 def test_one_rule_for_all_measures_of_a_call() -> None:
     """Through ir_measures, theirs and ours see the same list: ids and ties as trec_eval has them."""
-    ir_measures = pytest.importorskip("ir_measures")
+    ir_measures = pytest.importorskip("ir_measures", reason="needs ir_measures: pip install 'roslin[test]'")
     import roslin.evaluate.ir_bridge  # noqa: F401
 
     qrels = {"1": {"7": 1, "1": 0}, "2": {"8": 1}}

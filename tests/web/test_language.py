@@ -87,7 +87,7 @@ def test_answers_are_kept_by_language(client: TestClient) -> None:
     assert "every note agrees" in english
     assert "<li>Takt 1: C 4 Viertel, D 4 Viertel, E 4 Viertel, C 4 Viertel</li>" in german
     assert client.get("/api/search", params=asked, headers={"Accept-Language": "de"}).json()["remarks"] == [
-        "All notes of the query are equally long, so the rhythm was ignored."
+        "All notes of the query but the last are equally long, so the rhythm was ignored."
     ]
 
 

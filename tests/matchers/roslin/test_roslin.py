@@ -124,6 +124,9 @@ def test_a_query_in_equal_values_says_nothing_about_rhythm() -> None:
     auto, melody = matcher("roslin"), matcher("roslin(compare='melody')")
     assert auto.distances(even, TUNES).tolist() == melody.distances(even, TUNES).tolist()
     assert auto.remarks(even) == ("All notes of the query are equally long, so the rhythm was ignored.",)
+    assert auto.remarks(load("'4CDEFG2A")[0]) == (
+        "All notes of the query but the last are equally long, so the rhythm was ignored.",
+    )
     assert auto.distances(uneven, TUNES).tolist() == BOTH.distances(uneven, TUNES).tolist()
     assert auto.remarks(uneven) == BOTH.remarks(even) == ()
     assert Roslin().compared(load("'4CD")[0]) == "both"  # two notes are not a rhythm

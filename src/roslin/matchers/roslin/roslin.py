@@ -86,7 +86,9 @@ class Roslin(Matcher):
     def remarks(self, query: Melody) -> tuple[str, ...]:
         """What the answer to this query must say."""
         if self.compare == "auto" and self.compared(query) == "melody":
-            return (_("All notes of the query are equally long, so the rhythm was ignored."),)
+            if _is_last_alike(query):
+                return (_("All notes of the query are equally long, so the rhythm was ignored."),)
+            return (_("All notes of the query but the last are equally long, so the rhythm was ignored."),)
         return ()
 
     def tables(self, query: Melody, longest: int) -> Tables:
@@ -206,3 +208,9 @@ def _is_even(query: Melody) -> bool:
     """Whether all notes of the line but the last are equally long."""
     onsets = melodic_line(query)["onset_ticks"]
     return len(onsets) >= _LEAST_EVEN and bool((np.diff(onsets) == onsets[1] - onsets[0]).all())
+
+
+def _is_last_alike(query: Melody) -> bool:
+    """Whether the last note of an even query is as long as the others."""
+    line = melodic_line(query)
+    return bool(line["duration_ticks"][-1] == line["onset_ticks"][1] - line["onset_ticks"][0])
