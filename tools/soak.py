@@ -235,8 +235,10 @@ tools/soak.py --folder /tmp/soak --summary
 ```
 
 `read` and `refused` are both right answers: a damaged file is read as far as it makes sense, with what was wrong kept
-beside the melody, or refused with its place; `handed on` are scores that would then be converted. Whatever was found
-is kept in `tests/corpus/` and read again in every test run. This page was made by version {code}.
+beside the melody, or refused with its place; `handed on` are scores that would then be converted. `unsteady` are scores
+that verovio converts at one time and crashes on at another, in a process of its own: what is read is the same each
+time, and the crash is a refusal with its place. Whatever was found is kept in `tests/corpus/` and read again in every
+test run. This page was made by version {code}.
 """
 
 

@@ -9,6 +9,7 @@ Each is read and looked at:
     read                   every record is a melody, and nothing below is the case
     refused                something is refused, with its place
     handed on              a score that would now be given to verovio
+    unsteady               read at one time; at another verovio crashed on it in its worker, and that is the refusal
     nowhere                something is refused, and nobody says where
     crash                  an exception that is not Roslin's
     hang                   more than ten seconds of processor time: a busy machine is no hang
@@ -359,6 +360,8 @@ def _look(format: str, data: bytes, folder: Path, thorough: bool) -> tuple[str, 
     if thorough:
         again = list(_records(format, data, folder, strict=False))
         if [record.melody for record in again] != [record.melody for record in found]:
+            if crash := _worker_crash([*found, *again]):
+                return "unsteady", crash
             return "silent change", "other notes when read again"
         for record in _records(format, data, folder, strict=True):
             if record.melody is None and _is_lost(record.problems[0]):
@@ -393,6 +396,12 @@ def _records(format: str, data: bytes, folder: Path, *, strict: bool) -> Iterato
 
 def _is_lost(problem: Problem) -> bool:
     return not (problem.line or problem.column or problem.record or problem.file)
+
+
+def _worker_crash(found: list[Record]) -> str:
+    """The refusal that says that verovio crashed, if there is one."""
+    refusals = [str(problem) for record in found if record.melody is None for problem in record.problems[:1]]
+    return next((refusal for refusal in refusals if "crashed" in refusal), "")
 
 
 def _changed_by_writing(melody: Melody) -> str:

@@ -59,7 +59,8 @@ _HEAD = rf"{_BEFORE_NOTE}[A-G][tpu+]{{0,4}}"
 # One note, chord or rest, with a grace note before it or not: a fermata, not a tuplet.
 FERMATA = re.compile(rf"\((?:['\",]{{0,8}}[gq]{_HEAD})?(?:{_HEAD}(?:\^{_HEAD}){{0,12}}|{_BEFORE_NOTE}-|=[0-9]*)\s*\)")
 VALUE_INSIDE = re.compile(r"\([{\s'\",]{0,40}[0-9]")
-GRACE_GROUP_END = re.compile(r"[^qgy/]{0,200}r")
+# This one needs no limit: it looks as far as the next group, so all looks together go through the text once.
+GRACE_GROUP_END = re.compile(r"[^qQgy/r]*r")
 VALIDITY_NOTE = re.compile(r"~[?+t]?")
 
 # Signs of old catalogues.
