@@ -3,7 +3,12 @@
     signatures        what a key signature and a time signature mean
     representations   MARC subfields, one line, @clef: lines, JSON, bare music
     lowercase         note names typed in lower case
-    music             the music string itself
+    reader            the music string: which module reads which sign
+      notes, rests, ties, groups, graces, bars, changes
+                      what each sign of the code does
+      dialect         signs that only old catalogues have
+    music, written    the music as far as it is read, and its notes before ties are merged
+    signs             what the signs look like and stand for
     writer            a melody back to the code
 
 The specification is at plaine-and-easie.info (repository rism-digital/pae-code-spec). Where it is silent, Roslin reads
@@ -29,7 +34,8 @@ import numpy as np
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
 from roslin.notation.pae.lowercase import capitals
-from roslin.notation.pae.music import MusicReader
+from roslin.notation.pae.music import Music
+from roslin.notation.pae.reader import read_music
 from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import as_catalogued, write, write_music
@@ -97,33 +103,27 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
     clef, clef_problem = read_clef(incipit.clef) if incipit.clef else ("", None)
     key = read_key_signature(incipit.key_signature)
     time = read_time_signature(incipit.time_signature or "c")
-    music, lower_case = capitals(incipit.music, incipit.start)
+    text, lower_case = capitals(incipit.music, incipit.start)
     in_header = (
         (clef_problem, incipit.clef),
         (key.problem, incipit.key_signature),
         (time.problem, incipit.time_signature),
     )
-    header = [replace(problem, column=_column(incipit, text)) for problem, text in in_header if problem]
+    header = [replace(problem, column=_column(incipit, field)) for problem, field in in_header if problem]
     problems = [*incipit.problems, *header, *lower_case]
     if problems and strict:
         return _refused(incipit, problems[0])
 
-    reader = MusicReader(
-        music, incipit.start, key.alterations, time.measure_ticks, strict=strict, version=incipit.version
-    )
     try:
-        reader.read()
+        music = read_music(
+            text, incipit.start, key.alterations, time.measure_ticks, strict=strict, version=incipit.version
+        )
     except NotationError as error:
         return _refused(incipit, error.problem)
-    notes = reader.notes(first_column=incipit.start)
-    if not len(notes):
-        first = reader.problems[0] if reader.problems else None
-        found = first.found if first else "only rests" if reader.time else "none"
-        return _refused(incipit, Problem("no notes", "at least one note", found, first.column if first else 1))
-    doubt = reader.unreadable + reader.doubtful_notes
-    if doubt >= max(1, len(notes) - reader.doubtful_notes):
-        first = reader.problems[0]
-        return _refused(incipit, Problem("not music", "more notes than unreadable signs", first.found, first.column))
+    notes = music.notes(first_column=incipit.start)
+    refusal = _refusal(music, len(notes))
+    if refusal is not None:
+        return _refused(incipit, refusal)
 
     metadata = incipit.metadata
     known: dict[str, Any] = {name: metadata[name] for name in METADATA_FIELDS if name in metadata}
@@ -135,16 +135,28 @@ def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
         notation="pae",
         clef=clef or None,
         key_signature=key.text or None,
-        barlines_ticks=np.array(reader.barlines, dtype=np.int64),
-        changes=tuple(reader.changes),
+        barlines_ticks=np.array(music.barlines, dtype=np.int64),
+        changes=tuple(music.changes),
         extra={name: value for name, value in metadata.items() if name not in METADATA_FIELDS},
     )
-    return Record(melody, tuple(problems + reader.problems)).at(line=incipit.line, record=melody.id or "")
+    return Record(melody, tuple(problems + music.problems)).at(line=incipit.line, record=melody.id or "")
 
 
-def _column(incipit: Incipit, text: str) -> int:
+def _refusal(music: Music, notes: int) -> Problem | None:
+    """Why a string with this number of notes is not taken for music, if it is not."""
+    first = music.problems[0] if music.problems else None
+    if not notes:
+        found = first.found if first else "only rests" if music.time else "none"
+        return Problem("no notes", "at least one note", found, first.column if first else 1)
+    doubt = music.unreadable + music.doubtful_notes
+    if first and doubt >= max(1, notes - music.doubtful_notes):
+        return Problem("not music", "more notes than unreadable signs", first.found, first.column)
+    return None
+
+
+def _column(incipit: Incipit, field: str) -> int:
     """Where a clef or signature stands in a line that has the music too. One that is a field has the line alone."""
-    found = incipit.music.find(text, 0, incipit.start)
+    found = incipit.music.find(field, 0, incipit.start)
     return found + 1 if found >= 0 else 0 if incipit.line else 1
 
 
