@@ -38,10 +38,10 @@ from tests.experiment.rehearsing import fifty_study
 from tests.postgresql import programs, started
 
 from roslin.display.table import Table
+from roslin.experiment import clock
 from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.opinions import Population
 from roslin.experiment.schema import EVENTS, EXPERTS
-from roslin.experiment.store import now_ms
 from roslin.experiment.visits import Habits, Visit, audit
 from roslin.web.experiment.rehearsal import serving
 from roslin.web.experiment.study import OpenStudy
@@ -55,7 +55,7 @@ def prepared(study: OpenStudy, count: int) -> list[str]:
     """Experts who have consented, answered, read and practised: they are about to begin."""
     names = [expert.name for expert in study.store.invite(count, source="bot")]
     kinds = ("consented", "answered", "read", "practised")
-    now = now_ms()
+    now = clock.now_ms()
     rows = [
         {"expert": name, "sequence": number, "kind": kind, "trial": 0, "payload": {}, "key": kind, "time_ms": now,
          "made_ms": 0, "device": ""}

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from roslin.experiment import store as store_module
+from roslin.experiment import clock
+from roslin.experiment.decisions import Decision
 from roslin.experiment.events import trial_state
-from roslin.experiment.store import Decision, EventStore, StudyExpert, now_ms
+from roslin.experiment.experts import StudyExpert
+from roslin.experiment.store import EventStore
 
 __all__ = ["filled"]
 
@@ -22,21 +24,21 @@ def _clock(start_ms: int) -> Iterator[list[int]]:
     """The clock of the store shows what the list holds."""
     at = [start_ms]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_module, "now_ms", lambda: at[0])
+        patch.setattr(clock, "now_ms", lambda: at[0])
         yield at
 
 
 def filled(store: EventStore, experts: int = 8, days: float = 6.0, seed: int = 3) -> list[StudyExpert]:
     """So many experts over so many days: the last stopped in a query, the one before is careless, two never came."""
     chance = np.random.default_rng(seed)
-    now = now_ms()
+    now = clock.now_ms()
     with _clock(now - int((days + 1) * _DAY_MS)):
         everybody = store.invite(experts + 2)
     for number, expert in enumerate(everybody[:experts]):
         start = now - int(days * _DAY_MS * (1 - number / experts)) - 5 * 3_600_000
         is_careless, stops = number == experts - 2, number == experts - 1
-        with _clock(start) as clock:
-            _go_through(store, expert, chance, clock, is_careless=is_careless, stops=stops)
+        with _clock(start) as at:
+            _go_through(store, expert, chance, at, is_careless=is_careless, stops=stops)
     return everybody
 
 
@@ -44,7 +46,7 @@ def _go_through(
     store: EventStore,
     expert: StudyExpert,
     chance: np.random.Generator,
-    clock: list[int],
+    at: list[int],
     *,
     is_careless: bool,
     stops: bool,
@@ -75,7 +77,7 @@ def _go_through(
             for k, id in enumerate(kept)
         ]
         for number, decision in enumerate(made):
-            clock[0] += int(chance.gamma(3.0, 1500.0 if is_careless else 4500.0))
+            at[0] += int(chance.gamma(3.0, 1500.0 if is_careless else 4500.0))
             store.decide(name, trial, [decision], "desktop mouse")
             if stops and trial == 2 and number == 4:
                 return

@@ -14,11 +14,12 @@ import pytest
 from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
-from roslin.experiment import export
+from roslin.experiment import clock, export
+from roslin.experiment.decisions import Decision
 from roslin.experiment.events import trial_state
 from roslin.experiment.export import EXPORTS, export_study
 from roslin.experiment.results import study_tables, trial_records
-from roslin.experiment.store import Decision, EventStore
+from roslin.experiment.store import EventStore
 from roslin.experiment.variables import KEYS, TABLES, variables_of
 from roslin.truth import read_rankings, study_rankings, study_strengths, study_votes
 from roslin.truth.preferences import read_votes
@@ -92,11 +93,9 @@ def test_trials_have_their_times_and_the_order_shown(store: EventStore, tmp_path
 
 
 def test_pauses_do_not_count_and_clocks_of_browsers_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from roslin.experiment import store as store_module
-
-    clock = iter([10_000 + 1000 * step for step in range(200)])
+    times = iter([10_000 + 1000 * step for step in range(200)])
     jump = [0]
-    monkeypatch.setattr(store_module, "now_ms", lambda: next(clock) + jump[0])
+    monkeypatch.setattr(clock, "now_ms", lambda: next(times) + jump[0])
     store = EventStore(f"sqlite:///{tmp_path / 'study.db'}", ranking_plan(1, candidates=2))
     name = store.invite()[0].name
     trial = store.begin(name)

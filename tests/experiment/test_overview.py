@@ -12,14 +12,16 @@ import pytest
 from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import NotKeptError
+from roslin.experiment import clock
 from roslin.experiment import live_overview as overview_module
+from roslin.experiment.decisions import Decision
 from roslin.experiment.findings import findings_in_turn, findings_of
 from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.overview import overview_of
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
 from roslin.experiment.receipts import reconcile
 from roslin.experiment.results import trial_records
-from roslin.experiment.store import Decision, EventStore, now_ms
+from roslin.experiment.store import EventStore
 
 HOUR_MS = 3_600_000
 
@@ -75,7 +77,7 @@ def test_who_is_stuck_and_what_is_abandoned(tmp_path: Path) -> None:
     store.read_again(name)
     store.begin(name)
     histories = list(store.histories())
-    now = now_ms()
+    now = clock.now_ms()
     assert overview_of(store.plan, histories, now=now).stuck == ()
     later = overview_of(store.plan, histories, now=now + 4 * HOUR_MS)
     assert [(person.expert.name, person.words) for person in later.stuck] == [(name, "trial 1 of 3")]

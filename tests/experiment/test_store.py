@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptError, UnknownExpertError
-from roslin.experiment import store as store_module
+from roslin.experiment import clock
+from roslin.experiment.decisions import Decision
 from roslin.experiment.design import Load
 from roslin.experiment.events import trial_state
 from roslin.experiment.schema import EVENTS, TRIALS
-from roslin.experiment.store import Decision, EventStore
+from roslin.experiment.store import EventStore
 
 HOUR_MS = 3_600_000
 
@@ -233,8 +234,8 @@ def test_who_was_away_begins_again_where_the_study_says_so(database: str, monkey
     store.decide(name, trial, [sorted_(before.shown[0], "k")])
     store.read_again(name)  # not away: nothing is lost
     assert trial_state(store.events(name, trial)).verdicts
-    later = store_module.now_ms() + 25 * HOUR_MS
-    monkeypatch.setattr(store_module, "now_ms", lambda: later)
+    later = clock.now_ms() + 25 * HOUR_MS
+    monkeypatch.setattr(clock, "now_ms", lambda: later)
     store.read_again(name)
     after = trial_state(store.events(name, trial))
     assert (after.verdicts, after.shown) == ({}, before.shown)
@@ -263,8 +264,8 @@ def test_an_abandoned_trial_gives_its_place_back(store: EventStore, monkeypatch:
     name = store.invite()[0].name
     store.begin(name)
     assert Counter(load.running for load in store.loads().values()) == {0: 2, 1: 1}
-    later = store_module.now_ms() + 49 * HOUR_MS
-    monkeypatch.setattr(store_module, "now_ms", lambda: later)
+    later = clock.now_ms() + 49 * HOUR_MS
+    monkeypatch.setattr(clock, "now_ms", lambda: later)
     assert Counter(load.running for load in store.loads().values()) == {0: 3}
 
 

@@ -15,8 +15,9 @@ import sqlalchemy as sa
 from tests.experiment.plans import ranking_plan
 
 from roslin.errors import DecisionError, NotKeptError
+from roslin.experiment.decisions import Decision
 from roslin.experiment.events import trial_state
-from roslin.experiment.store import Decision, EventStore
+from roslin.experiment.store import EventStore
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from roslin.cli.experiment import needs_experiment
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, remark
 
 if TYPE_CHECKING:
-    from roslin.experiment.store import EventStore, StudyExpert
+    from roslin.experiment.experts import StudyExpert
+    from roslin.experiment.store import EventStore
 
 __all__ = ["backup_command", "delete_command", "export_study_command", "status_command"]
 

@@ -7,7 +7,8 @@ folder    all of it in one folder, made whole or not at all
 events    what an expert did, and the state that follows
 design    who judges which query next, and in which order
 comparisons  which two or three candidates an expert compares next
-store     where every decision is kept: SQLite or PostgreSQL
+store     where every decision is kept: SQLite or PostgreSQL; `study_store` is what concerns the study as a whole
+log, trials, experts  the statements that the store is made of; `clock` is what it goes by
 database  how it is reached and brought up to date; `schema` has its tables, `migrations` the steps to them
 backup    a copy while the study runs
 export    what the truth layer and other programs read

@@ -1,4 +1,4 @@
-"""How far a study is: people, trials, times and failed checks, counted. Pure: no page around it, no clock inside."""
+"""How far a study is: people, trials, times and failed checks, counted. No page around it, and no database."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from roslin.display.table import Table
+from roslin.experiment import clock
 from roslin.experiment.events import HOUR_MS, Event, Position, position_of
+from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import History, TrialRecord, trial_records
-from roslin.experiment.store import StudyExpert, now_ms
 
 __all__ = ["PersonProgress", "QueryProgress", "StudyOverview", "overview_of"]
 
@@ -152,7 +153,7 @@ def overview_of(
     plan: StudyPlan, histories: Sequence[History], withdrawn: int = 0, now: int | None = None
 ) -> StudyOverview:
     """Count everything, as of now (milliseconds since 1970)."""
-    at = now_ms() if now is None else now
+    at = clock.now_ms() if now is None else now
     records = list(trial_records(histories, unfinished=True))
     of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
     of_expert: dict[str, list[TrialRecord]] = {expert.name: [] for expert, _ in histories}

@@ -19,8 +19,8 @@ from typing import Any
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
 from roslin.experiment.events import Event, TrialState, ranks_of, trial_state
+from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
-from roslin.experiment.store import StudyExpert
 from roslin.experiment.variables import answer_columns
 from roslin.truth.preferences import Vote
 

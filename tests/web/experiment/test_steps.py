@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.web.experiment.browsers import Alone, Browser, Invited, sorted_as
 
-from roslin.experiment import store as stored
+from roslin.experiment import clock as study_clock
 from roslin.experiment.backup import write_backup
 from roslin.web.experiment.study import OpenStudy
 
@@ -129,12 +129,11 @@ def test_forms_that_arrive_twice_count_once(expert: Browser) -> None:
 
 
 class Clock:
-    """The clock of the store, moved by hand."""
+    """The clock of the study, moved by hand."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self._now = stored.now_ms()
-        monkeypatch.setattr(stored, "now_ms", lambda: self._now)
-        monkeypatch.setattr("roslin.web.experiment.study.now_ms", lambda: self._now)
+        self._now = study_clock.now_ms()
+        monkeypatch.setattr(study_clock, "now_ms", lambda: self._now)
 
     def later(self, **time: float) -> None:
         self._now += int(timedelta(**time).total_seconds() * 1000)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from roslin.experiment.store import StudyExpert
+from roslin.experiment.experts import StudyExpert
 from roslin.web.experiment.study import OpenStudy
 
 __all__ = ["as_csv", "links_as_csv"]

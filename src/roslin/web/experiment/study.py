@@ -10,11 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from roslin.errors import UnknownNameError
+from roslin.experiment import clock
 from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
+from roslin.experiment.experts import StudyExpert
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.plan import Item, StudyPlan, Task
-from roslin.experiment.store import EventStore, StudyExpert, now_ms
+from roslin.experiment.store import EventStore
 from roslin.web.experiment.figures import StudyFigures
 from roslin.web.experiment.links import StudySignatures
 from roslin.web.experiment.settings import ExperimentSettings
@@ -105,7 +107,7 @@ class OpenStudy:
         events = self.store.events(name)
         if not events:
             self.store.expert(name)
-        return position_of(events, self.plan, now_ms())
+        return position_of(events, self.plan, clock.now_ms())
 
     def trial_events(self, name: str, trial: int) -> list[Event]:
         """The events of a trial that was begun; 0 is the practice."""

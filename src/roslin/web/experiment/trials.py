@@ -10,6 +10,7 @@ from typing import Any
 
 from roslin.errors import DecisionError
 from roslin.experiment.comparisons import next_comparison
+from roslin.experiment.decisions import Decision
 from roslin.experiment.events import (
     DECISIONS,
     VERDICTS,
@@ -21,7 +22,6 @@ from roslin.experiment.events import (
     trial_state,
 )
 from roslin.experiment.plan import SIZES
-from roslin.experiment.store import Decision
 from roslin.web.experiment.errors import UnfinishedError
 from roslin.web.experiment.schemas import DecisionsBody, FinishBody
 from roslin.web.experiment.study import OpenStudy

@@ -1,0 +1,218 @@
+"""A study in its database, but for what its experts do: its plan, who takes part, its settings, its copies."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from roslin.errors import ArgumentError, FrozenError, NotKeptError
+from roslin.experiment import clock
+from roslin.experiment.database import StudyDatabase
+from roslin.experiment.events import HOUR_MS
+from roslin.experiment.experts import StudyExpert, everybody, expert_named, expert_of, held, printable
+from roslin.experiment.plan import StudyPlan
+from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
+
+__all__ = ["StoredBackup", "StudyStatus", "StudyStore", "status_of"]
+
+StudyStatus = Literal["open", "paused", "closed"]
+_TRACES = "traces"  # the setting that says so
+_LOG = logging.getLogger("roslin.experiment")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBackup:
+    """A copy of the database that was written."""
+
+    path: str
+    time_ms: int
+
+
+class StudyStore:
+    """The database of one study."""
+
+    def __init__(self, url: str, plan: StudyPlan):
+        self.url, self.plan = url, plan
+        self.database = StudyDatabase(url)
+        try:
+            self.database.upgrade()
+            self._keep_plan(plan)
+            if self.has_traces:
+                self._forget_deleted()
+        except BaseException:
+            self.database.close()
+            raise
+
+    @property
+    def engine(self) -> Engine:
+        """The connections."""
+        return self.database.engine
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.database.close()
+
+    def _keep_plan(self, plan: StudyPlan) -> None:
+        """Keep a plan that is new. What is frozen may change only as long as nobody has joined."""
+        with self.database.writing() as connection:
+            self.database.hold_study(connection)
+            newest = connection.execute(sa.select(PLANS).order_by(PLANS.c.number.desc()).limit(1)).first()
+            if newest is not None and newest.fingerprint == plan.fingerprint:
+                return
+            changes = StudyPlan.from_json(newest.plan).frozen_changes(plan) if newest is not None else []
+            # A study of another name must not even have been sent out: this is then the database of that one.
+            begun = EXPERTS if "name" in changes else EVENTS
+            if changes and connection.execute(sa.select(begun.c.number).limit(1)).first() is not None:
+                raise FrozenError(
+                    f"the study has begun, so {', '.join(changes)} can no longer change; make a new study for that"
+                )
+            number = newest.number + 1 if newest is not None else 1
+            values = {
+                "number": number,
+                "time_ms": clock.now_ms(),
+                "fingerprint": plan.fingerprint,
+                "plan": plan.to_json(),
+            }
+            connection.execute(sa.insert(PLANS).values(values))
+
+    # -- who takes part -----------------------------------------------------------------------------------------------
+
+    def invite(
+        self, count: int = 1, source: str = "single", participant: str = "", language: str = ""
+    ) -> list[StudyExpert]:
+        """New experts, each with a name of their own."""
+        if count < 1:
+            raise ArgumentError(f"the number of invitations must be at least 1; got {count}")
+        shared = {
+            "source": source,
+            "participant": printable(participant, 200),
+            "language": printable(language, 10),
+            "invited_ms": clock.now_ms(),
+            "sequence": 0,
+        }
+        rows = [{"name": secrets.token_hex(10), **shared} for _ in range(count)]
+        with self.database.writing() as connection:
+            made = sa.insert(EXPERTS).returning(EXPERTS, sort_by_parameter_order=True)
+            return [expert_of(row) for row in connection.execute(made, rows)]
+
+    def join(self, name: str, participant: str = "", language: str = "") -> StudyExpert:
+        """Somebody who comes by the open invitation, under a name that the server drew; twice is once."""
+        values: dict[str, Any] = {"name": name, "source": "open"}
+        values |= {"participant": printable(participant, 200), "language": printable(language, 10)}
+        with self.database.writing() as connection:
+            self.database.hold_study(connection)
+            found = connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()
+            if found is None:
+                values |= {"invited_ms": clock.now_ms(), "sequence": 0}
+                found = connection.execute(sa.insert(EXPERTS).values(values).returning(EXPERTS)).one()
+            return expert_of(found)
+
+    def expert(self, name: str) -> StudyExpert:
+        """The expert of a name."""
+        with self.database.reading() as connection:
+            return expert_named(connection, name)
+
+    def experts(self) -> list[StudyExpert]:
+        """Everybody, in the order of their invitations."""
+        with self.database.reading() as connection:
+            return everybody(connection)
+
+    def set_language(self, name: str, language: str) -> None:
+        """Remember in which language somebody reads."""
+        with self.database.writing() as connection:
+            chosen = sa.update(EXPERTS).where(EXPERTS.c.name == name).values(language=printable(language, 10))
+            connection.execute(chosen)
+
+    def withdraw(self, name: str) -> list[str]:
+        """Delete everything of an expert; gives the backups that were written since they were invited."""
+        with self.database.writing() as connection:
+            row = held(connection, name)
+            for table in (EVENTS, TRIALS):
+                connection.execute(sa.delete(table).where(table.c.expert == name))
+            connection.execute(sa.delete(EXPERTS).where(EXPERTS.c.name == name))
+            connection.execute(sa.insert(WITHDRAWN).values(time_ms=clock.now_ms()))
+            since = sa.select(BACKUPS.c.path).where(BACKUPS.c.time_ms >= row.invited_ms).order_by(BACKUPS.c.number)
+            backups = [str(path) for path in connection.execute(since).scalars()]
+            self.database.hold_study(connection)
+            _set_state(connection, _TRACES, "yes")
+        self._forget_deleted()
+        return backups
+
+    @property
+    def has_traces(self) -> bool:
+        """Whether bytes of somebody who was deleted may still lie in the files: the next opening tries again."""
+        return self.state(_TRACES) == "yes"
+
+    def _forget_deleted(self) -> None:
+        """Rid the files of what was deleted. It is deleted in any case: where this fails, it is tried again later."""
+        try:
+            self.database.forget_deleted()
+            self.set_state(_TRACES, "")
+        except NotKeptError as error:
+            _LOG.error("traces of somebody who was deleted are left in the files of the database: %s", error)
+
+    # -- settings and copies ------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> StudyStatus:
+        """Whether people may begin: open, paused for a while, or closed for good."""
+        with self.database.reading() as connection:
+            return status_of(connection)
+
+    def set_status(self, status: StudyStatus) -> None:
+        """Open, pause or close the study. Trials that are open can always be finished."""
+        self.set_state("status", status)
+
+    def state(self, name: str, otherwise: str = "") -> str:
+        """A lasting setting of the study, by name."""
+        with self.database.reading() as connection:
+            value = connection.execute(sa.select(STATE.c.value).where(STATE.c.name == name)).scalar()
+        return otherwise if value is None else str(value)
+
+    def set_state(self, name: str, value: str) -> None:
+        """Keep a lasting setting of the study."""
+        with self.database.writing() as connection:
+            self.database.hold_study(connection)
+            _set_state(connection, name, value)
+
+    def backups(self) -> list[StoredBackup]:
+        """The copies that were written, in order."""
+        with self.database.reading() as connection:
+            rows = connection.execute(sa.select(BACKUPS).order_by(BACKUPS.c.number))
+            return [StoredBackup(row.path, row.time_ms) for row in rows]
+
+    def begin_backup(self, path: str) -> int:
+        """Write down that a copy is being made; the number under which it is listed.
+
+        Until it is done it counts as one of tomorrow: whoever is deleted meanwhile is told of it.
+        """
+        with self.database.writing() as connection:
+            values = {"path": path, "time_ms": clock.now_ms() + 24 * HOUR_MS}
+            made = sa.insert(BACKUPS).values(values).returning(BACKUPS.c.number)
+            return int(connection.execute(made).scalar_one())
+
+    def end_backup(self, number: int, *, is_there: bool = True) -> None:
+        """A copy is done; or it failed, and is not listed."""
+        which = BACKUPS.c.number == number
+        with self.database.writing() as connection:
+            connection.execute(
+                sa.update(BACKUPS).where(which).values(time_ms=clock.now_ms())
+                if is_there
+                else sa.delete(BACKUPS).where(which)
+            )
+
+
+def status_of(connection: Connection) -> StudyStatus:
+    """Whether people may begin: open, paused for a while, or closed for good."""
+    value = connection.execute(sa.select(STATE.c.value).where(STATE.c.name == "status")).scalar()
+    return value or "open"  # only `set_status` writes it
+
+
+def _set_state(connection: Connection, name: str, value: str) -> None:
+    connection.execute(sa.delete(STATE).where(STATE.c.name == name))
+    connection.execute(sa.insert(STATE).values(name=name, value=value))
