@@ -33,7 +33,7 @@ from roslin.represent.line import melodic_line
 from roslin.web import service
 from roslin.web.library import Library
 from roslin.web.progress import Wait
-from roslin.web.schemas import SearchParams
+from roslin.web.schemas.requests import SearchParams
 from roslin.web.settings import Settings
 
 __all__ = ["WAYS", "Item", "Outcome", "Query", "known_items", "outcome", "report"]

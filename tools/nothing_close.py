@@ -19,7 +19,7 @@ from roslin.notation.pae import write
 from roslin.web import service
 from roslin.web.library import Library
 from roslin.web.progress import Wait
-from roslin.web.schemas import SearchParams
+from roslin.web.schemas.requests import SearchParams
 from roslin.web.settings import Settings
 
 SEED, COUNT, NOTES = 15, 200, (8, 20)

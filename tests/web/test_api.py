@@ -19,7 +19,7 @@ from roslin.playback import midi_bytes
 from roslin.run import read_run
 from roslin.web.app import create_app
 from roslin.web.queries import offered
-from roslin.web.schemas import SearchParams, where_to
+from roslin.web.schemas.requests import SearchParams, where_to
 from roslin.web.settings import Settings, is_loopback
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"

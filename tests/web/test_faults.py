@@ -267,7 +267,7 @@ def test_a_large_body_without_a_length(client: TestClient, settings: Settings) -
 
 
 def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
-    from roslin.web.schemas import SearchParams
+    from roslin.web.schemas.requests import SearchParams
     from roslin.web.service import find
 
     library = Library(settings)

@@ -18,7 +18,8 @@ from roslin.web import service
 from roslin.web.library import Library
 from roslin.web.progress import Wait
 from roslin.web.queries import offered
-from roslin.web.schemas import ExplainParams, MatchAnswer, SearchParams
+from roslin.web.schemas.explanations import MatchAnswer
+from roslin.web.schemas.requests import ExplainParams, SearchParams
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"

@@ -15,7 +15,7 @@ from roslin.web.descriptions import in_bars, key_words, length_words, note_words
 from roslin.web.language import Translation
 from roslin.web.methods import METHODS, method_words
 from roslin.web.queries import offered
-from roslin.web.schemas import MatchAnswer
+from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.sentences import interval_words, result_sentence
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"

@@ -9,7 +9,9 @@ from roslin.melody import Melody
 from roslin.web.library import Library
 from roslin.web.listing import Listing, listed
 from roslin.web.queries import filters_of
-from roslin.web.schemas import AboutAnswer, BrowseAnswer, FacetAnswer, FilterAnswer, NarrowParams
+from roslin.web.schemas.lists import BrowseAnswer, FacetAnswer, FilterAnswer
+from roslin.web.schemas.melodies import AboutAnswer
+from roslin.web.schemas.requests import NarrowParams
 
 __all__ = ["Browsed", "browse"]
 

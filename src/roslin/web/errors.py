@@ -26,7 +26,7 @@ from roslin.errors import (
 )
 from roslin.web.library import BusyError, GoneError
 from roslin.web.rendering import rendered
-from roslin.web.schemas import Refusal, RefusalBody, RefusedNotation
+from roslin.web.schemas.refusals import Refusal, RefusalBody, RefusedNotation
 
 __all__ = ["RESPONSES", "add_handlers", "answer", "refusal", "refusal_of"]
 

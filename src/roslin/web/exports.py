@@ -21,7 +21,7 @@ from roslin.errors import RoslinError
 from roslin.melody import Melody
 from roslin.web.citations import as_bibtex, as_text, roslin_as_text
 from roslin.web.library import Library
-from roslin.web.schemas import MelodyAnswer
+from roslin.web.schemas.melodies import MelodyAnswer
 from roslin.web.service import Found
 from roslin.web.written import written
 

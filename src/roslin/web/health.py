@@ -23,7 +23,7 @@ from roslin.errors import CollectionError, RoslinError
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.web.library import Library
 from roslin.web.readers import shared_readers
-from roslin.web.schemas import HealthAnswer
+from roslin.web.schemas.server import HealthAnswer
 
 __all__ = ["Health"]
 

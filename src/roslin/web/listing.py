@@ -17,7 +17,7 @@ from roslin.api import Collection
 from roslin.collection.asked import chosen_values
 from roslin.collection.facets import Facet, facets_of
 from roslin.concordances.copies import same_among
-from roslin.web.schemas import NarrowParams
+from roslin.web.schemas.requests import NarrowParams
 
 __all__ = ["ChosenValue", "Line", "Listing", "listed"]
 

@@ -17,7 +17,7 @@ from roslin.melody import Melody
 from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
 from roslin.web.readers import shared_readers
-from roslin.web.schemas import EDITED, RANGES, NarrowParams, QueryParams
+from roslin.web.schemas.requests import EDITED, RANGES, NarrowParams, QueryParams
 from roslin.web.settings import Settings
 
 __all__ = ["chosen_matcher", "filters_of", "offered", "query_of"]

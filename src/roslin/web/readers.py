@@ -20,7 +20,8 @@ from roslin.melody import Melody
 from roslin.sandbox import Worker
 from roslin.web.library import BusyError
 from roslin.web.reader_process import melody_from_values, raise_refusal
-from roslin.web.schemas import MAX_QUERY, UploadAnswer
+from roslin.web.schemas.melodies import UploadAnswer
+from roslin.web.schemas.requests import MAX_QUERY
 from roslin.web.settings import Settings
 
 __all__ = ["Readers", "shared_readers"]

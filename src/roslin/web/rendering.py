@@ -14,7 +14,7 @@ from roslin.web.library import Library
 from roslin.web.methods import method_words
 from roslin.web.negotiation import in_other_languages, words_for_scripts
 from roslin.web.routes.static import address
-from roslin.web.schemas import SearchParams, where_to
+from roslin.web.schemas.requests import SearchParams, where_to
 from roslin.web.sentences import chance_words, result_sentence
 from roslin.web.service import Found
 

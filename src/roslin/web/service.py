@@ -34,17 +34,10 @@ from roslin.web.library import GoneError, Library
 from roslin.web.listing import Line, Listing, listed
 from roslin.web.progress import Wait
 from roslin.web.queries import chosen_matcher, filters_of, query_of
-from roslin.web.schemas import (
-    AboutAnswer,
-    ExplainParams,
-    FacetAnswer,
-    FilterAnswer,
-    ListParams,
-    MatchAnswer,
-    ResultAnswer,
-    SearchAnswer,
-    SearchParams,
-)
+from roslin.web.schemas.explanations import MatchAnswer
+from roslin.web.schemas.lists import FacetAnswer, FilterAnswer, ResultAnswer, SearchAnswer
+from roslin.web.schemas.melodies import AboutAnswer
+from roslin.web.schemas.requests import ExplainParams, ListParams, SearchParams
 
 __all__ = ["Found", "Result", "Show", "expected", "explain", "find", "match_of", "short_enough"]
 

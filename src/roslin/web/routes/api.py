@@ -22,21 +22,11 @@ from roslin.web.exports import EXPORTS
 from roslin.web.progress import while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.readers import shared_readers
-from roslin.web.schemas import (
-    BrowseAnswer,
-    BrowseParams,
-    CollectionAnswer,
-    ExplainAnswer,
-    ExplainParams,
-    ListParams,
-    MatcherAnswer,
-    MelodyAnswer,
-    NoteAnswer,
-    QueryParams,
-    ReadAnswer,
-    SearchAnswer,
-    UploadAnswer,
-)
+from roslin.web.schemas.explanations import ExplainAnswer
+from roslin.web.schemas.lists import BrowseAnswer, MatcherAnswer, SearchAnswer
+from roslin.web.schemas.melodies import MelodyAnswer, NoteAnswer, ReadAnswer, UploadAnswer
+from roslin.web.schemas.requests import BrowseParams, ExplainParams, ListParams, QueryParams
+from roslin.web.schemas.server import CollectionAnswer
 from roslin.web.service import Show
 
 __all__ = ["router"]

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from roslin.web.errors import RESPONSES
 from roslin.web.health import Health
-from roslin.web.schemas import HealthAnswer
+from roslin.web.schemas.server import HealthAnswer
 
 __all__ = ["router"]
 

@@ -19,7 +19,8 @@ from roslin.web.identification import BestMatch, Identified, identify_source
 from roslin.web.library import Library
 from roslin.web.progress import Wait, while_waited_for
 from roslin.web.rendering import rendered
-from roslin.web.schemas import IdentifyAnswer, IdentifyParams
+from roslin.web.schemas.attributions import IdentifyAnswer
+from roslin.web.schemas.requests import IdentifyParams
 
 __all__ = ["router"]
 

@@ -26,7 +26,7 @@ from roslin.web.library import Library
 from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.rendering import rendered
-from roslin.web.schemas import ExplainParams, SearchParams, SideParams, where_to
+from roslin.web.schemas.requests import ExplainParams, SearchParams, SideParams, where_to
 from roslin.web.service import Found, Result, Show
 from roslin.web.side_by_side import columns
 from roslin.web.written import written

@@ -1,0 +1,181 @@
+"""What is asked for: a query, which melodies, how they are compared, and the form of the answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, Field
+
+from roslin.collection.folding import FOLDED_FIELDS, folded_field
+from roslin.matchers import DEFAULT_MATCHER
+from roslin.matchers.modes import Mode
+
+__all__ = [
+    "EDITED",
+    "MAX_QUERY",
+    "RANGES",
+    "BrowseParams",
+    "ExplainParams",
+    "IdentifyParams",
+    "ListParams",
+    "NarrowParams",
+    "QueryParams",
+    "SearchParams",
+    "SideParams",
+    "where_to",
+]
+
+MAX_QUERY = 8000
+_MAX_ID = 500
+_MAX_WORDS = 200
+_MAX_CHOICES = 40
+Choice = Annotated[str, Field(max_length=1000)]
+RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
+EDITED = ("contour_cost", "rhythm_cost")
+_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals", *EDITED)
+
+
+class QueryParams(BaseModel):
+    """A query: text, or the id of a melody of the collection."""
+
+    q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
+    notation: Literal["auto", "names", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
+    id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
+    strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
+
+
+class NarrowParams(BaseModel):
+    """Which melodies, in which order.
+
+    Ranges are LOW..HIGH, LOW.., ..HIGH or one value; names of intervals are understood.
+    """
+
+    words: str = Field(default="", max_length=_MAX_WORDS, description="Words in title, composer, text or source.")
+    title: str = Field(default="", max_length=_MAX_WORDS)
+    composer: str = Field(default="", max_length=_MAX_WORDS)
+    pitch_range: str = Field(default="", max_length=60, description="Semitones from the lowest to the highest note.")
+    max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
+    note_count: str = Field(default="", max_length=60, description="Number of notes.")
+    duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
+    intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
+    only: tuple[Choice, ...] = Field(
+        default=(),
+        max_length=_MAX_CHOICES,
+        description="Of the list only these: FIELD=VALUE, as in `facets`; of several values of a field one is enough.",
+    )
+    order: Literal["", "composer", "date"] = Field(
+        default="", description="Empty: the nearest first; without a query, as they are catalogued."
+    )
+    k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
+    page: int = Field(default=1, ge=1, le=100)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether the collection is narrowed down."""
+        return any(getattr(self, name, "") for name in _FILTER_FIELDS)
+
+    def toggled(self, field: str, value: str) -> tuple[str, ...]:
+        """What is chosen when this is chosen too, or no longer.
+
+        >>> NarrowParams(only=("key=g minor",)).toggled("century", "18")
+        ('key=g minor', 'century=18')
+        """
+        others = tuple(chosen for chosen in self.only if not _is_choice(chosen, field, value))
+        return others if len(others) < len(self.only) else (*self.only, f"{field}={value}")
+
+
+class SearchParams(NarrowParams, QueryParams):
+    """A search among the melodies that are asked for."""
+
+    matcher: str = Field(
+        default=DEFAULT_MATCHER, max_length=_MAX_WORDS, description="How to compare: see /api/matchers."
+    )
+    compare: Literal["", "both", "melody", "rhythm", "contour"] = Field(
+        default="", description="What counts; empty is what the matcher does anyway, here and below."
+    )
+    place: Literal["", "anywhere", "start", "whole"] = Field(
+        default="", description="Where in a melody the query may be."
+    )
+    key: Literal["", "any", "written"] = Field(default="", description="Whether a transposed melody is the same.")
+    all: bool = Field(default=False, description="Also what is no more alike than chance.")
+    contour_cost: str = Field(default="", max_length=60, description="Gross contour at most so far from the query's.")
+    rhythm_cost: str = Field(default="", max_length=60, description="Rhythm at most so far from the query's.")
+    edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
+    copies: Literal["", "together", "apart"] = Field(
+        default="", description="Whether identical melodies share a line; empty: on the page they do, here not."
+    )
+
+    @property
+    def mode(self) -> Mode:
+        """What is compared, where and in which key."""
+        return Mode(self.compare or None, self.place or None, self.key or None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.q.strip() and not self.id
+
+    @property
+    def is_browsing(self) -> bool:
+        """Whether melodies are asked for by what is known about them, without a query."""
+        return self.is_empty and (self.has_filters or bool(self.only))
+
+
+class IdentifyParams(BaseModel):
+    """A source whose composer is asked for: a text, or a record of the collection."""
+
+    q: str = Field(default="", max_length=MAX_QUERY, description="A MARCXML record, or incipits in any notation.")
+    id: str = Field(
+        default="", max_length=_MAX_ID, description="A melody or a record of the collection, in place of it."
+    )
+    record: str = Field(default="", max_length=_MAX_ID, description="Which record, where there are several.")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.q.strip() and not self.id
+
+
+class ListParams(SearchParams):
+    """A search, and the form of its answer."""
+
+    format: Literal["json", "csv", "trec", "citations"] = Field(default="json", description="The form of the answer.")
+    facets: bool = Field(default=False, description="Also what the whole list has in common, counted.")
+    whole: bool = Field(default=False, description="The whole list, up to 1,000, without the notes that match.")
+
+
+class BrowseParams(NarrowParams):
+    """Melodies without a query."""
+
+    facets: bool = Field(default=False, description="Also what all of them have in common, counted.")
+
+
+class SideParams(SearchParams):
+    """A search by several methods."""
+
+    methods: tuple[Choice, ...] = Field(default=(DEFAULT_MATCHER, "dp"), max_length=6)
+
+
+class ExplainParams(SearchParams):
+    """A search, and which melody of it is to be explained."""
+
+    candidate: str = Field(max_length=500, min_length=1, description="A melody of the collection.")
+
+
+def _is_choice(chosen: str, field: str, value: str) -> bool:
+    """Whether FIELD=VALUE, in any spelling, asks for this value."""
+    name, _, text = chosen.partition("=")
+    return name == field and (folded_field(field, text) if field in FOLDED_FIELDS else text.strip()) == value
+
+
+def where_to(asked: BaseModel, path: str, **changes: object) -> str:
+    """The address that asks the same, with changes; what is left at its default is left out.
+
+    >>> where_to(SearchParams(q="'4CDE", page=2), "/", page=3)
+    '/?q=%274CDE&page=3'
+    """
+    values = {**asked.model_dump(), **changes}
+    fields = type(asked).model_fields
+    kept = {name: value for name, value in values.items() if name not in fields or value != fields[name].default}
+    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
