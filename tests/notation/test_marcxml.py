@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from roslin.errors import NotationError
 from roslin.melody import Melody
 from roslin.notation import Record, load, marcxml, records
+from roslin.notation.marcxml import parser
 
 MARC21 = 'xmlns="http://www.loc.gov/MARC21/slim"'
 
@@ -558,7 +559,7 @@ BLOCK = b"'4CDEF/" * 5000
 def test_an_endless_record_is_refused_and_the_next_one_read(
     monkeypatch: pytest.MonkeyPatch, start: bytes, block: bytes
 ) -> None:
-    monkeypatch.setattr(marcxml, "MAX_RECORD_CHARACTERS", 2**20)
+    monkeypatch.setattr(parser, "MAX_RECORD_CHARACTERS", 2**20)
     ending = f"</subfield></datafield></record>{record(incipit())}</collection>".encode()
     with traced() as peak:
         too_large, following = stream_of([start], itertools.repeat(block, 100), [ending])

@@ -1,0 +1,224 @@
+"""The XML of a catalogue, read as a stream by expat: what is kept at any moment is one catalogue record.
+
+A file is not trusted. A document type with declarations or an external part is refused before any of it is read, so
+there are no entities to expand; a record, a tag or a nesting beyond what any catalogue holds is refused too. Where the
+XML breaks, the records before that place are delivered, and then one refusal with its line and column.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+from xml.parsers import expat
+
+from roslin.errors import Problem
+from roslin.notation.charsets import EXPECTED, character_set
+from roslin.notation.marcxml.dialects import WANTED_TAGS
+from roslin.notation.marcxml.fields import CatalogueRecord, MarcField
+from roslin.notation.sources import DAMAGED
+
+__all__ = [
+    "MARC_ROOTS",
+    "MAX_DEPTH",
+    "MAX_NAMES",
+    "MAX_RECORD_CHARACTERS",
+    "MAX_TAG_BYTES",
+    "WRAPPERS",
+    "catalogue_records",
+]
+
+MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
+MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
+MAX_DEPTH = 64
+MAX_NAMES = 10_000  # different names of elements and attributes, which expat never forgets
+
+_CHUNK_BYTES = 64 * 2**10
+_ELEMENT_CHARACTERS = 100  # what an element costs in memory beside its text
+
+MARC_ROOTS = frozenset({"collection", "record"})
+WRAPPERS = frozenset({"OAI-PMH", "searchRetrieveResponse"})
+_DECLARED_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
+_EXPAT_ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "us-ascii", "iso-8859-1"})
+
+
+def catalogue_records(stream: BinaryIO) -> Iterator[CatalogueRecord | Problem]:
+    """The records of a file, in order; a problem in the place of one, or of the rest, that is refused."""
+    parser = _Parser()
+    while not parser.finished:
+        problem = parser.read_some(stream)
+        yield from parser.take()
+        if problem is not None:
+            yield problem
+            return
+
+
+class _RefusedError(Exception):
+    """The rest of the file is refused; raised inside expat's callbacks."""
+
+    def __init__(self, reason: str, expected: str, found: str):
+        super().__init__(reason)
+        self.reason, self.expected, self.found = reason, expected, found
+
+
+class _Parser:
+    """Expat with a memory of one catalogue record. Feed it with `read_some`, then `take` what it found."""
+
+    def __init__(self) -> None:
+        self.finished = False
+        self._found: list[CatalogueRecord | Problem] = []
+        self._names: dict[str, str] = {}
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._expat: expat.XMLParserType | None = None
+        self._bytes = 0
+        self._root = ""
+        self._depth = 0
+        self._records = 0
+        self._record: CatalogueRecord | None = None
+        self._field: MarcField | None = None
+        self._text: list[str] | None = None
+        self._code = ""
+
+    def take(self) -> list[CatalogueRecord | Problem]:
+        """What was found since the last time, in the order of the file."""
+        found, self._found = self._found, []
+        return found
+
+    def read_some(self, stream: BinaryIO) -> Problem | None:
+        """Read the next piece of the stream; the problem for which the rest is refused, if there is one."""
+        try:
+            self._feed(stream.read(_CHUNK_BYTES))
+        except DAMAGED as error:
+            return self._problem("damaged file", "a file that can be read to its end", str(error))
+        except expat.ExpatError as error:
+            return self._broken(error)
+        except _RefusedError as refused:
+            return self._problem(refused.reason, refused.expected, refused.found)
+        return None
+
+    def _feed(self, data: bytes) -> None:
+        parser = self._expat or self._start(data)
+        self.finished = not data
+        if self._decoder is not None:
+            # What cannot be decoded becomes bytes that expat refuses, so that it tells the place.
+            try:
+                text = self._decoder.decode(data, self.finished)
+            except UnicodeError as error:  # some character sets have no such way, or end within a character
+                raise _RefusedError("broken text", "text in the encoding that the file names", str(error)) from error
+            data = text.encode("utf-8", "surrogatepass")
+        self._bytes += len(data)
+        try:
+            parser.Parse(data, self.finished)
+        except (LookupError, ValueError) as error:  # in UTF-16, only expat sees what the file calls its encoding
+            raise _RefusedError("unknown encoding", EXPECTED, str(error)) from error
+        if self._bytes - parser.CurrentByteIndex > MAX_TAG_BYTES:
+            raise _RefusedError("tag or comment too long", f"at most {MAX_TAG_BYTES} bytes", "more")
+        if len(self._names) > MAX_NAMES:
+            raise _RefusedError(
+                "too many different names", f"at most {MAX_NAMES} names of elements and attributes", "more"
+            )
+        if self.finished and not self._records and self._root not in MARC_ROOTS | WRAPPERS:
+            raise _RefusedError("not MARCXML", "MARC records", f"<{self._root}>")
+
+    def _start(self, head: bytes) -> expat.XMLParserType:
+        declared = _DECLARED_ENCODING.match(head)
+        encoding = declared[1].decode("ascii").lower() if declared else "utf-8"
+        if encoding not in _EXPAT_ENCODINGS:
+            self._decoder = _decoder(encoding)
+        parser = expat.ParserCreate("utf-8" if self._decoder else None, intern=self._names)
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._document_type
+        parser.StartElementHandler = self._start_element
+        parser.EndElementHandler = self._end_element
+        parser.CharacterDataHandler = self._characters
+        self._expat = parser
+        return parser
+
+    def _problem(self, reason: str, expected: str, found: str, column: int = 0, line: int = 0) -> Problem:
+        here = self._expat.CurrentLineNumber if self._expat else 1
+        record = self._record.control_number if self._record else ""
+        return Problem(reason, expected, found, column, line=line or here, record=record)
+
+    def _broken(self, error: expat.ExpatError) -> Problem:
+        cut_short = self.finished and self._depth
+        expected = "well-formed XML" if not cut_short else f"the end of <{self._root}>"
+        found = expat.ErrorString(error.code) if not cut_short else "the end of the file"
+        return self._problem("broken XML", expected, found, error.offset + 1, error.lineno)
+
+    def _document_type(self, name: str, system: str | None, public: str | None, declarations: bool) -> None:
+        if _local(name) not in MARC_ROOTS | WRAPPERS:
+            raise _RefusedError("not MARCXML", "MARC records", f"<{name[:40]}>")
+        if system or public or declarations:
+            found = "declarations of its own" if declarations else f"{(system or public or '')[:80]!r}"
+            raise _RefusedError("unsafe document type", "none, or one without declarations and external files", found)
+
+    def _start_element(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _RefusedError("elements too deep", f"at most {MAX_DEPTH} inside each other", "more")
+        local = _local(name)
+        self._root = self._root or local
+        if local == "record":
+            self._records += 1
+            self._record, self._field, self._text = CatalogueRecord(self._records), None, None
+        elif self._record is None:
+            return
+        elif local in ("datafield", "controlfield"):
+            self._start_field(attributes.get("tag", ""), control=local == "controlfield")
+        elif local == "subfield" and self._field is not None:
+            self._code, self._text = attributes.get("code", ""), []
+            self._count(_ELEMENT_CHARACTERS + len(self._code))
+
+    def _start_field(self, tag: str, *, control: bool) -> None:
+        self._field = self._text = None
+        if tag not in WANTED_TAGS or self._record is None or self._expat is None:
+            return
+        if control:
+            self._text = []
+        else:
+            self._field = MarcField(self._expat.CurrentLineNumber)
+            self._record.fields.setdefault(tag, []).append(self._field)
+            self._count(_ELEMENT_CHARACTERS)
+
+    def _characters(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+            self._count(len(text))
+
+    def _end_element(self, name: str) -> None:
+        self._depth -= 1
+        local = _local(name)
+        if local == "record" and self._record is not None:
+            self._found.append(self._record)
+            self._record = self._field = self._text = None
+        elif local == "datafield":
+            self._field = None
+        elif self._text is not None and self._record is not None:
+            if local == "subfield" and self._field is not None:
+                self._field.subfields.append((self._code, "".join(self._text)))
+                self._text = None
+            elif local == "controlfield":
+                self._record.control_number = self._record.control_number or "".join(self._text).strip()
+                self._text = None
+
+    def _count(self, characters: int) -> None:
+        """Give up a record that grows beyond all measure: it is refused, and the next one is read."""
+        if self._record is None:
+            return
+        self._record.characters += characters
+        if self._record.characters > MAX_RECORD_CHARACTERS:
+            limit = f"at most {MAX_RECORD_CHARACTERS} characters"
+            self._found.append(self._problem("catalogue record too large", limit, "more"))
+            self._record = self._field = self._text = None
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    codec = character_set(encoding)
+    if codec is None or codec.incrementaldecoder is None:
+        raise _RefusedError("unknown encoding", EXPECTED, repr(encoding))
+    return codec.incrementaldecoder("surrogateescape")
