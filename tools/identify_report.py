@@ -23,7 +23,8 @@ import numpy as np
 
 from real_data import DATA
 from roslin import Collection, Melody
-from roslin.concordances.identify import COMMON, Identification, melodies_of
+from roslin.concordances.attribution import COMMON, Identification
+from roslin.concordances.identify import melodies_of
 from roslin.concordances.names import folded_name, is_nobody, record_of, surname
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS

@@ -38,7 +38,7 @@ from roslin.search.work import Progress, Work
 
 if TYPE_CHECKING:
     from roslin.collection import write
-    from roslin.concordances.identify import Identification
+    from roslin.concordances.attribution import Identification
 
 __all__ = ["Collection", "Query", "SearchOptions", "Selection"]
 

@@ -11,16 +11,9 @@ import pytest
 
 from roslin import Collection, Melody, load
 from roslin.collection.filters import metadata
+from roslin.concordances.attribution import Attribution, Identification, SourceMatch, attributed
 from roslin.concordances.concordance import SourceRecord
-from roslin.concordances.identify import (
-    Attribution,
-    Identification,
-    SourceMatch,
-    _attributed,
-    by_source,
-    identify,
-    melodies_of,
-)
+from roslin.concordances.identify import by_source, identify, melodies_of
 from roslin.concordances.names import folded_name, is_nobody, record_of
 from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError
 from roslin.notation.query import read_source
@@ -200,7 +193,7 @@ def test_attributions_are_ranked_by_word_then_by_sources_of_that_word_then_by_ch
         *(match(f"6{k}", 1e-7, "Anonymus") for k in range(5)),
         match("7", 0.01, "Late"),
     ]
-    names = [each.name for each in _attributed(sorted(sources, key=lambda source: source.expected))]
+    names = [each.name for each in attributed(sorted(sources, key=lambda source: source.expected))]
     assert names == ["Two", "One", "Many", "Anonymus", "Late"]
 
 

@@ -19,7 +19,7 @@ from roslin.display.table import Table
 
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
-    from roslin.concordances.identify import Identification
+    from roslin.concordances.attribution import Identification
     from roslin.melody import Melody
     from roslin.notation import Options
 

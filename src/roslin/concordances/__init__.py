@@ -11,7 +11,7 @@ groups       what belongs together, how stable that is, and where it hangs on on
 concordance  groups with what the catalogue says of their sources; `tables`: as tables
 decisions    what somebody says about a pair; `review`: the file that keeps it, and merging several
 marc         accepted pairs as fields 787; `export`: tables, a graph and a truth for other programs
-identify     whose music a source is
+identify     whose music a source is; `attribution`: the answer, in words and tables
 """
 
 from __future__ import annotations

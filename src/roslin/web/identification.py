@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin.api import Collection
-from roslin.concordances.identify import Identification, SourceMatch, by_source, melodies_of
+from roslin.concordances.attribution import Identification, SourceMatch
+from roslin.concordances.identify import by_source, melodies_of
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
