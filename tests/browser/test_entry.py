@@ -56,10 +56,14 @@ def said(page: Page) -> Locator:
     return page.locator("#editor-status")
 
 
+# The functions that take a text apart, and those that edit it.
+IMPORTED = "const t = {...await import('/static/editor-text.js'), ...await import('/static/editor-edits.js')};"
+
+
 def in_module(page: Page, script: str) -> Any:
     """What a script makes of the editor's functions on text, `t`."""
     page.goto("/")
-    return page.evaluate(f"async () => {{ const t = await import('/static/editor-text.js'); return {script}; }}")
+    return page.evaluate(f"async () => {{ {IMPORTED} return {script}; }}")
 
 
 # -- edits of the text ------------------------------------------------------------------------------------------------
@@ -124,7 +128,8 @@ def test_what_an_edit_writes_reads_as_it_was_meant(page: Page) -> None:
     """The page's rules of octaves, lengths and accidentals are the server's: pitches of the text, by both."""
     enter(page, ROSLIN)
     texts = page.evaluate(
-        """async text => { const t = await import("/static/editor-text.js"), made = [];
+        f"async text => {{ {IMPORTED} const made = [];"
+        """
           t.parse(text).events.forEach((event, n) => made.push(
             t.step(text, n, 2), t.accidental(text, n, 1), t.octave(text, n, -1),
             t.toggleTriplet(text, n), t.toggleTie(text, n), t.remove(text, n)));

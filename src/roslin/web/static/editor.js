@@ -1,5 +1,5 @@
 // The editor of the query: notes of the drawing are chosen and changed, by mouse, touch, keyboard and buttons. The text
-// is the one truth of what is entered: every edit changes it in its place (editor-text.js), and the server draws it.
+// is the one truth of what is entered: every edit changes it in its place (editor-edits.js), and the server draws it.
 // Text in another notation is taken over in Plaine & Easie at the first edit, as the server writes it.
 //
 // Other ways in use this much of it:
@@ -15,7 +15,8 @@
 //       after every reading, also of typed text; `event.detail` is { text, notes }
 
 import { startDrawing } from "./editor-drawing.js";
-import * as edits from "./editor-text.js";
+import * as edits from "./editor-edits.js";
+import { midiOf, parse, quartersOf, signatures, withSignatures } from "./editor-text.js";
 import { _ } from "./words.js";
 
 const VALUES = ["1", "2.", "2", "4.", "4", "8.", "8", "6.", "6", "3"];
@@ -25,7 +26,7 @@ const byId = id => document.getElementById(id);
 
 // The value whose length is nearest by ratio: an eighth is as far from a quarter as a quarter from a half.
 export function nearestValue(duration) {
-  const apart = value => Math.abs(Math.log(edits.quartersOf(value) / duration));
+  const apart = value => Math.abs(Math.log(quartersOf(value) / duration));
   return VALUES.reduce((best, value) => (apart(value) < apart(best) ? value : best));
 }
 
@@ -72,7 +73,7 @@ const COMMANDS = {
 for (const digit of "124863") COMMANDS[`length-${digit}`] = (text, number) => edits.length(text, number, digit);
 for (const letter of "ABCDEFG") {
   COMMANDS[`letter-${letter}`] = (text, number) =>
-    edits.insert(text, number, { letter, length: edits.parse(text).events[number].length ?? "4" });
+    edits.insert(text, number, { letter, length: parse(text).events[number].length ?? "4" });
 }
 const SOUNDING = ["higher", "lower", "octave-higher", "octave-lower", "sharp", "flat", "natural", "before", "after"];
 
@@ -97,7 +98,7 @@ export function startEditor(entry) {
     return entry.text.value === known.typed ? known.text : null;
   }
 
-  const events = () => edits.parse(line() ?? "").events;
+  const events = () => parse(line() ?? "").events;
 
   // What is typed may not be read yet; what cannot be read makes way, and undo brings it back. Where the server does not
   // answer nothing is changed: the text may be good.
@@ -141,7 +142,7 @@ export function startEditor(entry) {
   }
 
   function showSignatures() {
-    const now = edits.signatures(line() ?? "");
+    const now = signatures(line() ?? "");
     for (const [select, value] of [[key, now.key], [metre, now.metre]]) {
       if (![...select.options].some(option => option.value === value)) select.add(new Option(value, value));
       select.value = value;
@@ -150,12 +151,12 @@ export function startEditor(entry) {
 
   function command(name) {
     withLine(text => {
-      if (entry.chosen < 0 || !edits.parse(text).events[entry.chosen]) return;
+      if (entry.chosen < 0 || !parse(text).events[entry.chosen]) return;
       const { text: next, chosen } = COMMANDS[name](text, entry.chosen);
       put(next, chosen);
       const event = events()[chosen];
       if (event?.kind === "note" && (SOUNDING.includes(name) || name.startsWith("letter"))) {
-        window.roslinPlayer?.note(edits.midiOf(event));
+        window.roslinPlayer?.note(midiOf(event));
       }
     });
   }
@@ -200,7 +201,7 @@ export function startEditor(entry) {
     drag: steps => withLine(text => {
       const { text: next, chosen } = edits.step(text, entry.chosen, steps);
       put(next, chosen);
-      window.roslinPlayer?.note(edits.midiOf(events()[chosen]));
+      window.roslinPlayer?.note(midiOf(events()[chosen]));
     }),
   });
 
@@ -221,13 +222,13 @@ export function startEditor(entry) {
     else if (name === "done") choose(-1);
     else if (name) command(name);
   });
-  key.addEventListener("change", () => withLine(text => put(edits.withSignatures(text, { key: key.value }), entry.chosen)));
-  metre.addEventListener("change", () => withLine(text => put(edits.withSignatures(text, { metre: metre.value }), entry.chosen)));
+  key.addEventListener("change", () => withLine(text => put(withSignatures(text, { key: key.value }), entry.chosen)));
+  metre.addEventListener("change", () => withLine(text => put(withSignatures(text, { metre: metre.value }), entry.chosen)));
 
   editor.setNotes = notes => put(written(notes), -1);
   editor.notes = () => (answer ? answer.notes : []);
   editor.play = (pitch, length) => withLine(text => {
-    const count = edits.parse(text).events.length, isChosen = entry.chosen >= 0 && entry.chosen < count;
+    const count = parse(text).events.length, isChosen = entry.chosen >= 0 && entry.chosen < count;
     const { text: next, chosen } = edits.insert(text, isChosen ? entry.chosen : count, { pitch, length });
     put(next, isChosen ? chosen : -1);
   });
