@@ -37,6 +37,7 @@ __all__ = [
     "FilterStep",
     "Parameter",
     "apply_filters",
+    "call_text",
     "costs_as_text",
     "costs_of",
 ]
@@ -72,6 +73,12 @@ class Filter:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def call_text(name: str, *arguments: object, **options: tuple[object, object]) -> str:
+    """How to make a filter again, as text; an option is given as its value and its default."""
+    named = [f"{option}={value!r}" for option, (value, default) in options.items() if value != default]
+    return f"{name}({', '.join([*map(repr, arguments), *named])})"
 
 
 @dataclass(frozen=True, slots=True)
