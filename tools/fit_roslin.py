@@ -86,6 +86,7 @@ STARTS = {
         pitch=(0.0,) * 6,
         equal_context=(0.0,) * 4,
         near_context=(0.0,) * 4,
+        tempo=(0.0, 0.0),
     ),
     "contour": replace(
         START,
@@ -146,7 +147,7 @@ _ENDS = ("openings", "extension", "start_any", "start_more", "end_any", "end_mor
 FREE = {
     "both": tuple(SIZES),
     "melody": ("equal", "near", "pitch", "kinds", "equal_context", "near_context", *_ENDS),
-    "rhythm": ("equal", "tempo", *_ENDS),
+    "rhythm": ("equal", *_ENDS),  # a rhythm is the same in any tempo
     "contour": ("equal", "near", "pitch", "equal_context", "near_context", *_ENDS),
 }
 

@@ -1,6 +1,8 @@
 """How often the page finds a melody by its first eight notes, entered in different ways, exactly and not.
 
-    python tools/known_items.py rism.roslin docs/measurements/known-items.md
+    python tools/known_items.py rism.roslin docs/measurements/known-items.md [WAY ...]
+
+With names of ways, only those are asked again, and the page keeps what it says of the others.
 
 The melodies are a fixed sample of the collection. Each way makes a query of the beginning of a melody, and the page's
 own service is asked, with its usual method. A melody counts as found when it, or one with the same notes throughout, is
@@ -8,15 +10,20 @@ among the first ten. The report is a table with the interval of Wilson for each 
 
 What is sung, whistled and tapped comes from simulated people (`sung_items`), and is heard by the scripts of the page in
 a browser.
+
+A rhythm of a few notes is shared by many melodies, and no comparison can tell those apart. What could be found at best
+is counted (`most_by_rhythm`).
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from math import comb
 from pathlib import Path
 from typing import Literal
 
@@ -36,7 +43,7 @@ from roslin.web.progress import Wait
 from roslin.web.schemas.requests import SearchParams
 from roslin.web.settings import Settings
 
-__all__ = ["WAYS", "Item", "Outcome", "Query", "known_items", "outcome", "report"]
+__all__ = ["WAYS", "Item", "Outcome", "Query", "known_items", "most_by_rhythm", "outcome", "report"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -55,7 +62,11 @@ are nearer than chance: the others are shown only with *Show all*. In brackets a
 |---|---|---|"""
 _TAIL = """Whoever sings, whistles or taps is simulated: in another key and octave, each note by itself out of tune, the
 key drifting, the tempo uneven, with vibrato, slides and the noise of a room (`tools/simulated_singers.py`). The sound
-is heard by the page's own scripts. What is tapped has no pitch: it is compared by rhythm alone, at the start.
+is heard by the page's own scripts.
+
+What is tapped has no pitch: it is compared by rhythm alone, in any tempo, at the start. {notes} notes of a rhythm say
+little: if all melodies that begin with exactly this rhythm came first, in a random order, {most:.1f} %
+would be among the first {first}.
 
 `tools/known_items.py rism.roslin docs/measurements/known-items.md` writes this page."""
 
@@ -111,6 +122,25 @@ def _notes(melody: Melody) -> bytes:
     return np.diff(line["pitch_midi"].astype(np.int64)).tobytes() + line["duration_ticks"].tobytes()
 
 
+def most_by_rhythm(collection: Collection, items: Iterable[Item]) -> float:
+    """The share that is found on average if all with the same rhythm, in any tempo, come first, in a random order."""
+    alike: dict[tuple[int, ...], Counter[bytes]] = defaultdict(Counter)
+    for melody in collection:
+        line = melodic_line(melody)
+        if len(line) > NOTES:
+            alike[_ratios(np.diff(line["onset_ticks"][: NOTES + 1]))][_notes(melody)] += 1
+    shares = []
+    for item in items:
+        same = alike[_ratios(np.rint(item.quarters * TICKS_PER_QUARTER).astype(np.int64))]
+        count = same.total()
+        shares.append(1 - comb(count - same[item.notes], FIRST) / comb(count, FIRST) if count > FIRST else 1.0)
+    return float(np.mean(shares))
+
+
+def _ratios(ticks: npt.NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple((ticks // np.gcd.reduce(ticks)).tolist())
+
+
 def _typed(quarters: Numbers, sounding: Numbers, pitches: Numbers) -> Query:
     """The notes as a line of Plaine & Easie, or as a list where the code has no such length."""
     onsets = np.concatenate([[0.0], np.cumsum(quarters)[:-1]])
@@ -145,12 +175,19 @@ def one_wrong(item: Item, rng: np.random.Generator) -> Query:
     return _typed(item.quarters, item.sounding, pitches)
 
 
+def its_rhythm(item: Item, _: np.random.Generator) -> Query:
+    """Without its pitches and rests, as an exact tapper would have it."""
+    exact = _typed(item.quarters, item.quarters, np.full_like(item.pitches, item.pitches[0]))
+    return replace(exact, compare="rhythm", place="start")
+
+
 Way = Callable[[Item, np.random.Generator], Query]
 WAYS: dict[str, Way] = {
     "typed exactly": exactly,
     "all in quarters": in_quarters,
     "doubled": doubled,
     "with one wrong note": one_wrong,
+    "its rhythm alone": its_rhythm,
 }
 
 
@@ -168,14 +205,16 @@ def outcome(library: Library, item: Item, query: Query) -> Outcome:
     return Outcome(bool(ranks), bool(ranks) and ranks[0] <= len(found.run.matches))
 
 
-def report(outcomes: Mapping[str, Sequence[Outcome]], melodies: int) -> str:
+def report(rows: Sequence[str], count: int, melodies: int, most: float) -> str:
     """The page of the documentation."""
-    count = len(next(iter(outcomes.values())))
-    lines = [_HEAD.format(count=count, melodies=melodies, notes=NOTES, first=FIRST)]
-    for name, all_outcomes in outcomes.items():
-        shares = [[getattr(each, kind) for each in all_outcomes] for kind in ("found", "listed")]
-        lines.append(f"| {name} | {' | '.join(_share(share) for share in shares)} |")
-    return "\n".join([*lines, "", _TAIL, ""])
+    head = _HEAD.format(count=count, melodies=melodies, notes=NOTES, first=FIRST)
+    tail = _TAIL.format(notes=NOTES, first=FIRST, most=100 * most)
+    return "\n".join([head, *rows, "", tail, ""])
+
+
+def _row(name: str, outcomes: Sequence[Outcome]) -> str:
+    shares = [[getattr(each, kind) for each in outcomes] for kind in ("found", "listed")]
+    return f"| {name} | {' | '.join(_share(share) for share in shares)} |"
 
 
 def _share(values: Sequence[bool]) -> str:
@@ -183,21 +222,32 @@ def _share(values: Sequence[bool]) -> str:
     return f"{100 * np.mean(values):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
+def _rows(page: Path) -> dict[str, str]:
+    """The rows of a page that was written before."""
+    cells = [(line, line.split("|")) for line in page.read_text("utf-8").splitlines() if line.startswith("|")]
+    return {each[1].strip(): line for line, each in cells[2:]}
+
+
 def main() -> int:
     """Ask, count and write."""
     from heard_notes import listening_page  # these two take the sample from here
     from sung_items import WAYS as PERFORMED
 
-    library = Library(Settings(sys.argv[1], warm_up=False, log_requests=False, search_seconds=600))
+    path, page_path, *asked = sys.argv[1:]
+    target = Path(page_path)
+    library = Library(Settings(path, warm_up=False, log_requests=False, search_seconds=600))
     items = list(known_items(library.collection))
+    most = most_by_rhythm(library.collection, items)
     chromium = shutil.which("chromium") or sys.exit("needs Chromium")
-    outcomes: dict[str, list[Outcome]] = {}
+    rows = _rows(target) if asked else {}
     with listening_page(chromium) as page:
-        for name, way in (WAYS | {name: partial(way, page) for name, way in PERFORMED.items()}).items():
+        ways = WAYS | {name: partial(way, page) for name, way in PERFORMED.items()}
+        for name in asked or ways:
             rng = np.random.default_rng(SEED)
-            outcomes[name] = [outcome(library, item, way(item, rng)) for item in items]
-            print(name, _share([each.found for each in outcomes[name]]), flush=True)
-            Path(sys.argv[2]).write_text(report(outcomes, len(library.collection)), encoding="utf-8")
+            rows[name] = _row(name, [outcome(library, item, ways[name](item, rng)) for item in items])
+            print(rows[name], flush=True)
+            in_order = [rows[each] for each in ways if each in rows]
+            target.write_text(report(in_order, len(items), len(library.collection), most), encoding="utf-8")
     library.close()
     return 0
 

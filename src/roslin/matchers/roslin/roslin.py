@@ -11,6 +11,10 @@ from 0, the same melody, to 1, nothing in common. Because `hi` counts at most tw
 The distance belongs to the two melodies alone: no other candidate changes it. It is the same in both directions, as
 long as rhythm counts for both (`compare`).
 
+A rhythm alone is the same in any tempo: nobody can hear whether eighths or quarters were meant. Because a few notes of
+it begin nearly everything, rhythms that begin together (`place='start'`) are compared with the query's own worth, so
+that a melody lacks what it is too short for.
+
 Parameters: what is compared (`compare`: both melody and rhythm, melody, rhythm, contour; `auto` is both, but melody
 alone for a query in equal values, which says nothing about rhythm), where they may lie on each other (`place`) and
 whether they may be transposed (`key`). Input: one line.
@@ -109,6 +113,8 @@ class Roslin(Matcher):
 
     def _scale(self, own: int | Longs, others: Longs) -> Floats:
         """What a score is compared with."""
+        if self.place == "start" and self.compare == "rhythm":
+            return np.maximum(own, np.ones_like(others)).astype(np.float64)
         shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
         longer = np.maximum(own, others).astype(np.float64)
         if self.place == "start":
