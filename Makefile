@@ -15,6 +15,7 @@ demo: .venv/ready-demo
 
 test: .venv/ready-test .venv/ready-docs
 	@tools/install_programs.sh
+	@.venv/bin/python tools/compile_kernels.py
 	@.venv/bin/python -m pytest -n 3 --dist loadfile
 
 check: .venv/ready-test .venv/ready-docs

@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.postgresql import Cluster
 
 ROOT = Path(__file__).parents[1]
+
+# The same examples in every run; how long one takes says nothing on a busy computer.
+settings.register_profile("roslin", deadline=None, derandomize=True, database=None)
+settings.load_profile("roslin")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -226,7 +226,7 @@ LENGTHS = [
 ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(LENGTHS), st.integers(40, 90), st.booleans()), min_size=1, max_size=20),
     st.sampled_from(["3/4", "4/4", "6/8", "5/8", None]),

@@ -34,7 +34,8 @@ def head(page: Page, row: int) -> tuple[float, float]:
 
 
 def choose(page: Page, row: int) -> None:
-    """Click a note, or touch it."""
+    """Click a note, or touch it, once what is drawn is what is entered."""
+    expect(page.locator("#preview:not(.stale)")).to_be_visible()
     page.locator("#preview").scroll_into_view_if_needed()
     if page.viewport_size == {"width": PHONE[0], "height": PHONE[1]}:
         page.touchscreen.tap(*head(page, row))

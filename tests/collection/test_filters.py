@@ -205,7 +205,7 @@ def test_a_filter_keeps_what_plain_python_keeps(many: Many, filter: Filter, test
 
 
 @given(st.lists(st.sampled_from(CASES), max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_chains_count_as_plain_python_counts(many: Many, cases: list[tuple[Filter, Test]]) -> None:
     connection, rows = many
     left = list(range(len(rows)))
@@ -495,7 +495,7 @@ def slow_duplicates(letters: list[list[tuple[str, str]]]) -> dict[int, str]:
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from([60, 62]), st.sampled_from([1, 2])), max_size=9), max_size=12))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_near_duplicates_follow_the_rule(tunes: list[list[tuple[int, int]]]) -> None:
     connection = sqlite3.connect(":memory:")
     about = fill(connection, [tune([p for p, _ in notes], [d for _, d in notes]) for notes in tunes])

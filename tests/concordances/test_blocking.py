@@ -40,7 +40,7 @@ def slowly(melodies: list[list[int]], lengths: tuple[int, int], most: int) -> se
     return {having for _, having in found}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.lists(st.integers(0, 2), max_size=10), min_size=1, max_size=9), st.integers(2, 4))
 def test_the_definition(melodies: list[list[int]], most: int) -> None:
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in melodies])]).astype(np.int64)

@@ -52,7 +52,7 @@ def test_copies_count_once() -> None:
     assert len(groups_of(first, second, np.full(5, 0.001), 0.01)) == 2
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]), min_size=1))
 def test_no_two_groups_could_be_one(links: set[tuple[int, int]]) -> None:
     ends = np.array(sorted(links))
@@ -79,7 +79,7 @@ def test_no_pairs() -> None:
 LINKS = st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]), min_size=1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(LINKS)
 def test_bridges_are_what_the_definition_says(links: set[tuple[int, int]]) -> None:
     ends = np.array(sorted(links))

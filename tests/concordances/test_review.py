@@ -200,7 +200,7 @@ def careless_disk() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("careless_disk")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_FILES, _FILES, _FILES)
 def test_merging_loses_nothing_in_any_order(
     tmp_path_factory: pytest.TempPathFactory,

@@ -62,7 +62,7 @@ def test_a_thousand_answers_to_one_pair_leave_the_other_more_interesting() -> No
     assert "c" in next_comparison("abc", [*equal, *few], (), 2, 7, "ada")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(3, 9), st.sampled_from([2, 3]), st.integers(0, 1000))
 def test_nobody_compares_two_candidates_twice_and_everything_possible_is_asked(
     count: int, size: int, seed: int

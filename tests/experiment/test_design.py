@@ -105,7 +105,7 @@ def test_too_few_experts_are_spread_evenly() -> None:
     assert max(found) - min(found) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(1, 6),
     st.integers(1, 8),

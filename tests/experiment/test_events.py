@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.experiment.plans import ranking_plan
 
@@ -167,7 +167,6 @@ def _live(told: Sequence[Told]) -> list[Told]:
 
 
 @given(two_tabs())
-@settings(deadline=None)
 def test_any_interleaving_of_two_tabs_makes_sense(tabs: tuple[list[Told], list[Told], list[Told]]) -> None:
     _, _, arrived = tabs
     state = folded([began(), *arrived])
@@ -183,7 +182,6 @@ def test_any_interleaving_of_two_tabs_makes_sense(tabs: tuple[list[Told], list[T
 
 
 @given(two_tabs())
-@settings(deadline=None)
 def test_what_was_undone_leaves_no_trace(tabs: tuple[list[Told], list[Told], list[Told]]) -> None:
     _, _, arrived = tabs
     state, plain = folded([began(), *arrived]), folded([began(), *_live(arrived)])
@@ -196,7 +194,6 @@ def test_what_was_undone_leaves_no_trace(tabs: tuple[list[Told], list[Told], lis
 
 
 @given(decisions("x"), documents, st.none() | documents, st.booleans(), st.sampled_from(VERDICTS), st.booleans())
-@settings(deadline=None)
 def test_undoing_is_the_exact_inverse(
     before: list[Told], document: str, after: str | None, tied: bool, verdict: str, is_placed: bool
 ) -> None:
@@ -205,7 +202,6 @@ def test_undoing_is_the_exact_inverse(
 
 
 @given(decisions("x"), st.permutations(SHOWN), st.booleans())
-@settings(deadline=None)
 def test_undoing_a_choice_is_the_exact_inverse(before: list[Told], order: list[str], is_next_there: bool) -> None:
     told = [began(), *before, offered(*order[:2])]
     then = [chose(order[0], *order[:2]), *([offered(*order[2:4])] if is_next_there else [])]
@@ -213,7 +209,6 @@ def test_undoing_a_choice_is_the_exact_inverse(before: list[Told], order: list[s
 
 
 @given(two_tabs(), st.permutations(SHOWN), st.tuples(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS)))
-@settings(deadline=None)
 def test_verdicts_on_two_candidates_come_in_any_order(
     tabs: tuple[list[Told], list[Told], list[Told]], order: list[str], verdicts: tuple[str, str]
 ) -> None:
@@ -224,7 +219,6 @@ def test_verdicts_on_two_candidates_come_in_any_order(
 
 
 @given(st.permutations(SHOWN), st.booleans(), st.booleans(), st.integers(0, 3), st.integers(0, 3))
-@settings(deadline=None)
 def test_placing_beside_different_neighbours_comes_in_any_order(
     order: list[str], first_tied: bool, second_tied: bool, first_place: int, second_place: int
 ) -> None:
@@ -238,7 +232,6 @@ def test_placing_beside_different_neighbours_comes_in_any_order(
 
 
 @given(two_tabs())
-@settings(deadline=None)
 def test_what_only_one_tab_touched_is_as_that_tab_left_it(tabs: tuple[list[Told], list[Told], list[Told]]) -> None:
     first, second, arrived = tabs
     both, alone = folded([began(), *arrived]), folded([began(), *first])

@@ -413,7 +413,7 @@ _MOVES = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=_MOVES)
 def test_whatever_happens_the_log_has_no_gaps_and_the_trials_follow_from_it(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, str]]

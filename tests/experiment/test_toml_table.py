@@ -79,7 +79,7 @@ NAMES = st.text("abc-_", min_size=1, max_size=4)
 VALUES = st.sampled_from(['"x = 1"', "1", "[\n1,\n2]", '"""\n[t]\nx = 1\n"""', "{ x = 1 }", "'''\n#'''", "[] # ["])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, VALUES, max_size=4), max_size=4), st.integers(0, 3))
 def test_a_file_cut_before_the_line_of_a_key_lacks_it(tables: dict[str, dict[str, str]], blank: int) -> None:
     text = ("\n" * blank).join(

@@ -35,13 +35,13 @@ def literal(a: list[int], b: list[int], place: str) -> float:
 
 
 @given(pitches, pitches, st.sampled_from(["whole", "inside"]))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_it_is_the_recurrence(a: list[int], b: list[int], place: str) -> None:
     assert distance(a, b, place) == pytest.approx(literal(a, b, place), abs=1e-15)
 
 
 @given(pitches, pitches, st.integers(-12, 12))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_transposition_and_order_of_arguments_do_not_matter(a: list[int], b: list[int], shift: int) -> None:
     assert distance([p + shift for p in a], b) == distance(a, b) == distance(b, a)
 

@@ -51,7 +51,7 @@ def literal(query: list[int], candidate: list[int], field: str, match: str) -> f
 
 
 @given(pitches, pitches, fields, st.sampled_from(["phrase", "bigrams"]))
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 def test_it_is_the_formula(query: list[int], candidate: list[int], field: str, match: str) -> None:
     for document in (candidate, [*candidate, *query], [*query, *candidate]):
         expected = literal(query, document, field, match)

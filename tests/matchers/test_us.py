@@ -47,7 +47,7 @@ def literal(query: list[int], candidate: list[int], n: int, divide: str) -> floa
 
 
 @given(pitches, pitches, st.integers(1, 8), st.sampled_from(["query", "both"]))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_it_is_the_count_of_runs(query: list[int], candidate: list[int], n: int, divide: str) -> None:
     expected = literal(query, candidate, n, divide)
     assert distance(query, candidate, n=n, divide=divide) == pytest.approx(expected, abs=1e-15)

@@ -67,13 +67,13 @@ def test_mutated_tunes() -> None:
             check_text(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet=SIGNS, max_size=200))
 def test_random_signs(music: str) -> None:
     check_text("X:1\nK:C\n" + music)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=300))
 def test_random_bytes(data: bytes) -> None:
     abc.matches(data)

@@ -30,7 +30,7 @@ from roslin.notation.scores import refusal
 FEW, FOUR_TIMES = 3_000, 12_000  # characters
 AT_MOST = 6.0
 TOO_SHORT = 0.005  # seconds
-TRIES = 6
+TRIES = 20  # only what seems to grow too fast is tried so often
 
 SIGNS = [*(string.ascii_letters + string.digits + string.punctuation + " \n\r\t\0"), "é", "𝄞", "\u00a0", "\u2028", "’"]
 

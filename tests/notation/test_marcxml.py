@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roslin.errors import NotationError
@@ -485,7 +485,6 @@ def test_garbage_is_refused_once(data: bytes) -> None:
 VALID = collection(record(field("100", ("a", "Bach")), incipit(), incipit(("b", "2"))), record(incipit())).encode()
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_no_damage_makes_the_reader_fail(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(VALID)))

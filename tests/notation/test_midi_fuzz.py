@@ -83,13 +83,13 @@ def test_mutated_files() -> None:
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_random_events(body: bytes) -> None:
     check_reading(HEADER + b"MTrk" + len(body).to_bytes(4, "big") + body)
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_random_bytes(data: bytes) -> None:
     for start in (b"", b"MThd", HEADER, b"RIFF", b"RIFF\0\0\0\0RMIDdata"):
         check_reading(start + data)

@@ -80,13 +80,13 @@ def check_writing(melody: Melody) -> None:
 
 
 @given(st.text(alphabet=SIGNS, max_size=60))
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=600)
 def test_random_signs(text: str) -> None:
     check_reading(text)
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_random_text_in_any_representation(text: str) -> None:
     for start in ("", "%G-2@3/4 ", "@clef:G-2\n@data:", '{"clef": "', "$g G-2 $p "):
         for record in pae.read_text(start + text, strict=False):

@@ -77,7 +77,7 @@ eighths = st.integers(1, 24)
 
 
 @given(st.lists(st.tuples(eighths, st.integers(36, 96), st.sampled_from([0, 1, 2, 3])), min_size=1, max_size=12))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 def test_melodies_from_arrays(rows: list[tuple[int, int, int]]) -> None:
     onsets, durations, now = [], [], Fraction(0)
     for length, _, rest in rows:

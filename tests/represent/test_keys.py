@@ -30,7 +30,7 @@ def test_long_notes_decide_the_key() -> None:
 
 
 @given(st.lists(st.integers(40, 80), min_size=1, max_size=8), st.integers(0, 11))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_the_key_moves_with_the_melody(pitches: list[int], up: int) -> None:
     key, moved = find_key(pitches, np.ones(len(pitches))), find_key(np.array(pitches) + up, np.ones(len(pitches)))
     assert moved == Key((key.tonic + up) % 12, key.is_minor)
@@ -102,7 +102,7 @@ def test_each_of_several_melodies_has_its_own_areas() -> None:
 
 
 @given(st.lists(st.integers(40, 80), min_size=1, max_size=30), st.integers(0, 11))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_the_keys_move_with_the_melody(pitches: list[int], up: int) -> None:
     times, weights = np.arange(len(pitches)), np.ones(len(pitches))
     moved = local_keys(times, np.array(pitches) + up, weights)

@@ -99,7 +99,7 @@ weights = st.lists(st.floats(0, 3), min_size=1, max_size=5)
 
 
 @given(weights, weights, weights, st.integers(0, 2**32 - 1), st.sampled_from(GROUNDS))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_the_proportional_distance_is_a_metric(
     a: list[float], b: list[float], c: list[float], seed: int, name: str
 ) -> None:

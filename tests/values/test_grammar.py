@@ -156,7 +156,7 @@ KINDS = [*MATCHERS.values(), *MATCHERS.compound.values(), *MEASURES.values()]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_what_is_written_is_read_back(kind: type[Any], data: st.DataObject) -> None:
     chosen = {field.name: data.draw(legal(rule_of(field)), field.name) for field in fields(kind)}

@@ -26,7 +26,9 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def settings(starter: Path) -> Settings:
-    return Settings(str(starter), warm_up=False, log_requests=False, link="https://example.org/{id}")
+    return Settings(
+        str(starter), warm_up=False, log_requests=False, link="https://example.org/{id}", search_seconds=600
+    )  # a first search compiles
 
 
 @pytest.fixture(scope="module")

@@ -54,9 +54,6 @@ def test_no_internal_error(schema: Any, method: str, path: str, mode: str) -> No
     @given(operation.as_strategy(generation_mode=GenerationMode(mode)))
     @settings(
         max_examples=20,
-        deadline=None,
-        derandomize=True,
-        database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

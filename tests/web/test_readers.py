@@ -130,7 +130,7 @@ def test_melodies_cross_whole() -> None:
 
 
 @given(strategies.text(strategies.characters(exclude_categories=())))
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=50)
 def test_whatever_is_typed_has_an_answer_that_can_be_sent(text: str) -> None:
     answer = FUNCTIONS["query"]({"text": text, "notation": None, "strict": False, "notes": 500, "seconds": 10.0})
     assert str(answer).encode()

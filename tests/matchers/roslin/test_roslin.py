@@ -62,7 +62,7 @@ def test_one_note_by_hand() -> None:
 
 
 @given(MELODIES, MELODIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_distance_belongs_to_two_melodies_in_any_order(
     mine: list[tuple[int, int]], theirs: list[tuple[int, int]]
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_distance_belongs_to_two_melodies_in_any_order(
 
 
 @given(MELODIES, st.integers(-12, 12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_transposition_costs_nothing_in_any_key_and_an_octave_costs_nothing_at_all(
     notes: list[tuple[int, int]], semitones: int
 ) -> None:
@@ -85,7 +85,7 @@ def test_transposition_costs_nothing_in_any_key_and_an_octave_costs_nothing_at_a
 
 
 @given(st.permutations(range(12)), st.sets(st.integers(0, 11), min_size=1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_other_candidate_changes_a_distance(order: list[int], kept: set[int]) -> None:
     expected = matcher("roslin").distances(CASTLE, TUNES[:12])
     some = [place for place in order if place in kept]

@@ -129,6 +129,7 @@ export function startEntry() {
 
   function readSoon() {
     forgetReading();
+    preview.classList.add("stale");
     timer = setTimeout(read, WAIT);
   }
 
