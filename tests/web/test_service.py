@@ -14,7 +14,7 @@ from roslin import Collection, Melody, load, matcher, matchers
 from roslin.matchers import MATCHERS, Matcher
 from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed
-from roslin.web import service
+from roslin.web import explaining, service
 from roslin.web.library import Library
 from roslin.web.progress import Wait
 from roslin.web.queries import offered
@@ -46,7 +46,7 @@ def test_what_is_offered() -> None:
 @pytest.mark.parametrize("name", matchers())
 def test_a_match_says_what_the_explanation_says(library: Library, name: str) -> None:
     first, match = next(iter(matches(library, name).items()))
-    why = service.explain(library, ExplainParams(q=FRERE, matcher=name, candidate=first))
+    why = explaining.explain(library, ExplainParams(q=FRERE, matcher=name, candidate=first))
     assert match == MatchAnswer.model_validate(why)
     assert match.kind == matcher(name).kind
     assert (why.query.notes == load(FRERE)[0].notes).all()
@@ -61,7 +61,7 @@ def test_a_sum_is_told_by_what_counts_most_in_it(library: Library) -> None:
 
 def test_only_the_beginning_is_explained(library: Library) -> None:
     asked = ExplainParams(q="'4CDEC", matcher="dp", candidate="frere-jacques", place="start")
-    why = service.explain(library, asked)
+    why = explaining.explain(library, asked)
     assert max(row for step in why.steps for row in step.candidate_notes) == 4
     assert len(why.candidate) > 5
 
@@ -88,7 +88,7 @@ def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library) -> None:
     match = matches(library, "backwards", title="Jacques")["frere-jacques-2"]
     assert match.kind == "likeness"
     assert match.sentence.startswith("As an aid to the eye, notes side by side: ")
-    why = service.explain(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
+    why = explaining.explain(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
     assert (why.kind, why.leading is not None) == ("likeness", True)
     assert why.distance == 243 - library.collection.numbers(["frere-jacques-2"])[0]
 
@@ -107,7 +107,7 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
     ):
         asked: dict[str, Any] = {"id": "60", "matcher": name}
         explained = [
-            service.explain(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")
+            explaining.explain(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")
         ]
         for why, sentence in zip(explained, sentences, strict=True):
             assert why.sentence.startswith(sentence)

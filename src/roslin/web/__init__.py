@@ -5,7 +5,8 @@
     routes/       api, pages, static: parse, one call, format
     schemas       the shapes of requests and of JSON answers
     queries       the query, the matcher and the filters that a request means
-    service       search and explain for a request
+    service       search for a request; `found` is the page that comes of it
+    explaining    why a melody is as near as it is
     listing       a result list narrowed, folded and ordered; `browsing` has no query, `side_by_side` several methods
     descriptions  a melody in words, bar by bar; `sentences` says what a result has in common with the query
     methods       the ways to compare, by what they do

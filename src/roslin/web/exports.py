@@ -20,9 +20,9 @@ from roslin.engrave.score import mei_from_melody
 from roslin.errors import RoslinError
 from roslin.melody import Melody
 from roslin.web.citations import as_bibtex, as_text, roslin_as_text
+from roslin.web.found import Found
 from roslin.web.library import Library
 from roslin.web.schemas.melodies import MelodyAnswer
-from roslin.web.service import Found
 from roslin.web.written import written
 
 __all__ = ["EXPORTS", "LIST_EXPORTS", "Export", "ListExport", "Noted"]

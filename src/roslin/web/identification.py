@@ -14,13 +14,14 @@ from roslin.concordances.identify import by_source, melodies_of
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
+from roslin.web.explaining import match_of
 from roslin.web.library import GoneError, Library
 from roslin.web.progress import Wait
 from roslin.web.readers import shared_readers
 from roslin.web.schemas.attributions import IdentifyAnswer
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.requests import MAX_QUERY, ExplainParams, IdentifyParams, where_to
-from roslin.web.service import match_of, short_enough
+from roslin.web.service import short_enough
 from roslin.web.settings import Settings
 from roslin.web.uploads import shortened_to
 from roslin.web.written import written

@@ -1,19 +1,16 @@
-"""Search and explain, for a request.
+"""Search, for a request.
 
 A list is searched once, as deep as the page that is asked for, and kept: the next page, an export and a reload of a
 list that is deep enough cost nothing. Where the list is counted, narrowed, put into another order or its copies are
-folded, all of it is needed: as far as it goes before chance begins, or the first 1,000. A request for an explanation
-holds the whole search that the melody was found by: some matchers weigh what they compare by how often others have it,
-so the melody is seen among those that were searched, and its distance is that of the list.
+folded, all of it is needed: as far as it goes before chance begins, or the first 1,000. `found` is what comes of it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,148 +18,29 @@ import numpy.typing as npt
 from roslin.api import Collection
 from roslin.collection.chain import costs_of
 from roslin.display.words import _
-from roslin.errors import ArgumentError, TimeLimitError
-from roslin.matchers import Explanation, Matcher
-from roslin.matchers.base import Tell
-from roslin.matchers.likeness import likeness
+from roslin.errors import ArgumentError
+from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
 from roslin.search import depended_on
 from roslin.search.beginnings import beginnings, onsets_compared, search_beginnings
+from roslin.web.explaining import match_of
+from roslin.web.found import Found, Result, Show
 from roslin.web.library import GoneError, Library
-from roslin.web.listing import Line, Listing, listed
+from roslin.web.listing import Line, listed
 from roslin.web.progress import Wait
 from roslin.web.queries import chosen_matcher, filters_of, query_of
-from roslin.web.schemas.explanations import MatchAnswer
-from roslin.web.schemas.lists import FacetAnswer, FilterAnswer, ResultAnswer, SearchAnswer
-from roslin.web.schemas.melodies import AboutAnswer
-from roslin.web.schemas.requests import ExplainParams, ListParams, SearchParams
+from roslin.web.schemas.lists import FilterAnswer
+from roslin.web.schemas.requests import SearchParams
 
-__all__ = ["Found", "Result", "Show", "expected", "explain", "find", "match_of", "short_enough"]
+__all__ = ["find", "short_enough"]
 
 Numbers = npt.NDArray[np.int64]
 
 _STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
 _UNSEARCHED = {"page": 1, "k": 1, "all": True, "only": (), "order": "", "copies": ""}  # no part of the search itself
-
-
-@dataclass(frozen=True, slots=True)
-class Show:
-    """How a list is shown: with all of it known, copies folded into one line, all lines at once."""
-
-    needs_list: bool
-    is_folded: bool
-    is_whole: bool = False
-
-    @classmethod
-    def page(cls, asked: SearchParams) -> Self:
-        """As people read it."""
-        return cls(needs_list=True, is_folded=asked.copies != "apart")
-
-    @classmethod
-    def data(cls, asked: ListParams) -> Self:
-        """As programs ask for it: of a page of a list no more is known than that page, unless they need it."""
-        needs_list = asked.facets or asked.whole or bool(asked.only or asked.order) or asked.copies == "together"
-        return cls(needs_list, asked.copies == "together", asked.whole)
-
-
 _PLAIN = Show(needs_list=False, is_folded=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One melody of a ranked list."""
-
-    hit: Hit
-    melody: Melody
-    link: str | None
-    match: MatchAnswer | None
-    costs: dict[str, float]
-    copies: tuple[tuple[Melody, str | None], ...] = ()  # identical ones, each with its link
-
-    @property
-    def rank(self) -> int:
-        """From 1."""
-        return self.hit.rank
-
-    @property
-    def distance(self) -> float:
-        """How far it is from the query."""
-        return self.hit.distance
-
-    @property
-    def copied_in(self) -> list[str]:
-        """The libraries that have the copies, each once."""
-        libraries = (copy.extra.get("siglum") for copy, _link in self.copies)
-        return list(dict.fromkeys(filter(None, libraries)))
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes.
-
-    `run` is all that was found; the list `ends_at_chance` where that goes on with what is no more alike than chance.
-    `listing` is all of the list, where that was asked for; `is_whole` says that it does not go on beyond it.
-    """
-
-    query: Melody
-    matcher: Matcher
-    run: Run
-    searched: int
-    steps: tuple[FilterAnswer, ...]
-    results: tuple[Result, ...]
-    page: int
-    has_more: bool
-    ends_at_chance: bool
-    seconds: float
-    matching: float
-    listing: Listing | None = None
-    is_whole: bool = False
-
-    @property
-    def timing(self) -> str:
-        """Both, as browsers show it (the header Server-Timing), in milliseconds."""
-        return f"search;dur={self.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
-
-    def answer(self, asked: ListParams) -> SearchAnswer:
-        """The page as JSON."""
-        return SearchAnswer(
-            query_notes=len(self.query),
-            deviations=self.query.deviations,
-            matcher=repr(self.matcher),
-            compare=asked.compare,
-            place=asked.place,
-            key=asked.key,
-            searched=self.searched,
-            filters=list(self.steps),
-            is_close=self.run.is_close,
-            is_complete=self.run.is_complete,
-            remarks=list(self.run.remarks),
-            ends_at_chance=self.ends_at_chance,
-            page=self.page,
-            has_more=self.has_more,
-            counted=self.listing.total if self.listing else None,
-            is_counted_whole=self.is_whole,
-            left=self.listing.left if self.listing else None,
-            facets=[FacetAnswer.model_validate(each) for each in self.listing.facets]
-            if self.listing and asked.facets
-            else None,
-            seconds=self.seconds,
-            results=[
-                ResultAnswer(
-                    **AboutAnswer.known(result.melody, result.link),
-                    copies=[AboutAnswer(**AboutAnswer.known(*copy)) for copy in result.copies],
-                    rank=result.rank,
-                    distance=result.distance,
-                    costs=result.costs,
-                    expected=result.hit.expected,
-                    meaning=result.hit.meaning,
-                    match=result.match,
-                )
-                for result in self.results
-            ],
-        )
 
 
 def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN) -> Found:
@@ -179,33 +57,6 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN)
     )
     seconds = time.perf_counter() - began
     return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
-
-
-def explain(library: Library, asked: ExplainParams) -> Explanation:
-    """Explain one melody, in one of the slots for searches: it computes as they do."""
-    collection, settings = library.collection, library.settings
-    query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
-    chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
-    with library.slot() as seconds:
-        among, number = _among(collection, query, asked, chosen)
-        if is_cut:
-            among = beginnings(among, onsets_compared(query))
-        length, longest = _length(among, number), chosen.longest(query)
-        if settings.is_open and length > longest:
-            raise ArgumentError(f"{chosen.name} compares melodies of at most {longest} notes with it; got {length}")
-        tell = _until(time.monotonic() + seconds, settings.search_seconds)
-        if len(query) * length <= chosen.leading.pairs_explained:
-            return chosen.explain(query, among, number, tell).about(query, candidate)
-        distance = float(chosen.distances_told(query, among, tell)[number])
-        return likeness(chosen, query, among, number, distance).about(query, candidate)
-
-
-def expected(library: Library, asked: ExplainParams, why: Explanation) -> float | None:
-    """How many melodies of the whole collection would be as near by chance; None where nobody can tell."""
-    if asked.mode.of(why.matcher)[1]:
-        return None
-    with library.slot():
-        return library.collection.expected(why.query, asked.candidate, why.matcher)
 
 
 def _find(
@@ -360,46 +211,6 @@ def _compared(
     return packed, among.tolist()
 
 
-def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
-    """What belongs together, by what decides most in the matcher: all of a sum would be searched for again.
-
-    What was taken apart is not shown in a list, and lists are kept; so the steps are left behind.
-    """
-    leading = chosen.leading
-    is_long = len(query) * _length(among, number) > leading.pairs_explained
-    if is_long or leading.kind == "likeness":
-        return MatchAnswer.model_validate(likeness(chosen, query, among, number, distance))
-    found = leading.explain(query, among, number)
-    is_part = chosen.kind == "sum" and not found.candidate.notes["is_grace"].all()
-    sentence = found.counting_most if is_part else found.sentence
-    return MatchAnswer.model_validate(found).model_copy(update={"kind": chosen.kind, "sentence": sentence})
-
-
-def _among(collection: Collection, query: Melody, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
-    """The melodies on which the distance depends, and which of them is the candidate."""
-    within = collection.filter(*filters_of(asked, query)).numbers if asked.has_filters else None
-    numbers = collection.numbers([asked.candidate])
-    if asked.place == "start" and not chosen.is_independent:  # what is cut has no bounds
-        among = np.arange(len(collection)) if within is None else np.union1d(within, numbers)
-        return collection.packed().take(among), int(np.searchsorted(among, numbers[0]))
-    packed, places = depended_on(query, collection, chosen, numbers, within)
-    return packed, int(places[0])
-
-
 def _is_cut(asked: SearchParams, chosen: Matcher) -> bool:
     """Whether beginnings are asked for, of a matcher that has no way of its own to compare them."""
     return asked.mode.of(chosen)[1]
-
-
-def _length(among: Packed, number: int) -> int:
-    return int(among.offsets[number + 1] - among.offsets[number])
-
-
-def _until(end: float, allowed: float) -> Tell:
-    """Something to be told how far an explanation is, that ends it when its time is over."""
-
-    def look_at_the_clock(_done: float) -> None:
-        if time.monotonic() > end:
-            raise TimeLimitError(f"the explanation was stopped after {allowed:g} seconds")
-
-    return look_at_the_clock

@@ -8,11 +8,11 @@ from roslin.errors import ArgumentError, RoslinError
 from roslin.matchers import Matcher, matcher
 from roslin.web import service
 from roslin.web.errors import refusal_of
+from roslin.web.found import Found
 from roslin.web.library import GoneError, Library
 from roslin.web.progress import Wait
 from roslin.web.schemas.refusals import RefusalBody
 from roslin.web.schemas.requests import SearchParams, SideParams
-from roslin.web.service import Found
 
 __all__ = ["Column", "columns"]
 

@@ -14,11 +14,12 @@ from roslin.notation.editable import editable
 from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing
-from roslin.web import service
+from roslin.web import explaining, service
 from roslin.web.browsing import browse
 from roslin.web.dependencies import Opened
 from roslin.web.errors import RESPONSES
 from roslin.web.exports import EXPORTS
+from roslin.web.found import Show
 from roslin.web.progress import while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.readers import shared_readers
@@ -27,7 +28,6 @@ from roslin.web.schemas.lists import BrowseAnswer, MatcherAnswer, SearchAnswer
 from roslin.web.schemas.melodies import MelodyAnswer, NoteAnswer, ReadAnswer, UploadAnswer
 from roslin.web.schemas.requests import BrowseParams, ExplainParams, ListParams, QueryParams
 from roslin.web.schemas.server import CollectionAnswer
-from roslin.web.service import Show
 
 __all__ = ["router"]
 
@@ -97,7 +97,7 @@ def explain(
     format: Annotated[Literal["json", "svg"], Query()] = "json",
 ) -> Response:
     """Why a melody is as near to a query as it is."""
-    found = service.explain(library, asked)
+    found = explaining.explain(library, asked)
     if format == "svg":
         return Response(flow_svg(found), media_type="image/svg+xml")
     return JSONResponse(found.to_dict() | {"deviations": found.query.deviations})

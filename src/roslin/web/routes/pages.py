@@ -16,18 +16,18 @@ from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
 from roslin.run.meaning import meaning_of
-from roslin.web import service
+from roslin.web import explaining, service
 from roslin.web.browsing import Browsed, browse
 from roslin.web.citations import as_text
 from roslin.web.dependencies import Opened
 from roslin.web.errors import refusal_of
 from roslin.web.examples import examples
+from roslin.web.found import Found, Result, Show
 from roslin.web.library import Library
 from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.rendering import rendered
 from roslin.web.schemas.requests import ExplainParams, SearchParams, SideParams, where_to
-from roslin.web.service import Found, Result, Show
 from roslin.web.side_by_side import columns
 from roslin.web.written import written
 
@@ -90,8 +90,8 @@ async def side_by_side(request: Request, library: Opened, asked: Annotated[SideP
 @router.get("/explain")
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
     """Why a melody is as near as it is."""
-    why = service.explain(library, asked)
-    expected = service.expected(library, asked, why)
+    why = explaining.explain(library, asked)
+    expected = explaining.expected(library, asked, why)
     name = name_of(why.candidate, "the melody")
     context = {
         "asked": asked,

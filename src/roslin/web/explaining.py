@@ -1,0 +1,94 @@
+"""Why a melody is as near to the query as it is: in full for a request, in short for a line of a list.
+
+A request for an explanation holds the whole search that the melody was found by: some matchers weigh what they compare
+by how often others have it, so the melody is seen among those that were searched, and its distance is that of the list.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from roslin.api import Collection
+from roslin.errors import ArgumentError, TimeLimitError
+from roslin.matchers import Explanation, Matcher
+from roslin.matchers.base import Tell
+from roslin.matchers.likeness import likeness
+from roslin.melody import Melody
+from roslin.represent.packed import Packed
+from roslin.search import depended_on
+from roslin.search.beginnings import beginnings, onsets_compared
+from roslin.web.library import Library
+from roslin.web.queries import chosen_matcher, filters_of, query_of
+from roslin.web.schemas.explanations import MatchAnswer
+from roslin.web.schemas.requests import ExplainParams
+
+__all__ = ["expected", "explain", "match_of"]
+
+
+def explain(library: Library, asked: ExplainParams) -> Explanation:
+    """Explain one melody, in one of the slots for searches: it computes as they do."""
+    collection, settings = library.collection, library.settings
+    query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
+    chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
+    with library.slot() as seconds:
+        among, number = _among(collection, query, asked, chosen)
+        if is_cut:
+            among = beginnings(among, onsets_compared(query))
+        length, longest = _length(among, number), chosen.longest(query)
+        if settings.is_open and length > longest:
+            raise ArgumentError(f"{chosen.name} compares melodies of at most {longest} notes with it; got {length}")
+        tell = _until(time.monotonic() + seconds, settings.search_seconds)
+        if len(query) * length <= chosen.leading.pairs_explained:
+            return chosen.explain(query, among, number, tell).about(query, candidate)
+        distance = float(chosen.distances_told(query, among, tell)[number])
+        return likeness(chosen, query, among, number, distance).about(query, candidate)
+
+
+def expected(library: Library, asked: ExplainParams, why: Explanation) -> float | None:
+    """How many melodies of the whole collection would be as near by chance; None where nobody can tell."""
+    if asked.mode.of(why.matcher)[1]:
+        return None
+    with library.slot():
+        return library.collection.expected(why.query, asked.candidate, why.matcher)
+
+
+def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
+    """What belongs together, by what decides most in the matcher: all of a sum would be searched for again.
+
+    What was taken apart is not shown in a list, and lists are kept; so the steps are left behind.
+    """
+    leading = chosen.leading
+    is_long = len(query) * _length(among, number) > leading.pairs_explained
+    if is_long or leading.kind == "likeness":
+        return MatchAnswer.model_validate(likeness(chosen, query, among, number, distance))
+    found = leading.explain(query, among, number)
+    is_part = chosen.kind == "sum" and not found.candidate.notes["is_grace"].all()
+    sentence = found.counting_most if is_part else found.sentence
+    return MatchAnswer.model_validate(found).model_copy(update={"kind": chosen.kind, "sentence": sentence})
+
+
+def _among(collection: Collection, query: Melody, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
+    """The melodies on which the distance depends, and which of them is the candidate."""
+    within = collection.filter(*filters_of(asked, query)).numbers if asked.has_filters else None
+    numbers = collection.numbers([asked.candidate])
+    if asked.place == "start" and not chosen.is_independent:  # what is cut has no bounds
+        among = np.arange(len(collection)) if within is None else np.union1d(within, numbers)
+        return collection.packed().take(among), int(np.searchsorted(among, numbers[0]))
+    packed, places = depended_on(query, collection, chosen, numbers, within)
+    return packed, int(places[0])
+
+
+def _length(among: Packed, number: int) -> int:
+    return int(among.offsets[number + 1] - among.offsets[number])
+
+
+def _until(end: float, allowed: float) -> Tell:
+    """Something to be told how far an explanation is, that ends it when its time is over."""
+
+    def look_at_the_clock(_done: float) -> None:
+        if time.monotonic() > end:
+            raise TimeLimitError(f"the explanation was stopped after {allowed:g} seconds")
+
+    return look_at_the_clock
