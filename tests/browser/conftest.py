@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
+from tests.web.catalogue import catalogue
 from tests.web.running import Server, running
 
 from roslin import Collection
@@ -42,6 +43,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("browser")
     Collection.build(tunes_path(), folder / "starter.roslin").close()
     with running(folder / "starter.roslin", folder, "--title", "Starter tunes") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def catalogue_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of a few records, in place of the starter tunes."""
+    folder = tmp_path_factory.mktemp("catalogue")
+    with running(catalogue(folder), folder, "--title", "A catalogue") as started:
         yield started
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from roslin.experiment.folder import StudyFolder
 from roslin.experiment.store import EventStore
 from roslin.web.experiment.links import StudySignatures
 
-__all__ = ["Served", "keep", "said", "serious", "served"]
+__all__ = ["Served", "kept", "ready", "said", "served"]
 
 _DAY_MS = 86_400_000
 
@@ -103,15 +102,3 @@ def kept(page: Page) -> None:
 def said(page: Page, words: str) -> None:
     """Wait until this was told to those who listen."""
     expect(page.locator("#live")).to_contain_text(words)
-
-
-def keep(page: Page, name: str) -> None:
-    """Keep a picture for the docs where ROSLIN_SCREENSHOTS names the folder."""
-    if folder := os.environ.get("ROSLIN_SCREENSHOTS"):
-        page.wait_for_load_state("networkidle")
-        page.screenshot(path=Path(folder) / name)
-
-
-def serious(violations: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """What of axe's findings keeps somebody from using a page."""
-    return [(one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")]

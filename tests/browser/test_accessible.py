@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.pages import complaints, is_too_wide
 from tests.report.concording import concorded
 from tests.web.running import Server, running
 
@@ -41,18 +41,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield started
 
 
-def clean(page: Page) -> list[tuple[str, str]]:
-    """What axe complains of, however small."""
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found]
-
-
 @pytest.mark.parametrize("page", [NARROW, WIDE], ids=["390", "1200"], indirect=True)
 @pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
 def test_axe_has_nothing_to_say(page: Page, path: str) -> None:
     page.goto(path)
-    assert clean(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nobody has to move it sideways"
+    assert complaints(page) == []
+    assert not is_too_wide(page), "nobody has to move it sideways"
 
 
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
@@ -61,8 +55,8 @@ def test_axe_has_nothing_to_say_in_other_languages(page: Page, language: str) ->
     for path in ("/?", f"{FOUND}&"):
         page.goto(f"{path}lang={language}")
         assert page.locator("html").get_attribute("lang") == language
-        assert clean(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert complaints(page) == []
+        assert not is_too_wide(page)
 
 
 HEADINGS = {

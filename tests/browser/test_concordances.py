@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.experts import serious
+from tests.browser.pages import is_too_wide, serious_complaints
 from tests.report.concording import NASTY, concorded
 from tests.web.running import Server, running
 
@@ -35,16 +34,10 @@ def server(catalogued: tuple[Path, Concordances]) -> Iterator[Server]:
         yield started
 
 
-def wide(page: Page) -> bool:
-    """Whether the page as a whole must be moved sideways."""
-    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth + 1")
-    return found
-
-
 def readable(page: Page) -> None:
     """Nobody is kept from using the page."""
-    assert not wide(page), page.url
-    assert serious(Axe().run(page).response["violations"]) == [], page.url
+    assert not is_too_wide(page), page.url
+    assert serious_complaints(page) == [], page.url
 
 
 def sign_in(page: Page, address: str, name: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.conftest import wait_until
-from tests.browser.test_web_page import keep, press
+from tests.browser.pages import drawn_notes, is_too_wide, keep, press, serious_complaints
 
 from roslin.notation.query import read_query
 
@@ -44,13 +43,12 @@ def choose(page: Page, row: int) -> None:
     expect(page.locator("#editor-tools")).to_be_visible()
 
 
-def serious_violations(page: Page) -> list[tuple[str, str]]:
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
-
-
 def text_of(page: Page) -> Locator:
     return page.locator("#q")
+
+
+def expect_text(page: Page, text: str) -> None:
+    expect(text_of(page)).to_have_value(text)
 
 
 def said(page: Page) -> Locator:
@@ -153,7 +151,7 @@ def test_a_wrong_note_is_mended_and_found(page: Page) -> None:
     choose(page, 6)
     expect(said(page)).to_have_text("F4, quarter, 7 of 11")
     page.get_by_role("button", name="Lower", exact=True).click()
-    expect(text_of(page)).to_have_value(FRERE)
+    expect_text(page, FRERE)
     expect(said(page)).to_have_text("E4, quarter, 7 of 11")
     page.get_by_role("button", name="Choose no note").click()
     expect(page.locator("#editor-tools")).to_be_hidden()
@@ -258,7 +256,7 @@ def test_a_note_is_dragged(page: Page) -> None:
     page.mouse.down()
     page.mouse.move(x, y - (lines[1] - lines[0]) * 1.5, steps=4)
     page.mouse.up()
-    expect(text_of(page)).to_have_value("'4CDAC/CDEC/EF2G/")
+    expect_text(page, "'4CDAC/CDEC/EF2G/")
     expect(said(page)).to_have_text("A4, quarter, 3 of 11")
     expect(page.locator('#preview [data-note="2"].chosen')).to_be_visible()
 
@@ -270,7 +268,7 @@ def test_pieces_of_a_tied_note_are_notes_of_the_text(page: Page) -> None:
     page.mouse.click(box["x"] + 3, box["y"] + 3)
     expect(said(page)).to_have_text("D4, quarter, 3 of 4")
     page.keyboard.press("ArrowUp")
-    expect(text_of(page)).to_have_value("%G-2@2/4 '4C2E+/4EE")
+    expect_text(page, "%G-2@2/4 '4C2E+/4EE")
 
 
 def test_rests_are_chosen_too(page: Page) -> None:
@@ -294,25 +292,25 @@ def test_what_was_typed_is_never_lost(page: Page) -> None:
     enter(page, "sol la si do")
     choose(page, 0)
     page.keyboard.press("ArrowDown")
-    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    expect_text(page, "%G-2 '4FAB''C")
     page.keyboard.press("Control+z")
-    expect(text_of(page)).to_have_value("sol la si do")
+    expect_text(page, "sol la si do")
     page.keyboard.press("Control+Shift+Z")
-    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    expect_text(page, "%G-2 '4FAB''C")
     page.get_by_role("button", name="Clear").click()
-    expect(text_of(page)).to_have_value("")
+    expect_text(page, "")
     page.get_by_role("button", name="Undo").click()
-    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    expect_text(page, "%G-2 '4FAB''C")
     page.locator("#q").focus()
     page.keyboard.press("End")
     page.keyboard.type("DE")
-    expect(page.locator("#preview svg.notation .note")).to_have_count(6)
+    expect(drawn_notes(page)).to_have_count(6)
     page.keyboard.press("Control+z")
-    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    expect_text(page, "%G-2 '4FAB''C")
     page.keyboard.press("Control+z")
-    expect(text_of(page)).to_have_value("sol la si do")
+    expect_text(page, "sol la si do")
     page.get_by_role("button", name="Redo").click()
-    expect(text_of(page)).to_have_value("%G-2 '4FAB''C")
+    expect_text(page, "%G-2 '4FAB''C")
 
 
 def hold_readings(page: Page) -> list[Route]:
@@ -320,6 +318,12 @@ def hold_readings(page: Page) -> list[Route]:
     held: list[Route] = []
     page.route("**/api/read*", lambda route: held.append(route))
     return held
+
+
+def wait_for(page: Page, held: list[Route], count: int) -> None:
+    """Until so many readings wait."""
+    while len(held) < count:
+        page.wait_for_timeout(20)
 
 
 def let_go(page: Page, held: list[Route]) -> None:
@@ -333,14 +337,13 @@ def test_notes_played_while_the_server_reads_are_kept(page: Page) -> None:
     page.goto("/")
     held = hold_readings(page)
     press(page, 60, 62)
-    while not held:
-        page.wait_for_timeout(20)
+    wait_for(page, held, 1)
     press(page, 64)
     let_go(page, held)
     page.wait_for_timeout(50)
     press(page, 65)
-    expect(page.locator("#preview svg.notation .note")).to_have_count(4)
-    expect(text_of(page)).to_have_value("'4CDEF")
+    expect(drawn_notes(page)).to_have_count(4)
+    expect_text(page, "'4CDEF")
 
 
 def test_what_is_typed_while_the_server_reads_is_kept(page: Page) -> None:
@@ -350,10 +353,9 @@ def test_what_is_typed_while_the_server_reads_is_kept(page: Page) -> None:
     page.locator("#q").fill("do re")
     press(page, 65)
     page.locator("#q").fill("do re mi")
-    while len(held) < 2:
-        page.wait_for_timeout(20)
+    wait_for(page, held, 2)
     let_go(page, held)
-    expect(text_of(page)).to_have_value("%G-2 '4CDEF")
+    expect_text(page, "%G-2 '4CDEF")
 
 
 @pytest.mark.parametrize("status", [None, 429, 503])
@@ -367,18 +369,18 @@ def test_a_server_without_an_answer_costs_nothing_that_was_typed(page: Page, sta
     )
     press(page, 65)
     page.wait_for_timeout(400)
-    expect(text_of(page)).to_have_value("do re mi")
+    expect_text(page, "do re mi")
     page.unroute("**/api/read*")
     press(page, 65)
-    expect(text_of(page)).to_have_value("%G-2 '4CDEF")
+    expect_text(page, "%G-2 '4CDEF")
 
 
 def test_key_and_metre(page: Page) -> None:
     enter(page, "'4FGA")
     page.get_by_label("Key signature").select_option("xFC")
-    expect(text_of(page)).to_have_value("%G-2$xFC '4FGA")
+    expect_text(page, "%G-2$xFC '4FGA")
     page.locator("#editor-metre").select_option("3/4")
-    expect(text_of(page)).to_have_value("%G-2@3/4$xFC '4FGA")
+    expect_text(page, "%G-2@3/4$xFC '4FGA")
     choose(page, 0)
     expect(said(page)).to_have_text("F♯4, quarter, 1 of 3")
     page.locator("#q").fill("%C-1@c3/2$bB '4FGA")
@@ -402,9 +404,9 @@ def test_the_piano_goes_on_where_a_note_is_chosen(page: Page) -> None:
     enter(page, "G A|B c")  # ABC: taken over at the first edit
     choose(page, 0)
     press(page, 65)
-    expect(text_of(page)).to_have_value("%G-2 '8G4F8A/B''C")
+    expect_text(page, "%G-2 '8G4F8A/B''C")
     page.get_by_role("button", name="Undo").click()
-    expect(text_of(page)).to_have_value("G A|B c")
+    expect_text(page, "G A|B c")
 
 
 @ON_BOTH
@@ -414,10 +416,10 @@ def test_the_sheet_of_signs_is_beside_the_field(page: Page) -> None:
     expect(table).to_be_hidden()
     page.get_by_text("How to write notes").click()
     expect(table).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not is_too_wide(page)
     examples = page.locator("#signs th").all_inner_texts()
     assert {"c d e f", "(8CDE;3)", "(3CDE"} <= set(examples)
-    assert not serious_violations(page)
+    assert not serious_complaints(page)
 
 
 @ON_PHONE
@@ -426,12 +428,12 @@ def test_the_piano_fits_a_thumb(page: Page) -> None:
     widths = page.locator(".key.white").evaluate_all("keys => keys.map(key => key.getBoundingClientRect().width)")
     assert len(widths) >= 10
     assert min(widths) >= 32
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not is_too_wide(page)
     page.locator('[data-pitch="60"]').tap(position={"x": 12, "y": 95})
     page.get_by_role("button", name="An octave higher").tap()
     page.locator('[data-pitch="72"]').tap(position={"x": 12, "y": 95})
     page.locator('[data-pitch="73"]').tap()
-    expect(text_of(page)).to_have_value("'4C''CxC")
+    expect_text(page, "'4C''CxC")
 
 
 @ON_PHONE
@@ -443,7 +445,7 @@ def test_the_buttons_are_under_the_thumb(page: Page) -> None:
     )
     assert all(box["height"] >= 36 and box["width"] >= 36 for box in boxes)
     assert all(box["top"] > PHONE[1] / 2 and box["bottom"] <= PHONE[1] for box in boxes)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not is_too_wide(page)
 
 
 @ON_BOTH
@@ -454,7 +456,7 @@ def test_no_serious_violation_while_a_note_is_chosen(page: Page, scheme: str) ->
     choose(page, 3)
     if scheme == "light" and page.viewport_size == {"width": DESK[0], "height": DESK[1]}:
         keep(page, "web-editor.png")
-    assert not serious_violations(page)
+    assert not serious_complaints(page)
 
 
 def test_another_way_in_writes_notes_and_hears_of_changes(page: Page) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 from tests.browser.conftest import wait_until
-from tests.browser.experts import Served, keep, kept, ready, said, serious, served
+from tests.browser.experts import Served, kept, ready, said, served
+from tests.browser.pages import keep, serious_complaints
 from tests.experiment.studies import small_study, starter_study
 
 PHONE = {"width": 360, "height": 740}
@@ -45,11 +45,6 @@ def triplets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("triplets")
     with served(small_study(place, kind="triplets", comparisons=6, queries_per_expert=2), place) as study:
         yield study
-
-
-@pytest.fixture(scope="module")
-def axe() -> Axe:
-    return Axe()
 
 
 @pytest.fixture
@@ -90,12 +85,12 @@ def place_all(page: Page, order: list[int]) -> None:
 # -- whole trials ---------------------------------------------------------------------------------------------------
 
 
-def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..., BrowserContext], axe: Axe) -> None:
+def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..., BrowserContext]) -> None:
     name = plain.store.invite()[0].name
     page = visit().new_page()
 
     def check(picture: str = "") -> None:
-        assert not serious(axe.run(page).response["violations"])
+        assert not serious_complaints(page)
         if picture:
             keep(page, picture)
 

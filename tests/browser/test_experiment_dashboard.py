@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.experts import Served, keep, serious, served
+from tests.browser.experts import Served, served
+from tests.browser.pages import is_too_wide, keep, serious_complaints
 from tests.experiment.filling import filled
 from tests.experiment.studies import PASSWORD_FILE, starter_study
 
@@ -49,19 +49,13 @@ def manager(browser: Browser, study: Served, request: pytest.FixtureRequest) -> 
     assert not failed
 
 
-def wide(page: Page) -> bool:
-    """Whether the page as a whole must be moved sideways."""
-    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth + 1")
-    return found
-
-
 def test_every_page_can_be_read_by_everybody(manager: Page) -> None:
     for address in PAGES:
         manager.goto(address)
         if address == "/study":
             expect(manager.get_by_role("table").first).to_contain_text("told apart")
-        assert not wide(manager), address
-        assert serious(Axe().run(manager).response["violations"]) == [], address
+        assert not is_too_wide(manager), address
+        assert serious_complaints(manager) == [], address
         if address == "/study" and manager.viewport_size and manager.viewport_size["width"] > 500:
             keep(manager, "experiment-dashboard.png")
         if address == "/study/queries/1" and manager.viewport_size and manager.viewport_size["width"] > 500:

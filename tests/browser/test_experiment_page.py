@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 from tests.browser.conftest import wait_until
-from tests.browser.experts import Served, keep, kept, ready, said, serious, served
+from tests.browser.experts import Served, kept, ready, said, served
+from tests.browser.pages import keep, serious_complaints
 from tests.experiment.studies import starter_study
 
 from roslin.experiment.events import Event, trial_state
@@ -29,11 +29,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("study")
     with served(starter_study(place, queries=1, others=8, ties=True), place) as study:
         yield study
-
-
-@pytest.fixture(scope="module")
-def axe() -> Axe:
-    return Axe()
 
 
 @pytest.fixture
@@ -230,13 +225,13 @@ def in_order(snapshot: str, *wanted: str) -> bool:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_violation(trial: Page, axe: Axe, scheme: str) -> None:
+def test_no_serious_violation(trial: Page, scheme: str) -> None:
     trial.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
 
     def check(context: dict[str, Any] | None = None) -> None:
         # The inside of drawings is the same everywhere, and large.
         without = {"exclude": [["svg.notation"]]} if context is None else context
-        assert not serious(axe.run(trial, context=without).response["violations"])
+        assert not serious_complaints(trial, without)
 
     trial.keyboard.type("1231")
     check({"include": [["body"]]})
@@ -347,7 +342,7 @@ def test_in_german(study: Served, browser: Browser) -> None:
     context.close()
 
 
-def test_pictures_and_sounds_of_any_kind(tmp_path: Path, browser: Browser, axe: Axe) -> None:
+def test_pictures_and_sounds_of_any_kind(tmp_path: Path, browser: Browser) -> None:
     files = tmp_path / "material"
     files.mkdir()
     for name in ("query", "one", "two", "three"):
@@ -378,7 +373,7 @@ def test_pictures_and_sounds_of_any_kind(tmp_path: Path, browser: Browser, axe: 
         expect(page.locator("#list img")).to_have_count(3)
         kept(page)
         assert {event.kind for event in study.events(name)} == {"began", "heard", "sorted", "placed"}
-        assert not serious(axe.run(page).response["violations"])
+        assert not serious_complaints(page)
         context.close()
 
 

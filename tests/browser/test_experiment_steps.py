@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.experts import Served, serious, served
+from tests.browser.experts import Served, served
+from tests.browser.pages import is_too_wide, serious_complaints
 from tests.experiment.studies import small_study
 
 _QUESTIONS = """
@@ -62,12 +62,11 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 
 
 def test_every_page_around_the_trials(study: Served, page: Page, tmp_path: Path) -> None:
-    axe, address = Axe(), study.server.address
+    address = study.server.address
 
     def fine() -> None:
-        assert serious(axe.run(page).response["violations"]) == [], page.url
-        width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert width <= 0, f"{page.url} is wider than the screen"
+        assert serious_complaints(page) == [], page.url
+        assert not is_too_wide(page), f"{page.url} is wider than the screen"
         expect(page.locator("h1")).to_have_count(1)
 
     def go_on(path: str) -> None:

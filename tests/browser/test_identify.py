@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.test_web_page import keep
+from tests.browser.pages import keep, serious_complaints
 from tests.web.running import Server
 from tests.web.test_identify import MARC, record
 
@@ -30,8 +29,7 @@ def test_a_record_is_pasted(page: Page) -> None:
     keep(page, "web-identify.png")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        found = Axe().run(page).response["violations"]
-        assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert not serious_complaints(page)
     first.get_by_role("link", name="Why ode-to-joy?").click()
     expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
 

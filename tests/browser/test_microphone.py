@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
 from tests.browser.conftest import FLAGS, PATIENCE, wait_until
-from tests.browser.test_web_page import keep
+from tests.browser.pages import complaints, drawn_notes, keep
 from tests.web.running import Server
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -86,13 +85,12 @@ def test_a_melody_through_the_microphone(listen: Listen, performer: Performer, s
     expect(page.locator("#heard .note").nth(4)).to_be_visible()
     if size != PHONE:
         keep(page, "web-singing.png")
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    assert complaints(page) == []
     wait_until(page, f"document.querySelector('#heard-names').textContent.split(' ').length >= {len(FRERE)}")
     page.wait_for_timeout(1000)  # the last note is two beats long
     page.get_by_role("button", name="Done singing").click()
     expect(page.locator("#sing-message")).to_contain_text("notes were heard")
-    expect(page.locator("#preview svg.notation .note").nth(len(FRERE) - 2)).to_be_visible()
+    expect(drawn_notes(page).nth(len(FRERE) - 2)).to_be_visible()
     heard = [row[3] for row in json.loads(page.locator("#preview").get_attribute("data-notes") or "")]
     counted = count(FRERE, heard)  # a busy computer may drop a moment of sound, as a microphone would not
     assert counted.errors <= 2, counted

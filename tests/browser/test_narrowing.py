@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import wait_until
-from tests.web.catalogue import FRERE, catalogue
-from tests.web.running import Server, running
+from tests.browser.pages import complaints, is_too_wide
+from tests.web.catalogue import FRERE
+from tests.web.running import Server
 
 SEARCH = f"/?q={quote(FRERE)}&all=True"
 SIZES = [(1200, 900), (390, 800)]
@@ -18,10 +17,8 @@ both = pytest.mark.parametrize("page", SIZES, indirect=True, ids=["desk", "phone
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("narrowing")
-    with running(catalogue(folder), folder, "--title", "A catalogue") as started:
-        yield started
+def server(catalogue_server: Server) -> Server:
+    return catalogue_server
 
 
 def titles(page: Page) -> list[str]:
@@ -56,7 +53,7 @@ def test_narrow_order_and_unfold(page: Page) -> None:
     expect(page.locator(".chosen-list")).to_have_count(0)
     page.get_by_role("link", name="List them one by one").click()
     expect(page.locator(".cards .card")).to_have_count(6)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not is_too_wide(page)
 
 
 @both
@@ -84,8 +81,7 @@ def test_a_keyboard_is_enough(page: Page) -> None:
 def test_no_barriers(page: Page) -> None:
     for address in (f"{SEARCH}&only=century%3D18", "/?words=tune&only=key%3Dc"):
         page.goto(address)
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+        assert complaints(page) == []
 
 
 def test_links_are_enough(browser: Browser, server: Server) -> None:
@@ -116,8 +112,7 @@ def test_methods_side_by_side(page: Page) -> None:
     page.get_by_label("Method 3").select_option("us")
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".columns > section")).to_have_count(3)
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert complaints(page) == []
+    assert not is_too_wide(page)
     page.get_by_role("link", name="Back to the results").click()
     expect(page.locator("#results-heading")).to_be_visible()

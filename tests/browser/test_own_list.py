@@ -5,26 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import wait_until
-from tests.web.catalogue import FRERE, catalogue
-from tests.web.running import Server, running
+from tests.browser.pages import complaints, is_too_wide
+from tests.web.catalogue import FRERE
+from tests.web.running import Server
 
 SEARCH = f"/?q={quote(FRERE)}&all=True&copies=apart"
 both = pytest.mark.parametrize("page", [(1200, 900), (390, 800)], indirect=True, ids=["desk", "phone"])
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("own-list")
-    with running(catalogue(folder), folder, "--title", "A catalogue") as started:
-        yield started
+def server(catalogue_server: Server) -> Server:
+    return catalogue_server
 
 
 def gather(page: Page, *numbers: str) -> None:
@@ -63,9 +60,8 @@ def test_a_list_is_kept_noted_ordered_and_taken_along(page: Page, tmp_path: Path
     assert [(row["id"], row["note"]) for row in rows] == [
         ("105-1.1.1", ""), ("100-1.1.1", "'=1+1 compare with <b>Dresden</b>"),
     ]  # fmt: skip
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert complaints(page) == []
+    assert not is_too_wide(page)
     page.get_by_role("button", name="Take out").first.click()
     expect(page.locator("[data-listed]")).to_have_count(1)
     page.once("dialog", lambda dialog: dialog.accept())

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from tests.browser.test_web_page import keep
+from tests.browser.pages import complaints, drawn_notes, keep
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
@@ -123,11 +122,6 @@ def test_a_rhythm_is_written_as_it_was_meant(page: Page) -> None:
     assert values_tapped(page, []) == []
 
 
-def axe_finds_nothing(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-
-
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
@@ -151,13 +145,17 @@ def test_why_the_page_cannot_listen(page: Page, script: str, sentence: str) -> N
     expect(page.locator("#listening")).to_be_hidden()
 
 
-@pytest.mark.parametrize("page", [(1200, 900), PHONE], indirect=True, ids=["desk", "phone"])
-def test_a_rhythm_is_tapped_and_searched_for_alone(page: Page) -> None:
+def begin_tapping(page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name="Tap a rhythm").click()
+
+
+@pytest.mark.parametrize("page", [(1200, 900), PHONE], indirect=True, ids=["desk", "phone"])
+def test_a_rhythm_is_tapped_and_searched_for_alone(page: Page) -> None:
+    begin_tapping(page)
     area = page.locator("#tap-area")
     expect(area).to_be_focused()
-    axe_finds_nothing(page)
+    assert complaints(page) == []
     is_desk = (page.viewport_size or {"width": 0})["width"] > 500
     for _ in range(11):
         page.keyboard.press(" ") if is_desk else area.tap()
@@ -169,7 +167,7 @@ def test_a_rhythm_is_tapped_and_searched_for_alone(page: Page) -> None:
     expect(page.locator("#sing-message")).to_contain_text("10 notes were tapped")
     expect(page.locator("#compare")).to_have_value("rhythm")
     expect(page.locator("#place")).to_have_value("start")
-    expect(page.locator("#preview svg.notation .note")).to_have_count(10)
+    expect(drawn_notes(page)).to_have_count(10)
     page.keyboard.press("Enter")
     expect(page.locator("#results-heading")).to_be_visible()
     expect(page.locator("#results")).to_contain_text("rhythm only")
@@ -179,8 +177,7 @@ def test_a_rhythm_is_tapped_and_searched_for_alone(page: Page) -> None:
 
 
 def test_three_taps_are_no_rhythm(page: Page) -> None:
-    page.goto("/")
-    page.get_by_role("button", name="Tap a rhythm").click()
+    begin_tapping(page)
     for _ in range(3):
         page.keyboard.press(" ")
     page.get_by_role("button", name="Done tapping").click()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import wait_until
+from tests.browser.pages import drawn_notes, is_too_wide, keep, press, serious_complaints
 
 from roslin import load
 from roslin.playback import midi_bytes
@@ -25,21 +24,6 @@ def cards(page: Page) -> list[str]:
     return page.locator(".cards h3 a").all_inner_texts()
 
 
-def keep(page: Page, name: str) -> None:
-    """Keep a picture for the docs where ROSLIN_SCREENSHOTS names the folder."""
-    if folder := os.environ.get("ROSLIN_SCREENSHOTS"):
-        page.wait_for_load_state("networkidle")
-        page.screenshot(path=Path(folder) / name)
-
-
-def press(page: Page, *pitches: int) -> None:
-    for pitch in pitches:
-        key = page.locator(f'[data-pitch="{pitch}"]')
-        box = key.bounding_box()
-        assert box is not None
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 8)
-
-
 def test_play_a_tune_and_find_it(page: Page) -> None:
     page.goto("/")
     press(page, 60, 62, 64, 60, 60, 62, 64, 60, 64, 65)
@@ -48,7 +32,7 @@ def test_play_a_tune_and_find_it(page: Page) -> None:
     expect(page.locator("#q")).to_have_value("'4CDECCDECEF2GxC")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#q")).to_have_value("'4CDECCDECEF2G")
-    expect(page.locator("#preview svg.notation .note")).to_have_count(11)
+    expect(drawn_notes(page)).to_have_count(11)
     page.get_by_role("button", name="Rest", exact=True).click()
     page.get_by_role("button", name="An octave higher").click()
     press(page, 72)
@@ -72,7 +56,7 @@ def test_naturals_after_an_accidental_and_text_of_others(page: Page) -> None:
     press(page, 60)
     expect(page.locator("#q")).to_have_value("'4CxCnC")
     page.locator("#q").fill("X:1\nK:G\nGAB")
-    expect(page.locator("#preview svg.notation .note")).to_have_count(3)
+    expect(drawn_notes(page)).to_have_count(3)
     press(page, 65)
     expect(page.locator("#q")).to_have_value("%G-2$xF '8GAB4nF")
 
@@ -301,7 +285,7 @@ def test_a_narrow_phone(page: Page) -> None:
         "/about",
     ):
         page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert not is_too_wide(page), path
     page.goto("/")
     widths = page.locator(".key.white").evaluate_all("keys => keys.map(key => key.getBoundingClientRect().width)")
     assert min(widths) >= 32
@@ -363,11 +347,6 @@ def test_a_server_that_does_not_answer(page: Page) -> None:
     expect(page.locator(".refusal")).to_have_text("The server does not answer.")
 
 
-@pytest.fixture(scope="module")
-def axe() -> Axe:
-    return Axe()
-
-
 EXPLAINED = f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4"
 
 
@@ -393,12 +372,10 @@ EXPLAINED = f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4"
         (f"{EXPLAINED}&matcher=p3", ""),
     ],
 )
-def test_no_serious_violation(page: Page, axe: Axe, path: str, scheme: str, picture: str) -> None:
+def test_no_serious_violation(page: Page, path: str, scheme: str, picture: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(path)
     if picture and ("dark" in picture) == (scheme == "dark"):
         page.set_viewport_size({"width": 1100, "height": 1300})
         keep(page, picture)
-    found = axe.run(page).response["violations"]
-    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
-    assert not serious
+    assert not serious_complaints(page)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.web.catalogue import catalogue
 
 from roslin import Collection
 from roslin.starter import tunes_path
@@ -29,6 +30,13 @@ def settings(starter: Path) -> Settings:
     return Settings(
         str(starter), warm_up=False, log_requests=False, link="https://example.org/{id}", search_seconds=600
     )  # a first search compiles
+
+
+@pytest.fixture(scope="session")
+def catalogue_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Those of a server of a few records, in place of the starter tunes."""
+    path = catalogue(tmp_path_factory.mktemp("catalogue"))
+    return Settings(str(path), warm_up=False, log_requests=False, link="https://example.org/{record}")
 
 
 @pytest.fixture(scope="module")

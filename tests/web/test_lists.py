@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.web.catalogue import FRERE, HOSTILE, catalogue
+from tests.web.catalogue import FRERE, HOSTILE
 
-from roslin.web.app import create_app
 from roslin.web.settings import Settings
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    path = catalogue(tmp_path_factory.mktemp("lists"))
-    settings = Settings(str(path), warm_up=False, log_requests=False, link="https://example.org/{record}")
-    with TestClient(create_app(settings)) as opened:
-        yield opened
+def settings(catalogue_settings: Settings) -> Settings:
+    return catalogue_settings
 
 
 def search(client: TestClient, **asked: Any) -> Any:

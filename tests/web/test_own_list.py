@@ -6,26 +6,21 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.web.catalogue import FRERE, HOSTILE, catalogue
+from tests.web.catalogue import FRERE, HOSTILE
 
 from roslin import load
-from roslin.web.app import create_app
 from roslin.web.settings import Settings
 
 IDS = ["105-1.1.1", "100-1.1.1", "104-1.1.1"]
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    path = catalogue(tmp_path_factory.mktemp("own"))
-    settings = Settings(str(path), warm_up=False, log_requests=False, link="https://example.org/{record}")
-    with TestClient(create_app(settings)) as opened:
-        yield opened
+def settings(catalogue_settings: Settings) -> Settings:
+    return catalogue_settings
 
 
 def taken(client: TestClient, format: str, **more: Any) -> Any:
