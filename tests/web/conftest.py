@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -17,6 +18,9 @@ from roslin.web.settings import Settings
 # Plug-ins for servers that tests start. Whoever looks for doctests in them would register them for all tests.
 collect_ignore = ["hostile_format.py", "slow_matchers.py"]
 
+# A first search compiles, which takes its time on a busy computer.
+QUIET: Any = {"warm_up": False, "log_requests": False, "search_seconds": 600}
+
 
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -27,16 +31,14 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def settings(starter: Path) -> Settings:
-    return Settings(
-        str(starter), warm_up=False, log_requests=False, link="https://example.org/{id}", search_seconds=600
-    )  # a first search compiles
+    return Settings(str(starter), link="https://example.org/{id}", **QUIET)
 
 
 @pytest.fixture(scope="session")
 def catalogue_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Those of a server of a few records, in place of the starter tunes."""
     path = catalogue(tmp_path_factory.mktemp("catalogue"))
-    return Settings(str(path), warm_up=False, log_requests=False, link="https://example.org/{record}")
+    return Settings(str(path), link="https://example.org/{record}", **QUIET)
 
 
 @pytest.fixture(scope="module")
