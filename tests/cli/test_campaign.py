@@ -11,18 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.cli.program import roslin
 
 from roslin.matchers import MATCHERS
 from roslin.starter import truth_path, tunes_path
 
 PROGRAM = [sys.executable, "-m", "roslin"]
-
-
-def roslin(*arguments: object, code: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

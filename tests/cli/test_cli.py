@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.cli.program import roslin
 
 from roslin.cli import app
 from roslin.collection.filters import FILTERS
@@ -34,14 +35,6 @@ COCKADE = [
     "--contains",
     "third up, unison, unison, sixth up",
 ]
-
-
-def roslin(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "roslin", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.test_cli import roslin
+from tests.cli.program import roslin
 
 from roslin.collection import write
 from roslin.collection.store import Store

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 
 import pytest
+from tests.cli.program import roslin
 
 from roslin.evaluate import DEFAULT_MEASURES, MEASURES, measures
 
@@ -17,14 +17,6 @@ TRUTH = "mine q1 a 1\nmine q1 b 1\nmine q1 c 2\nmine q1 n 0\nmine q2 d 1\nmine q
 OTHER = "fine q1 a 1\nfine q1 b 2\nfine q1 c 3\nfine q1 n 0\nfine q2 e 1\nfine q2 d 2\n"
 GOOD = "q1 Q0 b 1 -0.0 g\nq1 Q0 a 2 -0.5 g\nq1 Q0 n 3 -0.6 g\nq1 Q0 c 4 -2 g\nq2 Q0 d 1 -1 g\nq2 Q0 e 2 -3 g\n"
 POOR = "q1 Q0 n 1 9 p\nq1 Q0 c 2 8 p\nq7 Q0 z 1 8 p\n"
-
-
-def roslin(*arguments: object, code: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "roslin", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.test_cli import roslin
+from tests.cli.program import roslin
 
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.starter import tunes_path

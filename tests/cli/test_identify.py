@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.test_cli import roslin
+from tests.cli.program import roslin
 
 from roslin.starter import tunes_path
 

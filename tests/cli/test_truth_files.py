@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.program import roslin
 
 from roslin.truth import Truth, read_truth, write_truth
-
-
-def roslin(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "roslin", "truth", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_compare(folder: Path) -> None:
-    done = roslin(folder, "compare", "mine.qrel", "fine.qrel")
+    done = roslin("truth", "compare", "mine.qrel", "fine.qrel", folder=folder)
     assert done.stderr.splitlines() == [
         "only in mine.qrel: q3",
         "only in fine.qrel: q4",
@@ -43,38 +34,42 @@ def test_compare(folder: Path) -> None:
 
 
 def test_compare_lists_documents(folder: Path) -> None:
-    done = roslin(folder, "compare", "mine.qrel", "fine.qrel", "--documents", "--query", "q1", "--format", "tsv")
+    done = roslin(
+        "truth", "compare", "mine.qrel", "fine.qrel", "--documents", "--query", "q1", "--format", "tsv", folder=folder
+    )
     assert done.stdout.splitlines()[1:] == ["q1\ta\t1\t2\t0\t1", "q1\tb\t2\t1\t1\t1", "q1\tc\t2\t3\t1\t0"]
 
 
 def test_compare_in_json_has_both_tables(folder: Path) -> None:
-    found = json.loads(roslin(folder, "compare", "mine.qrel", "fine.qrel", "--format", "json").stdout)
+    found = json.loads(roslin("truth", "compare", "mine.qrel", "fine.qrel", "--format", "json", folder=folder).stdout)
     assert [row["query"] for row in found["likeness"]] == ["q1", "q2"]
     assert [row["document"] for row in found["documents"]] == ["a", "b", "c"]
     assert found["likeness"][1]["tau"] is None
 
 
 def test_compare_needs_a_common_query(folder: Path) -> None:
-    done = roslin(folder, "compare", "mine.qrel", "far.qrel", code=2)
+    done = roslin("truth", "compare", "mine.qrel", "far.qrel", code=2, folder=folder)
     assert "mine.qrel and far.qrel have no query in common" in done.stderr
 
 
 def test_convert_says_what_is_lost(folder: Path) -> None:
     (folder / "qrels.txt").write_text("q1 0 a 3\nq1 0 b 1\nq1 0 c 0\n", encoding="utf-8")
-    done = roslin(folder, "convert", "qrels.txt", "out.qrel")
+    done = roslin("truth", "convert", "qrels.txt", "out.qrel", folder=folder)
     assert done.stderr.splitlines() == [
         "gains are lost for query q1: only the order of the groups is kept",
         "written to out.qrel",
     ]
     assert read_truth(folder / "out.qrel")["q1"] == (("a",), ("b",))
-    assert roslin(folder, "convert", "qrels.txt", "out.json").stderr.splitlines() == ["written to out.json"]
-    roslin(folder, "convert", "out.json", "back.txt", "--to", "trec")
+    assert roslin("truth", "convert", "qrels.txt", "out.json", folder=folder).stderr.splitlines() == [
+        "written to out.json"
+    ]
+    roslin("truth", "convert", "out.json", "back.txt", "--to", "trec", folder=folder)
     assert (folder / "back.txt").read_text() == (folder / "qrels.txt").read_text()
-    roslin(folder, "convert", "mine.qrel", "read.json", "--from", "grouped")
+    roslin("truth", "convert", "mine.qrel", "read.json", "--from", "grouped", folder=folder)
 
 
 def test_convert_spares_its_source(folder: Path) -> None:
-    done = roslin(folder, "convert", "mine.qrel", "mine.qrel", code=2)
+    done = roslin("truth", "convert", "mine.qrel", "mine.qrel", code=2, folder=folder)
     assert "would replace what it is made from" in done.stderr
-    done = roslin(folder, "convert", "mine.qrel", "mine.xml", code=2)
+    done = roslin("truth", "convert", "mine.qrel", "mine.xml", code=2, folder=folder)
     assert "a truth is written to a file that ends with .qrel, .txt, .json, .csv; got mine.xml" in done.stderr
