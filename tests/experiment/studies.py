@@ -30,7 +30,8 @@ SMALL = {
 
 
 def study_text(queries: dict[str, list[str]], rules: dict[str, Any], extra: str = "", name: str = "test") -> str:
-    """A `study.toml` over the starter collection."""
+    """A `study.toml` over the starter collection; the query does not hide among its candidates unless `rules` ask."""
+    rules = {"query_among_candidates": False} | rules
     design = "".join(f"{key} = {json.dumps(value)}\n" for key, value in rules.items())
     tables = "".join(
         f"[[queries]]\nid = {json.dumps(id)}\ncandidates = {json.dumps(candidates)}\n"

@@ -329,8 +329,8 @@ def test_an_id_of_the_usual_practice_is_taken(tmp_path: Path) -> None:
         create_study(two_queries(tmp_path, **{'"a", "b", "c"': '"a", "practice-query"'}))
 
 
-def test_the_query_hides_among_its_candidates(tmp_path: Path) -> None:
-    hidden = create_study(two_queries(tmp_path, **{"quota = 4": "query_among_candidates = true"}))
+def test_the_query_hides_among_its_candidates_unless_the_study_does_without_the_check(tmp_path: Path) -> None:
+    hidden = create_study(two_queries(tmp_path, **{"query_among_candidates = false\n": ""}))
     assert [task.ids[0] for task in hidden.folder.plan.tasks] == ["one", "two"]
     assert hidden.notes[0] == "one: 3 candidates by name, and the query itself."
 

@@ -141,7 +141,7 @@ def test_files_that_are_refused(tmp_path: Path, line: str, message: str) -> None
         ({'"cards.csv"': '"none"'}, "material.table: no such file; .* found 'none'"),
         ({'"king"': '"joker"'}, r"queries\[1\]\.candidates: no id of cards\.csv; expected one such as ace, .* 'joker'"),
         ({'id = "queen"': 'id = "queen"\nnotation = "4C"'}, "notation: is for melodies"),
-        ({"[material]": '[pool]\nmatchers = ["dp"]\n[material]', "candidates = ": "#"}, "pool: is for melodies"),
+        ({"[material]": '[pool]\nmatchers = ["dp"]\n[material]', "\ncandidates = ": "\n#"}, "pool: is for melodies"),
     ],
 )
 def test_what_is_wrong_with_the_study(tmp_path: Path, changes: dict[str, str], message: str) -> None:

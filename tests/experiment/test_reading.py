@@ -42,7 +42,7 @@ def test_the_least_that_a_study_says_is_the_study_of_the_paper(tmp_path: Path) -
     assert plan.rules == StudyRules()
     assert (plan.rules.quota, plan.rules.queries_per_expert, plan.rules.design) == (30, 11, "ranking")
     assert [question.name for question in plan.questions] == ["experience_years", "instruments", "remarks"]
-    assert not draft.hides_query
+    assert draft.hides_query
     (wish,) = draft.queries
     assert (wish.id, wish.candidates, wish.pool) == ("q", ("a", "b"), None)
     # section 3.2.3: transpositions, other ways to write the same sound, longer incipits, what does not resemble

@@ -69,8 +69,8 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
         "ties": KeyInfo("`true` or `false`", "`false`", "Whether two candidates may share a rank. Only for rankings."),
         "query_among_candidates": KeyInfo(
             "`true` or `false`",
-            "`false`",
-            "Whether the query hides among its own candidates: who does not put it first was not attentive.",
+            "`true`",
+            "Whether the query hides among its own candidates as a check of attention: it should be put first.",
         ),
         "resume": KeyInfo(
             '`"continue"`, `"reread"` or `"restart"`',

@@ -94,7 +94,7 @@ def read_study(path: Path) -> StudyDraft:
         plan,
         _material(top),
         _queries(top),
-        design.yes("query_among_candidates", otherwise=False),
+        design.yes("query_among_candidates", otherwise=True),
         _practice(top),
         any(name not in about for name in _TEXTS),
     )
