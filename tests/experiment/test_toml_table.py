@@ -115,7 +115,7 @@ def table(values: dict[str, Any], source: str = "") -> TomlTable:
         (lambda t: t.text("blank"), r"must be text; .* found ' '"),
         (lambda t: t.whole("half", None), r"t\.half: must be a whole number; expected 1 or more; found 0\.5"),
         (lambda t: t.whole("yes", None), "must be a whole number; .* found True"),
-        (lambda t: t.number("text", None), "must be a number; expected 0 or more; found 'word'"),
+        (lambda t: t.number("text", None), "must be a number; expected 0 to 9007199254740992; found 'word'"),
         (lambda t: t.yes("text", otherwise=True), "must be yes or no; expected true or false; found 'word'"),
         (lambda t: t.one_of("text", ("a", "b")), "unknown value; expected one of a, b; found 'word'"),
         (lambda t: t.texts("numbre"), "must be a list of texts"),
@@ -169,3 +169,30 @@ def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
         read_toml(path)
     path.write_bytes(b"\xef\xbb\xbf[study]\r\nname = 'x'\r\n")
     assert read_toml(path)[1] == {"study": {"name": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("9" * 5000, r":3: a number with too many digits; expected a number up to 9007199254740992; found 5000 digits"),
+        ("[1, -" + "9" * 5000 + "]", r":3: a number with too many digits"),
+        ("[" * 5000, "too many brackets inside one another"),
+    ],
+)
+def test_numbers_and_nestings_beyond_all_measure_have_a_place(tmp_path: Path, value: str, message: str) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(f"[study]\nname = 'x'\nseed = {value}\n")
+    with pytest.raises(ExperimentError, match=message):
+        read_toml(path)
+
+
+def test_a_number_that_no_program_counts_to_has_a_place(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(f"big = 0x{'f' * 5000}\nfloat = 1e300\n")
+    table = TomlTable(path, *read_toml(path)[:1], (), read_toml(path)[1])
+    with pytest.raises(ExperimentError, match=r":1, big: the number is too large; expected 1 to 9007199254740992;"):
+        table.whole("big", None)
+    with pytest.raises(ExperimentError, match=r":1, big: must be a number"):
+        table.number("big", None)
+    with pytest.raises(ExperimentError, match=r":1, big: must be text.*; found a number with too many digits"):
+        table.text("big")

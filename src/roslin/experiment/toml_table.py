@@ -17,7 +17,7 @@ from typing import Any
 
 from roslin.errors import ExperimentError, Problem, RoslinError
 
-__all__ = ["NAME", "Key", "TomlTable", "line_of", "read_toml"]
+__all__ = ["MOST_WHOLE", "NAME", "Key", "TomlTable", "line_of", "read_toml"]
 
 Key = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in arrays from 0, as ("queries", 2, "id")."""
@@ -25,6 +25,10 @@ Key = tuple[str | int, ...]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 """A word that can be the name of a folder or of a column."""
 
+MOST_WHOLE = 2**53
+"""The largest whole number: all programs that read a plan agree on it."""
+
+_LONG_NUMBER = re.compile(r"[=,\[]\s*[+-]?([0-9][0-9_]{4000,})")
 _HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 _BARE_OR_QUOTED = r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'"""
 _ASSIGNED = re.compile(rf"\s*((?:{_BARE_OR_QUOTED})(?:\s*\.\s*(?:{_BARE_OR_QUOTED}))*)\s*=")
@@ -45,6 +49,17 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         line, column = (int(number or 0) for number in place.groups()) if place else (0, 0)
         reason = f"no TOML: {str(error)[: place.start()] if place else error}"
         raise ExperimentError(str(Problem(reason, line=line, column=column, file=str(path)))) from None
+    except (ValueError, RecursionError):  # tomllib does not say where these are
+        raise ExperimentError(str(_unreadable(path, text))) from None
+
+
+def _unreadable(path: Path, text: str) -> Problem:
+    """A number or a nesting that Python refuses to read, with its line."""
+    long = _LONG_NUMBER.search(text)
+    if long is None:
+        return Problem("too many brackets inside one another", expected="at most a few", file=str(path))
+    line, expected = text.count("\n", 0, long.start(1)) + 1, f"a number up to {MOST_WHOLE}"
+    return Problem("a number with too many digits", expected, f"{len(long[1])} digits", line=line, file=str(path))
 
 
 def line_of(text: str, key: Key) -> int:
@@ -166,13 +181,15 @@ class TomlTable:
         value = self._given(name, otherwise)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise self.error(name, "must be a whole number", f"{least} or more", value)
+        if value > MOST_WHOLE:
+            raise self.error(name, "the number is too large", f"{least} to {MOST_WHOLE}", value)
         return value
 
     def number(self, name: str, otherwise: float | None, least: float = 0.0) -> float:
         """A number."""
         value = self._given(name, otherwise)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value < float("inf"):
-            raise self.error(name, "must be a number", f"{least:g} or more", value)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= MOST_WHOLE:
+            raise self.error(name, "must be a number", f"{least:g} to {MOST_WHOLE}", value)
         return float(value)
 
     def yes(self, name: str, otherwise: bool) -> bool:
@@ -242,5 +259,8 @@ class TomlTable:
 def _shown(value: object) -> str:
     if value is None:
         return ""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of so many digits, and a list may hold one
+        return "a number with too many digits"
     return text if len(text) <= 80 else f"{text[:77]}..."
