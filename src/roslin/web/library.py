@@ -2,7 +2,7 @@
 
 Everything here is used from many threads. The collection is read-only and its arrays are mapped into memory, so worker
 processes share them. A search waits for one of `searches_at_once` slots; waiting counts as searching, and who waits
-longer than a search may take is sent away.
+longer than a search may take is sent away. Equal requests that come at once are answered by one search.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from roslin.api import Collection
 from roslin.collection.files import DATABASE
@@ -49,7 +50,7 @@ class Library:
         self._looked = time.monotonic()
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(settings.searches_at_once)
-        self._answers: OrderedDict[Hashable, object] = OrderedDict()
+        self._answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self.searching = 0
 
     @property
@@ -95,21 +96,41 @@ class Library:
         """The answer under a key, made if it is not kept. The key must tell states of the collection apart.
 
         Answers hold sentences, so each language has its own. An answer that is not complete is not kept: the next one
-        may be better.
+        may be better. Equal requests wait for the first of them and share its answer or its error. If its client
+        disconnects, the next one takes over.
         """
         key = words().language, key
+        making: Future[_Answer] = Future()
+        while (first := self._first(key, making)) is not making:
+            try:
+                return first.result()
+            except GoneError:
+                continue
+        try:
+            answer = make()
+            is_kept = is_complete(answer)
+        except BaseException as error:
+            self._forget(key, making)
+            making.set_exception(error)
+            raise
+        if not is_kept:
+            self._forget(key, making)
+        making.set_result(answer)
+        return answer
+
+    def _first(self, key: Hashable, making: Future[_Answer]) -> Future[_Answer]:
+        """The answer that is kept, or that an earlier request is making; this one, where there is none."""
         with self._lock:
-            if key in self._answers:
-                self._answers.move_to_end(key)
-                return self._answers[key]  # type: ignore[return-value]  # what was made under this key
-        answer = make()
-        if not is_complete(answer):
-            return answer
-        with self._lock:
-            self._answers[key] = answer
+            first = self._answers.setdefault(key, making)
+            self._answers.move_to_end(key)
             while len(self._answers) > _ANSWERS_KEPT:
                 self._answers.popitem(last=False)
-        return answer
+            return first
+
+    def _forget(self, key: Hashable, making: Future[_Answer]) -> None:
+        with self._lock:
+            if self._answers.get(key) is making:
+                del self._answers[key]
 
     def open(self) -> None:
         """Open the collection again after `close`: an application may be started more than once."""
