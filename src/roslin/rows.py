@@ -54,7 +54,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "distance": ("distance",),
     "rank": ("rank",),
     "expert": ("expert", "judge", "subject", "participant", "worker", "workerid"),
-    "years": ("years",),
+    "years": ("years", "experience_years"),  # the second is what a study asks for and exports
     "first": ("first", "input.doca"),
     "second": ("second", "input.docb"),
     "answer": ("answer", "answer.radio"),

@@ -71,6 +71,16 @@ def test_an_export_goes_into_the_truth_layer(folder: Path, tmp_path: Path) -> No
     assert (tmp_path / "ds" / "dataset_description.json").is_file()
 
 
+def test_the_report_draws_the_experience_of_an_export(folder: Path, tmp_path: Path) -> None:
+    run("export", folder, "-o", tmp_path / "out")
+    command = ["truth", "report", str(tmp_path / "out" / "rankings.csv"), "-o", str(tmp_path / "report.html")]
+    command += ["--experience", str(tmp_path / "out" / "experts.csv"), "--shuffles", "20"]
+    made = CliRunner().invoke(app, command)
+    assert made.exit_code == 0, made.output
+    # Two of the six were invited and have never come.
+    assert "The experience of 4 experts" in (tmp_path / "report.html").read_text("utf-8")
+
+
 def test_a_backup(folder: Path, tmp_path: Path) -> None:
     done = run("backup", folder, "-o", tmp_path / "copy")
     assert f"{tmp_path / 'copy'}: 6 experts, " in done.stdout

@@ -125,7 +125,10 @@ def report_command(
         Path | None, typer.Option("--melodies", help="A collection or a file with the candidates, to draw them.")
     ] = None,
     experience: Annotated[
-        Path | None, typer.Option("--experience", help="CSV with expert,years: adds a plot of it (not in .csv).")
+        Path | None,
+        typer.Option(
+            "--experience", help="CSV with expert,years, or experts.csv of a study: adds a plot (not in .csv)."
+        ),
     ] = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
@@ -183,6 +186,8 @@ def _years(path: Path) -> list[float]:
 
     years: dict[str, float] = {}
     for cells, line in table_rows(path, ("expert", "years")):
+        if cells["years"] in ("", None):  # not answered
+            continue
         expert, value = cells["expert"], number(cells["years"], "years", file=str(path), line=line)
         if not 0 <= value < float("inf"):
             raise refuse("bad years", expected="0 or more", found=cells["years"], file=str(path), line=line)
