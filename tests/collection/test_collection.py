@@ -86,7 +86,7 @@ def test_build_reads_files_folders_archives_and_melodies(tmp_path: Path) -> None
         [folder, three_melodies()[0]], tmp_path / "out.roslin", progress=lambda count, label: seen.append(label)
     )
     with Store(tmp_path / "out.roslin") as store:
-        assert store.ids() == ["j1", "p1", "p2", "three-1", "three-2", "a"]
+        assert store.ids() == ["j1", "p1", "p2", "three/inner/a-1", "three/b-1", "a"]
         assert store["p1"].source == "one.pae"
     assert (report.taken, report.refused, report.total) == (6, 3, 6)
     assert str(report).startswith("6 melodies taken; 3 refused; see ")
@@ -392,6 +392,60 @@ def test_tunes_of_two_books_keep_the_names_of_their_files(tmp_path: Path) -> Non
         assert collection.ids() == ["oneill-1", "oneill-2", "ryan-1", "ryan-2"]
         assert [melody.source for melody in collection[::2]] == ["oneill.abc", "ryan.abc"]
         assert collection["ryan-2"].title == "ryan two"
+
+
+def test_an_id_is_the_same_whatever_else_is_built(tmp_path: Path) -> None:
+    """It is the path below the folder that was named, without suffixes; an archive is a folder."""
+    music = {
+        "bwv245.3.pae": b"'4CDE\n'4CDEZZZZ\n'4GFE",
+        "bwv245.5.pae": b"'4EDC\n'4GABA",
+        "a/x.pae": b"'4CEG",
+        "b/x.pae": b"'4GEC",
+        "b/x.abc.gz": gzip.compress(b"X:7\nK:C\nGABc|"),
+        "b/more.jsonl": b'{"pae": "\'4C8DE"}\n\n{\n{"pae": "\'4DDD"}\n',
+    }
+    for name, data in music.items():
+        path = tmp_path / "music" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    with zipfile.ZipFile(tmp_path / "music.zip", "w") as archive:
+        for name in sorted(music):
+            archive.writestr(name, music[name])
+    for sources in (tmp_path / "music", tmp_path / "music.zip"):
+        for spread in (None, map):
+            report = write.build(sources, tmp_path / "all.roslin", spread=spread)
+            assert (report.taken, report.refused) == (9, 2)
+            with Store(tmp_path / "all.roslin") as store:
+                found = {id: len(store[id]) for id in store.ids()}
+            assert found == {
+                "a/x-1": 3,
+                "b/more-1": 3,
+                "b/more-3": 3,
+                "b/x-7": 4,
+                "b/x-1": 3,
+                "bwv245.3-1": 3,
+                "bwv245.3-3": 3,
+                "bwv245.5-1": 3,
+                "bwv245.5-2": 4,
+            }
+    (tmp_path / "music" / "bwv245.3.pae").unlink()
+    (tmp_path / "music" / "a" / "x.pae").unlink()
+    write.build(tmp_path / "music", tmp_path / "some.roslin")
+    write.build([tmp_path / "music" / "bwv245.5.pae", tmp_path / "music" / "b" / "x.pae"], tmp_path / "two.roslin")
+    with Store(tmp_path / "some.roslin") as store:
+        assert store.ids() == [id for id in found if not id.startswith(("a/", "bwv245.3"))]
+    with Store(tmp_path / "two.roslin") as store:
+        assert store.ids() == ["bwv245.5-1", "bwv245.5-2", "x-1"]
+
+
+def test_files_that_give_one_id_are_told_apart_and_reported(tmp_path: Path) -> None:
+    for name, music in (("a", "'4CEG"), ("b", "'4GEC")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.pae").write_text(music)
+    report = write.build([tmp_path / "a", tmp_path / "b"], tmp_path / "both.roslin")
+    assert report.warnings == {"id taken already, a number was added to it": 1}
+    with Store(tmp_path / "both.roslin") as store:
+        assert [(id, store[id].notes["pitch_midi"][0]) for id in store.ids()] == [("x-1", 60), ("x-1~2", 67)]
 
 
 def test_a_collection_of_scores_with_their_voices_together(tmp_path: Path) -> None:

@@ -146,10 +146,10 @@ def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator
             while melodies := tuple(islice(some, _MELODIES_AT_ONCE)):
                 yield _ToRead(melodies=melodies)  # type: ignore[arg-type]  # that is what they are
             continue
-        for path in (file for source in some for file in _files(Path(source))):  # type: ignore[arg-type]
+        for path, named in (file for source in some for file in _files(Path(source))):  # type: ignore[arg-type]
             try:
                 for part in cut(path):
-                    yield _ToRead(part, path=path)
+                    yield _ToRead(replace(part, named=named), path=path)
             except RoslinError as error:
                 yield _ToRead(refusal=_refusal(error, path.resolve(), path), path=path)
 
@@ -166,16 +166,16 @@ def check_sources(sources: Sources) -> None:
             )
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """A file is itself; a folder is every file in it, in order of name."""
+def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """A file is itself; a folder is every file in it, in order of name. Each with the path that its ids begin with."""
     if not path.is_dir():
-        yield path
+        yield path, ""
         return
     for inner in sorted(path.rglob("*")):
         parts = inner.relative_to(path).parts
         hidden = any(part.startswith(".") or part.endswith(_HIDDEN_FOLDER_SUFFIX) for part in parts)
         if inner.is_file() and not hidden:
-            yield inner
+            yield inner, "/".join(parts)
 
 
 def _refusal(error: RoslinError, read: Path, path: Path) -> Record:

@@ -46,6 +46,7 @@ from roslin.collection.verified import out_of_range, read_checksums, write_check
 from roslin.errors import CollectionError, Problem
 from roslin.melody import NOTE_DTYPE
 from roslin.notation.record import Voices
+from roslin.notation.sources import id_stem
 
 __all__ = ["Progress", "Sources", "add", "build", "remove"]
 
@@ -239,7 +240,7 @@ class _Preparation:
             return False
         id = " ".join((rows.metadata[_ID] or "").split())  # an id is one line, in lists and in files
         if not id:
-            stem = Path(source or "melody").name.partition(".")[0]
+            stem = id_stem(Path(source or "melody").name)  # of a melody that was given as such
             self.nameless[stem] += 1
             id = f"{stem}-{self.nameless[stem]}"
         if not self._insert(id, rows):

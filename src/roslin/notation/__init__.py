@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -36,6 +36,7 @@ __all__ = [
     "records",
     "register_format",
     "unreadable",
+    "with_ids",
 ]
 
 Source = str | bytes | os.PathLike[str]
@@ -126,9 +127,17 @@ def load(source: Source, format: str | None = None, strict: bool = False, **opti
 
 
 def records(
-    source: Source, format: str | None = None, *, strict: bool = False, **options: Unpack[Options]
+    source: Source,
+    format: str | None = None,
+    *,
+    strict: bool = False,
+    named: str | None = None,
+    **options: Unpack[Options],
 ) -> Iterator[Record]:
-    """One record for each melody in a source, with its problems. Streams: memory does not grow with the file."""
+    """One record for each melody in a source, with its problems. Streams: memory does not grow with the file.
+
+    `named` asks for an id for every melody, and gives the path that begins the ids that are made; "" is the file alone.
+    """
     if format is not None:
         FORMATS.find(format)
     for option in options:
@@ -143,10 +152,11 @@ def records(
         source = source.encode(errors="replace")
     name = "" if isinstance(source, bytes) else str(source)
     try:
-        for stream in _streams(source):
+        for stream in _streams(source, named):
             name = stream.name
             try:
-                yield from _read_stream(stream, format, asked, strict=strict)
+                found = _read_stream(stream, format, asked, strict=strict)
+                yield from found if named is None else with_ids(found, stream.stem)
             except (FormatError, *DAMAGED) as error:
                 if not stream.is_member:
                     raise unreadable(error, name) from error
@@ -163,15 +173,22 @@ def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *
             asked = {option: value for option, value in asked.items() if option != "voices"}
         _check_options(chosen, asked, stream.name)
         for record in chosen.read(opened, strict=strict, **asked):
-            yield _with_name(record, stream.name, chosen).at(file=stream.name)
+            yield _with_name(record, stream.stem, chosen).at(file=stream.name)
 
 
-def _with_name(record: Record, file: str, format: Format) -> Record:
+def _with_name(record: Record, stem: str, format: Format) -> Record:
     """Where a format only counts its melodies, the name of the file goes before the number."""
-    if not (format.counts and file and record.melody is not None and record.melody.id):
+    if not (format.counts and stem and record.melody is not None and record.melody.id):
         return record
-    stem = re.split(r"[/\\!]", file)[-1].partition(".")[0]
     return replace(record, melody=record.melody.with_metadata(id=f"{stem}-{record.melody.id}"))
+
+
+def with_ids(found: Iterable[Record], stem: str, before: int = 0) -> Iterator[Record]:
+    """The records of a file, with ids: one without gets the stem and its number. Refused ones are counted too."""
+    for number, record in enumerate(found, start=before + 1):
+        if record.melody is not None and not (record.melody.id or "").strip():
+            record = replace(record, melody=record.melody.with_metadata(id=f"{stem}-{number}"))
+        yield record
 
 
 def unreadable(error: Exception, name: str) -> FormatError:
@@ -191,11 +208,11 @@ def _check_options(chosen: Format, asked: Mapping[str, Any], name: str) -> None:
             raise FormatError(f"{name or 'input'}: {chosen.name} has no option {option!r}; formats that do: {knowing}")
 
 
-def _streams(source: Source) -> Iterator[Stream]:
+def _streams(source: Source, named: str | None) -> Iterator[Stream]:
     if isinstance(source, bytes):
         yield Stream("", lambda: nullcontext(io.BufferedReader(io.BytesIO(source))))
     else:
-        yield from open_streams(Path(source))
+        yield from open_streams(Path(source), named or None)
 
 
 def is_path(text: str) -> bool:

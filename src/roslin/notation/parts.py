@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roslin.errors import FormatError
-from roslin.notation import detect, records, unreadable
+from roslin.notation import detect, records, unreadable, with_ids
 from roslin.notation.record import Record, Voices
-from roslin.notation.sources import DAMAGED, open_streams
+from roslin.notation.sources import DAMAGED, id_stem, open_streams
 
 __all__ = ["Part", "parts", "read_part"]
 
@@ -24,11 +24,16 @@ _HEAD_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file, or some of its lines: their bytes, and how many lines come before them."""
+    """A file, or some of its lines: their bytes, and how many lines and records come before them.
+
+    `named` is the path of the file below the folder that was given as a source; empty where the file itself was.
+    """
 
     path: Path
     lines: bytes | None = None
     before: int = 0
+    records_before: int = 0
+    named: str = ""
 
 
 def parts(path: Path) -> Iterator[Part]:
@@ -51,7 +56,7 @@ def _has_lines(opened: io.BufferedReader, name: str) -> bool:
 
 
 def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:
-    before, is_over = 0, False
+    before, records_before, is_over = 0, 0, False
     while not is_over:
         held, damage = list[bytes](), None
         while len(held) < _LINES and not is_over:
@@ -62,18 +67,20 @@ def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:
             held.append(line)
             is_over = not line
         if lines := b"".join(held):
-            yield Part(path, lines, before)
+            yield Part(path, lines, before, records_before)
         before += len(held)
+        records_before += sum(1 for line in held if line.strip())
         if damage is not None:
             raise unreadable(damage, str(path)) from damage
 
 
 def read_part(part: Part, *, strict: bool = False, voices: Voices = "apart") -> Iterator[Record]:
-    """The records of a part, as those of the whole file."""
+    """The records of a part, as those of the whole file. Every melody has an id."""
     if part.lines is None:
-        yield from records(part.path, strict=strict, voices=voices)
+        yield from records(part.path, strict=strict, voices=voices, named=part.named)
         return
-    for record in records(part.lines, "jsonl", strict=strict):
+    stem = id_stem(part.named or part.path.name)
+    for record in with_ids(records(part.lines, "jsonl", strict=strict), stem, part.records_before):
         problems = tuple(
             replace(each, file=str(part.path), line=each.line + part.before if each.line else 0)
             for each in record.problems

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -31,50 +33,71 @@ from typing import IO, Any, BinaryIO, TypeVar
 from roslin import rows
 from roslin.errors import FormatError
 
-__all__ = ["DAMAGED", "PACKED", "Stream", "open_streams", "read_all"]
+__all__ = ["DAMAGED", "PACKED", "Stream", "id_stem", "open_streams", "read_all"]
 
 MAX_ARCHIVE_FILES = 100_000
 MAX_TEXT_BYTES = 64 * 2**20
 
 # What reading a damaged or unreadable file raises, here and wherever its stream is read.
-DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 _Opened = TypeVar("_Opened", zipfile.ZipFile, IO[bytes])
 _SCORE_ARCHIVE = "META-INF/container.xml"
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
 PACKED = (_ZIP, _GZIP)  # how a file starts that has to be unpacked
+_PACKED_SUFFIX = re.compile(r"\.(?:gz|zip)$", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")  # bwv245.3 has none
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Something to read: its name, how to open it, and whether others of the same archive follow it."""
+    """Something to read: its name, how to open it, what its ids begin with, and whether it is part of an archive."""
 
     name: str
     open: Callable[[], AbstractContextManager[io.BufferedReader]]
+    stem: str = ""
     is_member: bool = False
 
 
-def open_streams(path: Path) -> Iterator[Stream]:
-    """A file; each member of a zip archive. `.gz` and `.zip` are told by their first bytes."""
+def id_stem(name: str) -> str:
+    """What the ids that are made from a file's name begin with: its path without the suffixes of packing and notation.
+
+    >>> [id_stem(name) for name in ("bwv245.3.mxl", "bwv245.3", "songs/tune.abc.gz", "../tune.abc")]
+    ['bwv245.3', 'bwv245.3', 'songs/tune', 'tune']
+    """
+    steps = [step for step in re.split(r"[/\\]", name) if step not in ("", ".", "..")]
+    if not steps:
+        return "melody"
+    last = _SUFFIX.sub("", _PACKED_SUFFIX.sub("", steps[-1]))
+    return "/".join([*steps[:-1], last or steps[-1]])
+
+
+def open_streams(path: Path, named: str | None = None) -> Iterator[Stream]:
+    """A file; each member of a zip archive. `.gz` and `.zip` are told by their first bytes.
+
+    `named` is the path of the file below the folder that was given; without it, the file itself was. An archive counts
+    as a folder, so that its members have the same stems as unpacked files.
+    """
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no such file"
         raise FormatError(f"{path}: {what}; expected a file")
     with path.open("rb") as file:
         if file.peek(len(_ZIP)).startswith(_ZIP) and not _is_score_archive(file):
-            yield from _members(path, file)
+            yield from _members(path, file, "" if named is None else _PACKED_SUFFIX.sub("", named) + "/")
         else:
             file.seek(0)
             packed_bytes = os.fstat(file.fileno()).st_size
-            yield Stream(str(path), lambda: nullcontext(_unpacked(file, packed_bytes)))
+            yield Stream(str(path), lambda: nullcontext(_unpacked(file, packed_bytes)), id_stem(named or path.name))
 
 
-def _members(path: Path, file: io.BufferedReader) -> Iterator[Stream]:
+def _members(path: Path, file: io.BufferedReader, folder: str) -> Iterator[Stream]:
     with _whole(lambda: zipfile.ZipFile(file)) as archive:
         members = [member for member in archive.infolist() if not member.filename.endswith("/")]  # one may have no name
         if len(members) > MAX_ARCHIVE_FILES:
             raise FormatError(f"{path}: {len(members)} files in one archive; expected at most {MAX_ARCHIVE_FILES}")
         for member in members:
-            yield Stream(f"{path}!{member.filename}", _opener(archive, member), is_member=True)
+            stem = id_stem(folder + member.filename)
+            yield Stream(f"{path}!{member.filename}", _opener(archive, member), stem, is_member=True)
 
 
 def _opener(
