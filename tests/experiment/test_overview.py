@@ -15,7 +15,7 @@ from roslin.errors import NotKeptError
 from roslin.experiment import clock
 from roslin.experiment import live_overview as overview_module
 from roslin.experiment.decisions import Decision
-from roslin.experiment.findings import findings_in_turn, findings_of
+from roslin.experiment.findings import QueryFinding, findings_in_turn, findings_of
 from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.overview import overview_of
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
@@ -100,6 +100,18 @@ def test_what_is_known_by_now(store: EventStore) -> None:
     assert f"of {first.neighbours} pairs of neighbours are told apart" in first.outlook
     assert first.study is not None
     assert first.study.truth["q1"] == first.groups
+
+
+@pytest.mark.parametrize(("experts", "is_told"), [(1, False), (4, False), (5, True)])
+def test_what_more_experts_would_bring_is_not_told_from_fewer_than_five(experts: int, is_told: bool) -> None:
+    of = tuple((f"expert-{number:03}", 1) for number in range(experts))
+    outlooks = [
+        QueryFinding("q1", of, (), "", "", apart=apart, neighbours=3).outlook
+        for apart in (((0, 1), (5, 1), (50, 1)), ((0, 1), (5, 2), (50, 3)))
+    ]
+    assert all(outlook.startswith("1 of 3 pairs of neighbours are told apart; ") for outlook in outlooks)
+    assert ["50 more experts" in outlook for outlook in outlooks] == [is_told, is_told]
+    assert all("from 5 experts on" in outlook for outlook in outlooks) != is_told
 
 
 def test_only_what_is_new_is_made_again(store: EventStore) -> None:

@@ -20,6 +20,7 @@ __all__ = ["MORE_EXPERTS", "Findings", "QueryFinding", "findings_in_turn", "find
 
 _SHUFFLES = 200
 MORE_EXPERTS = (0, 5, 10, 20, 50)  # for how many the separated neighbours are counted
+_FEWEST = 5  # experts from whose ranks that can be told; one alone disagrees with nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class QueryFinding:
         told = f"{now} of {self.neighbours} pairs of neighbours are told apart"
         if now == self.neighbours:
             return told
+        if len(self.of) < _FEWEST:
+            return f"{told}; from {_FEWEST} experts on, the effect of more can be estimated"
         return (
             f"{told}; {'; '.join(gains[:2])}"
             if gains
