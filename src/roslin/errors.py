@@ -6,6 +6,10 @@
     +-- MelodyError             notes that make no melody (negative length, pitch out of range, ...)
     +-- CollectionError         a collection folder that is missing, newer than this program, or busy
     |   +-- DamagedError        a collection folder that is not whole
+    |   +-- LossError           a change that would lose melodies, which has to be asked for by name:
+    |       +-- SourceError     a source that is damaged, is not recognised, or gives no melody
+    |       +-- SmallerError    a rebuild with far fewer melodies than before
+    |       +-- ChangedError    melodies that are in the collection with other content
     +-- SandboxError            what ran in the worker process refused its input, or
     |   +-- HungError           gave no answer in time, or
     |   +-- CrashedError        took the process with it
@@ -21,6 +25,7 @@
     +-- ClusterError            a cluster that cannot be reached, or is lost on the way
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
+    |   +-- UnknownRecordError  a record that is not in the collection
     +-- MissingExtraError       a library that is not installed; the message has the command that installs it
 
 `ReadingWarning` is no refusal: it says what of a query was read otherwise than it is written.
@@ -36,6 +41,7 @@ from dataclasses import dataclass, replace
 
 __all__ = [
     "ArgumentError",
+    "ChangedError",
     "ClusterError",
     "CollectionError",
     "CrashedError",
@@ -46,6 +52,7 @@ __all__ = [
     "FormatError",
     "FrozenError",
     "HungError",
+    "LossError",
     "MelodyError",
     "MissingExtraError",
     "NotKeptError",
@@ -56,9 +63,12 @@ __all__ = [
     "ReadingWarning",
     "RoslinError",
     "SandboxError",
+    "SmallerError",
+    "SourceError",
     "TimeLimitError",
     "UnknownExpertError",
     "UnknownNameError",
+    "UnknownRecordError",
     "shortened",
 ]
 
@@ -80,6 +90,7 @@ class Problem:
     """One thing that is wrong with an input. Lines and columns count from 1; 0 means that there is none.
 
     `taken` says what stood there (`found`) was read as, where reading went on; "nothing" where it was left out.
+    `is_damage` means that an unknown number of melodies was lost here: the source broke off, or is not what it claims.
     """
 
     reason: str
@@ -90,6 +101,7 @@ class Problem:
     file: str = ""
     record: str = ""
     taken: str = ""
+    is_damage: bool = False
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Problem:
         """The same problem, with what is not yet known of its place filled in."""
@@ -139,6 +151,22 @@ class CollectionError(RoslinError):
 
 class DamagedError(CollectionError):
     """A collection folder that is not whole."""
+
+
+class LossError(CollectionError):
+    """A change of a collection that would lose melodies."""
+
+
+class SourceError(LossError):
+    """A source that is damaged, is not recognised, or gives no melody."""
+
+
+class SmallerError(LossError):
+    """A rebuild with far fewer melodies than before."""
+
+
+class ChangedError(LossError):
+    """Melodies that are in the collection with other content."""
 
 
 class SandboxError(RoslinError):
@@ -206,6 +234,15 @@ class UnknownNameError(RoslinError):
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
         return type(self), (self.kind, self.name, self.known)
+
+
+class UnknownRecordError(UnknownNameError):
+    """A record that is not in the collection."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        super().__init__(kind, name, known)
+        similar = f"; similar: {', '.join(map(shortened, self.known))}" if self.known else ""
+        self.args = (f"no record with the number {shortened(name)} is in the collection{similar}",)
 
 
 class MissingExtraError(RoslinError):

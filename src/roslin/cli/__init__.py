@@ -115,7 +115,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; every refusal becomes one line and an exit code."""
-    from roslin.errors import RoslinError
+    from roslin.errors import LossError, RoslinError
 
     repeat_lost_interrupts()
     gc.set_threshold(_OBJECTS_BETWEEN_SWEEPS)
@@ -124,7 +124,7 @@ def main() -> None:
     try:
         code = app(prog_name="roslin", standalone_mode=False)
     except RoslinError as error:
-        _stop(str(error), 2)
+        _stop(str(error), 1 if isinstance(error, LossError) else 2)
     except _UsageError as error:
         _stop_for_usage(error)
     except (KeyboardInterrupt, typer.Abort, SystemExit) as error:  # Typer makes an exit of an interrupt
