@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.experiment.plans import judge_all, ranked, ranking_plan
 
-from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
+from roslin.errors import DecisionError, ExperimentError, MissingExtraError, UnknownNameError
 from roslin.experiment import clock, export
 from roslin.experiment.decisions import Decision
 from roslin.experiment.events import trial_state
@@ -121,6 +121,24 @@ def test_pauses_do_not_count_and_clocks_of_browsers_do(tmp_path: Path, monkeypat
     store.close()
 
 
+def test_a_wrong_clock_of_a_browser_gives_no_latency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([10_000 + 1000 * step for step in range(200)])
+    monkeypatch.setattr(clock, "now_ms", lambda: next(times))
+    store = EventStore(f"sqlite:///{tmp_path / 'study.db'}", ranking_plan(1, candidates=2))
+    name = store.invite()[0].name
+    trial = store.begin(name)
+    first, second = trial_state(store.events(name, trial)).shown
+    for key, document, made_ms in (("a", first, 500_000), ("b", second, 2**53 - 2000), ("c", first, 2**53)):
+        decision = Decision("sorted", {"document": document, "verdict": "no"}, key, made_ms)
+        store.decide(name, trial, [decision], "phone touch")
+    store.finish(name, trial, "end")
+    [record] = trial_records(store.histories())
+    assert max(record.latencies.values()) < 10
+    assert record.median_latency is not None
+    assert record.median_latency < 10
+    store.close()
+
+
 def test_nobody_is_named(store: EventStore, tmp_path: Path) -> None:
     names = [each.name for each in store.experts()]
     receipts = [
@@ -169,6 +187,30 @@ def test_what_was_undone_names_its_number(tmp_path: Path) -> None:
     events = rows(tmp_path / "out" / "events.csv")
     assert [each["undoes"] for each in events if each["kind"] == "undone"] == ["2"]
     assert rows(tmp_path / "out" / "trials.csv")[0]["undone"] == "1"
+    store.close()
+
+
+def test_plays_and_differences_are_exported_with_their_durations(tmp_path: Path) -> None:
+    store = EventStore(f"sqlite:///{tmp_path / 'study.db'}", ranking_plan(1, differences=True))
+    name = store.invite()[0].name
+    trial = store.begin(name)
+    plays = [
+        Decision("heard", {"document": None, "duration_ms": 2500}, "a"),
+        Decision("heard", {"document": "q1"}, "b"),
+    ]
+    store.decide(name, trial, [*plays, Decision("compared", {"documents": [None, "q1"]}, "c")])
+    with pytest.raises(DecisionError, match="differences are those of two melodies"):
+        store.decide(name, trial, [Decision("compared", {"documents": ["q1"]}, "d")])
+    ranked(store, name, key="x")
+    export_study(store, tmp_path / "out")
+    told = [
+        (each["kind"], each["document"], each["documents"], each["duration_seconds"])
+        for each in rows(tmp_path / "out" / "events.csv")
+        if each["kind"] in ("heard", "compared")
+    ]
+    assert told == [("heard", "", "", "2.5"), ("heard", "q1", "", ""), ("compared", "", '[null, "q1"]', "")]
+    counted = rows(tmp_path / "out" / "trials.csv")[0]
+    assert [counted[name] for name in ("heard", "heard_seconds", "compared")] == ["2", "2.5", "1"]
     store.close()
 
 

@@ -54,6 +54,7 @@ CHANGES = {
     "rules.design": replace(PLAN, rules=StudyRules("pairs", ties=True)),
     "rules.ties": replace(PLAN, rules=StudyRules(ties=False)),
     "rules.comparisons": replace(PLAN, rules=StudyRules(ties=True, comparisons=3)),
+    "rules.differences": replace(PLAN, rules=StudyRules(ties=True, differences=True)),
     "rules.keeps_participant": replace(PLAN, rules=StudyRules(ties=True, keeps_participant=True)),
 }
 

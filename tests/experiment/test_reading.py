@@ -118,7 +118,9 @@ no = "No"
 """
     draft = read_study(written(tmp_path, text))
     assert draft.plan.consent == {"fr": "# Airs\n\nAsk a@example.org.\n", "en": "# Tunes\n\nAsk a@example.org.\n"}
-    assert draft.plan.rules == StudyRules("triplets", 5, 2, False, "restart", 0.5, 3.0, 12, True)
+    assert draft.plan.rules == StudyRules(
+        "triplets", 5, 2, False, "restart", 0.5, 3.0, 12, differences=False, keeps_participant=True
+    )
     assert draft.hides_query
     one, two = draft.queries
     assert (one.candidates, one.notation) == (("a", "b", "c"), "'4CDEC")

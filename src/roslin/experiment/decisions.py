@@ -14,6 +14,7 @@ from roslin.experiment.plan import SIZES, StudyPlan
 
 __all__ = ["Decision", "check_decision", "check_key"]
 
+_LONGEST_MS = 86_400_000  # of one play: a day
 _LATEST_MS = 2**53  # the largest whole number that a script in a browser counts to
 
 
@@ -61,7 +62,17 @@ def check_decision(decision: Decision, trial: int, shown: set[str], plan: StudyP
             if payload.get("best") is not None and payload["best"] not in named:
                 raise DecisionError("the best of a comparison must be one of those compared")
         case "heard":
-            named = [] if payload.get("document") is None else [payload["document"]]  # None: the query
+            named = [each for each in (payload.get("document"),) if each is not None]  # None: the query
+            duration = payload.get("duration_ms", 0)
+            if type(duration) is not int or not 0 <= duration <= _LONGEST_MS:
+                raise DecisionError(f"a melody plays for 0 to {_LONGEST_MS} milliseconds; got {duration!r}")
+        case "compared":
+            if not plan.rules.differences:
+                raise DecisionError("this study shows no differences; set design.differences to allow them")
+            documents = payload.get("documents")
+            if not isinstance(documents, list) or len(documents) != 2:
+                raise DecisionError("differences are those of two melodies")
+            named = [each for each in documents if each is not None]
         case _:
             if not isinstance(payload.get("undoes"), str):
                 raise DecisionError("what is undone must be the key of a decision")

@@ -8,8 +8,10 @@ the same event, however often it arrives. Trials count from 1; trial 0 is the pr
     began      query, shown: the order shown        finished    this trial counts now
     sorted     document, verdict                    placed      document, after: a document or None, tied: bool
     offered    documents, to compare                chose       documents, best: one of them or None (no difference)
-    heard      document                             undone      undoes: the key of a decision
-    completed  receipt: everything is done
+    heard      document, duration_ms: it ended      undone      undoes: the key of a decision
+    compared   documents: their differences         completed   receipt: everything is done
+
+In `heard` and `compared` None is the query. An older page recorded no duration.
 
 Decisions name documents, never positions: whatever another tab did in between, each has a meaning, and none is refused
 for coming second. `placed` takes the document out of the list and puts it after another (None: first), alone or tied
@@ -29,6 +31,7 @@ from roslin.experiment.plan import SIZES, StudyPlan, most_comparisons
 __all__ = [
     "DECISIONS",
     "HOUR_MS",
+    "USES",
     "VERDICTS",
     "Event",
     "ExpertChoice",
@@ -44,7 +47,8 @@ __all__ = [
 
 VERDICTS = ("resembles", "perhaps", "no")
 # What an expert sends from the page of a trial; all other events are the server's.
-DECISIONS = ("sorted", "placed", "chose", "heard", "undone")
+DECISIONS = ("sorted", "placed", "chose", "heard", "compared", "undone")
+USES = ("heard", "compared")  # no state follows from these
 _UNDOABLE = ("sorted", "placed", "chose")
 HOUR_MS = 3_600_000
 _PRACTICE_COMPARISONS = 5

@@ -89,6 +89,11 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
             f"`{_USUAL.comparisons}`",
             "How many comparisons a person makes of each query. Not for rankings.",
         ),
+        "differences": KeyInfo(
+            "`true` or `false`",
+            "`false`",
+            "Whether participants may see which notes of two melodies have no partner, by Roslin's own alignment.",
+        ),
         "keeps_participant": KeyInfo(
             "`true` or `false`", "`false`", "Whether the id that Prolific and the like put into the address is kept."
         ),

@@ -104,6 +104,7 @@ class StudyRules:
     pause_hours: float = 24.0
     abandoned_hours: float = 48.0  # a trial untouched so long no longer counts towards the quota
     comparisons: int = 40  # that an expert makes of each query; for pairs and triplets
+    differences: bool = False  # whether the page marks the notes of two melodies that have no partner
     keeps_participant: bool = False  # whether the id in the address (of Prolific and the like) is kept
 
 
@@ -185,7 +186,10 @@ def most_comparisons(candidates: int, size: int) -> int:
 
 
 # What changes the question that experts answer. Texts may be corrected, the quota may grow.
-FROZEN = ("name", "tasks", "seed", "rules.design", "rules.ties", "rules.comparisons", "rules.keeps_participant")
+FROZEN = (
+    *("name", "tasks", "seed", "rules.design", "rules.ties", "rules.comparisons", "rules.differences"),
+    "rules.keeps_participant",
+)
 
 
 def _task(values: Mapping[str, Any]) -> Task:

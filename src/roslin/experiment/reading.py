@@ -174,6 +174,7 @@ def _rules(design: TomlTable) -> StudyRules:
         pause_hours=design.number("pause_hours", usual.pause_hours),
         abandoned_hours=design.number("abandoned_hours", usual.abandoned_hours),
         comparisons=design.whole("comparisons", usual.comparisons),
+        differences=design.yes("differences", usual.differences),
         keeps_participant=design.yes("keeps_participant", usual.keeps_participant),
     )
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
-from roslin.experiment.events import Event, TrialState, ranks_of, trial_state
+from roslin.experiment.events import USES, Event, TrialState, ranks_of, trial_state
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.variables import answer_columns
@@ -30,6 +30,7 @@ __all__ = ["History", "TrialRecord", "rank_rows", "study_tables", "trial_records
 History = tuple[StudyExpert, Sequence[Event]]
 
 _PAUSE_MS = 5 * 60_000  # nobody thinks longer about one decision
+_DRIFT_MS = 1000  # by which a clock that is right may differ from ours in one trial
 _DECIDED = ("sorted", "placed", "chose")
 _SERVERS_OWN = ("offered",)
 
@@ -67,13 +68,18 @@ class TrialRecord:
 
     @cached_property
     def latencies(self) -> dict[int, float]:
-        """Seconds that each decision took, by its number; none where the clocks do not tell."""
+        """Seconds that each decision took, by its number; none where the clocks do not tell.
+
+        What happened in a browser took no longer than the trial has lasted by the clock of the server: a longer time is
+        that of a clock which was wrong, or was set meanwhile.
+        """
         found = {}
         told = [event for event in self.own if event.kind not in _SERVERS_OWN]
         for before, event in pairwise(told):
             by_browser = before.made_ms > 0 and event.made_ms > 0
             gap = event.made_ms - before.made_ms if by_browser else event.time_ms - before.time_ms
-            if event.kind in (*_DECIDED, "undone", "heard") and gap >= 0:
+            longest = event.time_ms - self.began_ms + _DRIFT_MS
+            if event.kind in (*_DECIDED, "undone", *USES) and 0 <= gap <= longest:
                 found[event.sequence] = gap / 1000
         return found
 
@@ -170,6 +176,8 @@ _TRIALS = (
     "decisions",
     "undone",
     "heard",
+    "heard_seconds",
+    "compared",
     "restarts",
     "median_latency_seconds",
     "attention",
@@ -179,7 +187,7 @@ _SHOWN = ("expert", "trial", "query", "position", "document", "verdict", "rank")
 _EXPERTS = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete", "participant")
 _EVENTS = (
     *("expert", "sequence", "trial", "kind", "time", "latency_seconds", "device"),
-    *("query", "document", "verdict", "after", "tied", "documents", "best", "undoes"),
+    *("query", "document", "verdict", "after", "tied", "documents", "best", "duration_seconds", "undoes"),
 )
 
 
@@ -239,6 +247,8 @@ def _trial(record: TrialRecord) -> dict[str, Any]:
         "decisions": sum(kind in _DECIDED for kind in kinds),
         "undone": kinds.count("undone"),
         "heard": kinds.count("heard"),
+        "heard_seconds": sum(event.payload.get("duration_ms", 0) for event in record.own) / 1000,
+        "compared": kinds.count("compared"),
         "restarts": record.restarts,
         "median_latency_seconds": record.median_latency,
         "attention": None if attention is None else "passed" if attention else "failed",
@@ -309,5 +319,6 @@ def _events(
                 "tied": _yes(payload["tied"]) if "tied" in payload else None,
                 "documents": _listed(payload["documents"]) if "documents" in payload else None,
                 "best": payload.get("best"),
+                "duration_seconds": payload["duration_ms"] / 1000 if "duration_ms" in payload else None,
                 "undoes": numbers.get(payload.get("undoes", "")),
             }

@@ -57,7 +57,7 @@ VARIABLES = {
     "answer": Variable("a: the first is more similar; b: the second; s: no difference"),
     "trial": Variable("Number of the trial of this expert, from 1; 0 is the practice, and what came before it"),
     "comparison": Variable("Number of the comparison in its trial, from 1"),
-    "documents": Variable("Ids of the candidates compared, in the order shown, as a JSON list"),
+    "documents": Variable("Ids of the candidates compared, in the order shown, as a JSON list; null: the query"),
     "best": Variable("Id of the candidate chosen as the most similar; empty: no difference"),
     "position": Variable("Place in the order shown, from 1"),
     "verdict": Variable("What was said of the candidate before ordering: resembles, perhaps or no"),
@@ -67,7 +67,10 @@ VARIABLES = {
     "active_seconds": Variable("The same without pauses of more than five minutes", "seconds"),
     "decisions": Variable("Decisions that were made in the trial, with those that were undone"),
     "undone": Variable("Decisions that were undone"),
-    "heard": Variable("How often a melody was played"),
+    "heard": Variable("How often a melody was played, the query included"),
+    "heard_seconds": Variable("How long melodies were played in all; plays without a recorded end count 0", "seconds"),
+    "compared": Variable("How often the differences of two melodies were shown; 0 where the study shows none"),
+    "duration_seconds": Variable("How long the melody was played; empty: nothing was played, or unknown", "seconds"),
     "restarts": Variable("How often the trial was begun again after a long pause"),
     "median_latency_seconds": Variable("Half of the decisions of the trial took longer than this", "seconds"),
     "attention": Variable(
@@ -82,7 +85,7 @@ VARIABLES = {
     "participant": Variable("Id that the expert brought along from elsewhere; only where it was asked for"),
     "sequence": Variable("Number of the event of this expert, from 1"),
     "kind": Variable(
-        "What happened, as in the documentation of events: began, sorted, placed, chose, undone, finished ..."
+        "What happened, as in the documentation of events: began, sorted, placed, chose, heard, compared, undone ..."
     ),
     "time": Variable("When it was kept, by the clock of the server", "ISO 8601, UTC"),
     "latency_seconds": Variable(

@@ -18,7 +18,7 @@ from roslin.web.experiment.study import OpenStudy
 @pytest.fixture(scope="session")
 def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of three queries; tests of this folder share it, each with experts of their own."""
-    with small_study(tmp_path_factory.mktemp("study"), quota=10_000) as folder:
+    with small_study(tmp_path_factory.mktemp("study"), quota=10_000, differences=True) as folder:
         return folder.path
 
 

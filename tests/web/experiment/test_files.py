@@ -27,6 +27,7 @@ def expert(tmp_path: Path) -> Browser:
     (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "study.toml").write_text(
         '[study]\nname = "pictures"\ntitle = { en = "Pictures" }\nlanguages = ["en"]\ncontact = "me@example.org"\n'
+        "[design]\ndifferences = true\nquery_among_candidates = false\n"
         '[material]\nfolder = "material"\ntable = "table.csv"\n'
         '[[queries]]\nid = "secret-query"\ncandidates = ["secret-one", "secret-two"]\n'
     )

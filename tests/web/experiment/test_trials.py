@@ -21,6 +21,7 @@ def test_a_trial_that_nobody_has_touched(expert: Browser) -> None:
         "of": 3,
         "design": "ranking",
         "ties": False,
+        "differences": True,
         "count": 6,
         "verdicts": {},
         "groups": [],
@@ -119,6 +120,12 @@ def test_finishing_says_what_is_missing(expert: Browser) -> None:
         ({"kind": "finished"}, 422),
         ({"kind": "completed", "receipt": "MINE"}, 422),
         ({"kind": "heard", "document": 0, "more": 1}, 422),
+        ({"kind": "heard"}, 422),
+        ({"kind": "heard", "document": 6}, 409),
+        ({"kind": "heard", "document": None, "duration_ms": -1}, 422),
+        ({"kind": "heard", "document": None, "duration_ms": 2**40}, 409),
+        ({"kind": "compared", "documents": [0, 6]}, 409),
+        ({"kind": "compared", "documents": [None]}, 422),
         ({"kind": "heard", "document": 0, "key": ""}, 422),
         ({"kind": "heard", "document": 0, "key": "k" * 65}, 422),
         ({"kind": "heard", "document": 0, "key": "<script>"}, 422),
@@ -223,6 +230,37 @@ def test_differences_are_marked_in_both(expert: Browser) -> None:
     assert len(ids) == len(set(ids)), "both can stand on one page"
     for wrong in ("first=query", "first=query&second=99", "first=query&second=x", "first=query&second=-1"):
         assert expert.get(f"/api/trials/1/differences?{wrong}").status_code in (404, 422), wrong
+
+
+def test_a_study_shows_no_differences_unless_it_asks_for_them(alone: Alone) -> None:
+    expert = alone()
+    expert.at_trial()
+    refused = [expert.get("/api/trials/1/differences?first=query&second=0")]
+    refused.append(expert.send(1, {"kind": "compared", "documents": [None, 0]}))
+    assert [answer.status_code for answer in refused] == [409, 409]
+    assert all("set design.differences" in answer.json()["error"]["message"] for answer in refused)
+    assert expert.state(1)["differences"] is False
+    assert 'id="differences"' not in expert.get("/trial").text
+
+
+def test_plays_and_uses_of_the_differences_are_events_without_a_state(expert: Browser) -> None:
+    expert.at_trial()
+    before = expert.state(1)
+    sent = [
+        {"kind": "heard", "document": None, "duration_ms": 2500},
+        {"kind": "heard", "document": 1, "duration_ms": 0},
+        {"kind": "compared", "documents": [None, 1]},
+    ]
+    assert expert.send(1, *sent).status_code == 200
+    after = expert.state(1)
+    assert {**after, "sequence": before["sequence"]} == before
+    events = expert.study.store.events(expert.name, 1)
+    shown = trial_state(events).shown
+    assert [event.payload for event in events[1:]] == [
+        {"document": None, "duration_ms": 2500},
+        {"document": shown[1], "duration_ms": 0},
+        {"documents": [None, shown[1]]},
+    ]
 
 
 def test_figures_are_drawn_once_for_everybody(invited: Invited, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,14 +71,27 @@ class ChoseBody(_Made):
 
 
 class HeardBody(_Made):
-    """A candidate was played."""
+    """A candidate, or the query (None), was played and has ended."""
 
     kind: Literal["heard"]
-    document: Number
+    document: Number | None
+    duration_ms: Annotated[int, Field(ge=0)] | None = None
 
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
         """What is kept."""
-        return {"document": shown[self.document]}
+        document = None if self.document is None else shown[self.document]
+        return {"document": document} | ({} if self.duration_ms is None else {"duration_ms": self.duration_ms})
+
+
+class ComparedBody(_Made):
+    """The differences of two melodies were shown; None is the query."""
+
+    kind: Literal["compared"]
+    documents: Annotated[list[Number | None], Field(min_length=2, max_length=2)]
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept."""
+        return {"documents": [None if number is None else shown[number] for number in self.documents]}
 
 
 class UndoneBody(_Made):
@@ -92,7 +105,9 @@ class UndoneBody(_Made):
         return {"undoes": self.undoes}
 
 
-AnyDecision = Annotated[SortedBody | PlacedBody | ChoseBody | HeardBody | UndoneBody, Field(discriminator="kind")]
+AnyDecision = Annotated[
+    SortedBody | PlacedBody | ChoseBody | HeardBody | ComparedBody | UndoneBody, Field(discriminator="kind")
+]
 
 
 class DecisionsBody(_Strict):

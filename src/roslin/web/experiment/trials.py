@@ -13,6 +13,7 @@ from roslin.experiment.comparisons import next_comparison
 from roslin.experiment.decisions import Decision
 from roslin.experiment.events import (
     DECISIONS,
+    USES,
     VERDICTS,
     Event,
     ExpertChoice,
@@ -40,6 +41,7 @@ def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, An
         "of": min(rules.queries_per_expert, len(study.plan.tasks)),
         "design": rules.design,
         "ties": rules.ties,
+        "differences": rules.differences,
         "count": len(state.shown),
         "sequence": study.store.expert(who.name).sequence,
         "verdicts": {str(number[document]): verdict for document, verdict in state.verdicts.items()},
@@ -93,7 +95,7 @@ def _numbers(shown: tuple[str, ...]) -> dict[str, int]:
 def _log(events: Sequence[Event], number: Mapping[str, int]) -> list[dict[str, Any]]:
     """What the state follows from, with which the page undoes and goes on without a connection."""
     start = max(place for place, event in enumerate(events) if event.kind == "began")
-    told = [event for event in events[start:] if event.kind in (*DECISIONS, "offered") and event.kind != "heard"]
+    told = [event for event in events[start:] if event.kind in (*DECISIONS, "offered") and event.kind not in USES]
     return [{"kind": event.kind, "key": event.key, **_in_numbers(event.payload, number)} for event in told]
 
 

@@ -6,6 +6,8 @@ const LONGEST_WAIT = 30000;
 const BATCH = 40;
 const FORGOTTEN_AFTER = 60 * 24 * 3600 * 1000;
 
+export const USES = new Set(["heard", "compared"]); // no state follows from these, and none is worth a warning
+
 export function newKey() {
   if (crypto.randomUUID) return crypto.randomUUID();
   // Only pages under https (or on this computer) have randomUUID.
@@ -51,7 +53,7 @@ export class Queue {
     addEventListener("visibilitychange", () => document.hidden || this.hurry());
     addEventListener("storage", event => event.key?.startsWith(this.prefix) && this.told(this));
     addEventListener("beforeunload", event => {
-      if (this.waiting.some(each => each.kind !== "heard")) event.preventDefault();
+      if (this.waiting.some(each => !USES.has(each.kind))) event.preventDefault();
     });
   }
 

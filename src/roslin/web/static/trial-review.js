@@ -136,7 +136,7 @@ export class Review {
     item.querySelector(".verdict").textContent = verdict;
     item.querySelector(".why").textContent = reason;
     item.querySelector(".holder").replaceChildren(...documents.map(copyOf));
-    item.querySelector("button.difference").addEventListener("click", () => this.trial.compare(...compared));
+    item.querySelector("button.difference")?.addEventListener("click", () => this.trial.compare(...compared));
     return item;
   }
 }

@@ -1,6 +1,6 @@
 // A trial: what the server knows and what still waits in this browser, shown by the stage that somebody is in.
 import { fold, missing, unplaced, unsorted } from "./trial-state.js";
-import { Queue, newKey } from "./trial-queue.js";
+import { Queue, USES, newKey } from "./trial-queue.js";
 import { Candidate, _, announce, ngettext } from "./trial-text.js";
 import { label, play, watchSounds, watchWidths } from "./trial-figures.js";
 import { Comparing } from "./trial-comparing.js";
@@ -27,7 +27,8 @@ const trial = {
   get isComplete() { return !this.isRanking && this.state.choices.length >= given.comparisons; },
   decide,
   show,
-  compare: (first, second) => differences.open(first, second),
+  // A study may show no differences; then the key for them does nothing.
+  compare: (first, second) => differences?.open(first, second) ?? false,
   ask: path => call(`/api/trials/${given.trial}/${path}`),
   finish,
   bring: (card, block = "start") => card.scrollIntoView({ block }),
@@ -94,7 +95,7 @@ const queue = new Queue({
   },
   refused: async (decision, body) => {
     await fetchState();
-    if (decision.kind === "heard") return;
+    if (USES.has(decision.kind)) return;
     element("trouble").hidden = false;
     element("trouble").textContent = _("The server did not accept a decision: {reason}",
       { reason: body.error?.message ?? "" });
@@ -266,7 +267,7 @@ addEventListener("pointerdown", event => { pointer = event.pointerType; }, true)
 
 const folded = fold(everything());
 trial.state = folded;
-const differences = new Differences(trial);
+const differences = given.differences ? new Differences(trial) : null;
 const review = new Review(trial);
 trial.views = trial.isRanking
   ? { sorting: new Sorting(trial), ordering: new Ordering(trial), review }

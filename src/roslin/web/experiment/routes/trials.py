@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from pydantic import ValidationError
 
-from roslin.errors import UnknownNameError
+from roslin.errors import DecisionError, UnknownNameError
 from roslin.web.experiment.rendering import language_of
 from roslin.web.experiment.schemas import DECISIONS_READER, FinishBody
 from roslin.web.experiment.study import OpenStudy
@@ -59,7 +59,9 @@ def finish(request: Request, study: Served, who: Visiting, trial: int, sent: Fin
 
 @router.get("/api/trials/{trial}/differences")
 def differences(request: Request, study: Served, who: Visiting, trial: int, first: str, second: str) -> Response:
-    """Two melodies of a trial with their differences marked."""
+    """Two melodies of a trial with their differences marked, in a study that shows them."""
+    if not study.plan.rules.differences:
+        raise DecisionError("this study shows no differences; set design.differences to allow them")
     shown = study.shown(who.name, trial)
     items = shown.item(first), shown.item(second)
     if not all(item.is_melody for item in items):
