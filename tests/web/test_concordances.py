@@ -3,6 +3,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -272,6 +273,27 @@ def test_passwords_are_not_guessed(settings: Settings) -> None:
             for guess in (*"12345", "viola da gamba")
         ]
     assert statuses == [403] * 5 + [429]
+
+
+def test_passwords_that_are_tried_at_the_same_moment_are_counted(settings: Settings) -> None:
+    guarded = replace(settings, is_open=True, review_password=hashed("viola da gamba"))
+    with TestClient(create_app(guarded), follow_redirects=False) as client:
+        csrf = token(client.get("/concordances").text)
+
+        def status(guess: str) -> int:
+            sent = {"csrf": csrf, "name": "M.", "password": guess}
+            return client.post("/concordances/reviewer", data=sent).status_code
+
+        with ThreadPoolExecutor(10) as threads:
+            statuses = sorted(threads.map(status, map(str, range(20))))
+    assert statuses == [403] * 5 + [429] * 15
+
+
+def test_a_right_password_does_not_count_as_an_attempt(settings: Settings) -> None:
+    guarded = replace(settings, is_open=True, review_password=hashed("viola da gamba"))
+    with TestClient(create_app(guarded), follow_redirects=False) as client:
+        for _ in range(7):
+            sign_in(client, password="viola da gamba")
 
 
 def test_a_password_is_kept_as_a_hash() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from roslin.errors import ArgumentError
 from roslin.web import connections
@@ -267,6 +268,28 @@ def test_those_with_many_connections_make_place_for_those_with_few() -> None:
         many = [stack.enter_context(connect(port, source=f"127.0.0.{2 + number % 8}")) for number in range(100)]
         assert answer_to(few, REQUEST).endswith(b"127.0.0.1 0")
         assert is_ended(many[0])
+
+
+class Wire(asyncio.Transport):
+    """Nothing but an address at the other end."""
+
+    is_ended = False
+
+    def abort(self) -> None:
+        self.is_ended = True
+
+
+def test_the_addresses_of_one_ipv6_network_share_their_connections() -> None:
+    loop = asyncio.new_event_loop()
+    config = uvicorn.Config(Application(), **uvicorn_options(20, ("2001:db8:9::/48",)))
+    config.load()
+    server, wires = ServerState(), list[Wire]()
+    for network in ("2001:db8:1:2::", "2001:db8:1:3::", "2001:db8:9:2::"):  # the last one is the operator's proxy
+        for number in range(7):
+            wires.append(Wire({"peername": (f"{network}{number}", 5000)}))
+            connections.Connection(config, server, {}, _loop=loop).connection_made(wires[-1])
+    loop.close()
+    assert [wire.is_ended for wire in wires] == [True] * 2 + [False] * 5 + [True] * 2 + [False] * 5 + [False] * 7
 
 
 def test_bodies_that_come_slowly_are_few() -> None:

@@ -238,7 +238,45 @@ def test_a_server_for_this_computer_answers_to_its_own_names(settings: Settings)
         for host, status in (("127.0.0.1:8000", 200), ("LOCALHOST", 200), ("[::1]:80", 200), ("evil.example", 400)):
             assert client.get("/api/matchers", headers={"host": host}).status_code == status, host
         refused = client.get("/api/matchers", headers={"host": "evil.example:8000"}).json()["error"]
-        assert refused["message"] == "this server is not called 'evil.example'"
+        assert refused["message"] == (
+            "this server is not called 'evil.example'; "
+            "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
+        )
+
+
+def test_head_is_answered_as_get_is_without_the_body(settings: Settings) -> None:
+    paths = ["/", "/about", "/healthz", "/results", "/static/style.css", "/api/openapi.json", "/nothing"]
+    paths += ["/api/matchers", "/melodies/frere-jacques", "/api/melodies/frere-jacques?format=midi"]
+    with TestClient(create_app(settings)) as client:
+        for path in paths:
+            whole, head = client.get(path), client.head(path)
+            assert (head.status_code, head.content) == (whole.status_code, b""), path
+            assert head.status_code == (404 if path == "/nothing" else 200), path
+            for name in ("content-type", "content-length", "content-encoding", "content-security-policy"):
+                assert head.headers.get(name) == whole.headers.get(name), (path, name)
+        assert client.head("/concordances/decide").status_code == 405
+
+
+def test_a_redirect_stays_on_the_server_whatever_host_it_is_asked_for(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, is_open=True)), follow_redirects=False) as client:
+        for path in ("/about/", "/list/?id=a", "/concordances/", "//evil.example/about/"):
+            answer = client.get(path, headers={"host": "evil.example"})
+            assert (answer.status_code, "evil.example" in answer.headers.get("location", "")) in (
+                (307, False),
+                (404, False),
+            )
+            assert not answer.headers.get("location", "").startswith("//")
+        assert client.get("/about/").headers["location"] == "/about"
+        assert client.get("/list/?id=a&id=b").headers["location"] == "/list?id=a&id=b"
+
+
+def test_the_addresses_of_one_ipv6_network_share_a_rate(settings: Settings) -> None:
+    app = create_app(replace(settings, requests_per_minute=2))
+    statuses = []
+    for address in ("2001:db8:1:2::1", "2001:db8:1:2::2", "2001:db8:1:2:ffff::3", "2001:db8:1:3::1", "192.0.2.7"):
+        statuses.append(TestClient(app, client=(address, 5000)).get("/api/matchers").status_code)
+    assert statuses == [200, 200, 429, 200, 200]
+    app.state.library.close()
 
 
 def test_every_request_is_logged_without_the_query(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:

@@ -21,13 +21,14 @@ from roslin.web.readers import shared_readers
 from roslin.web.reviewers import Door
 from roslin.web.routes import api, concordances, identify, lists, pages, static
 from roslin.web.routes import health as health_routes
-from roslin.web.security import BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.security import BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.settings import Settings
 from roslin.web.shelf import Shelf
 from roslin.web.shutdown import Ending, UntilTheEnd
 
 __all__ = ["app_from_environment", "create_app"]
 
+_OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
 `problem` says where it went wrong."""
 
@@ -72,12 +73,13 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(InTheirLanguage)
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
     if settings.hosts:
-        app.add_middleware(OwnHost, hosts=tuple(settings.hosts))
+        app.add_middleware(OwnHost, hosts=tuple(settings.hosts), advice=_OTHER_NAMES)
     if settings.requests_per_minute:
         app.add_middleware(RateLimit, per_minute=settings.requests_per_minute)
     app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SafeHeaders)
+    app.add_middleware(HeadAsGet)
     if settings.log_requests:
         app.add_middleware(Log)
     return app

@@ -8,10 +8,11 @@ a few hundred sockets that say nothing close a server. Here a connection has lim
     an answer            `WRITE_SECONDS` in which the client takes none of it
     between requests     uvicorn's `timeout_keep_alive`
 
-and there are limits of number: `limit_concurrency` connections, and a quarter of them from one address, unless that is
-a proxy of the operator. When there is no room, one that has not yet sent a whole request makes place: of the address
-with the most of them, the one that has waited longest. Only where all have requests in hand is the new one refused.
-Bodies that do not come at once are worked on while they come, so fewer of them are let in.
+and there are limits of number: `limit_concurrency` connections, and a quarter of them from one address (of IPv6: from
+one /64 network), unless that is a proxy of the operator. When there is no room, one that has not yet sent a whole
+request makes place: of the address with the most of them, the one that has waited longest. Only where all have requests
+in hand is the new one refused. Bodies that do not come at once are worked on while they come, so fewer of them are let
+in.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from roslin.web.errors import refusal
+from roslin.web.security import household_of
 
 __all__ = ["Connection", "room_for"]
 
@@ -114,7 +116,7 @@ class Doorkeeper:
     def lets_in(self, connection: Connection) -> bool:
         """Make room for a connection; False where there is none, because all the others have requests in hand."""
         address, longest = connection.address, None
-        if self._inside.of(address) >= self.most_of_one and not self._is_proxy(address):
+        if self._inside.of(address) >= self.most_of_one and not self._is_proxy(connection):
             longest = self._waiting.longest(address)
         elif len(self._inside) >= self.most:
             longest = self._waiting.longest(self._waiting.largest)
@@ -130,7 +132,7 @@ class Doorkeeper:
         """
         address, most = connection.address, max(self.most // _SENDERS, 1)
         largest = self._sending.largest
-        has_share = self._sending.of(address) < max(most // _SENDERS, 1) or self._is_proxy(address)
+        has_share = self._sending.of(address) < max(most // _SENDERS, 1) or self._is_proxy(connection)
         if has_share and len(self._sending) >= most and self._sending.of(address) < self._sending.of(largest):
             longest = self._sending.longest(largest)
             if longest is not None:
@@ -170,9 +172,10 @@ class Doorkeeper:
         self.forget(connection)
         connection.transport.abort()
 
-    def _is_proxy(self, address: str) -> bool:
+    def _is_proxy(self, connection: Connection) -> bool:
         try:
-            return any(ip_address(address) in network for network in self._proxies)
+            address = ip_address(connection.client[0] if connection.client else "")
+            return any(address in network for network in self._proxies)
         except ValueError:  # a socket of this computer without an address
             return False
 
@@ -199,7 +202,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let it in, and wait for its request."""
         super().connection_made(transport)
-        self.address = self.client[0] if self.client else ""
+        self.address = household_of(self.client[0]) if self.client else ""
         if self.door.lets_in(self):
             self._within(HEADER_SECONDS, self._give_up)
         else:

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from roslin.passwords import is_password
 from roslin.web.attempts import Attempts
 from roslin.web.forms import is_foreign
-from roslin.web.security import address_of
+from roslin.web.security import address_of, household_of
 from roslin.web.settings import Settings
 from roslin.web.signing import Signer
 
@@ -76,14 +76,14 @@ class Door:
         name = " ".join(name.split())
         if not name or len(name) > MAX_NAME or not name.isprintable():
             raise HTTPException(422, f"please give a name of at most {MAX_NAME} characters")
-        client = address_of(request.scope)
         if self.asks_password:
-            if wait := self._attempts.wait_seconds(client):
+            client = household_of(address_of(request.scope))
+            if wait := self._attempts.begin(client):
                 headers = {"Retry-After": str(wait)}
                 raise HTTPException(429, f"too many attempts; please wait {wait} seconds", headers)
             if not is_password(password, self._password):
-                self._attempts.failed(client)
                 raise HTTPException(403, "this is not the password")
+            self._attempts.succeeded(client)
         return self._begun(name)
 
     def check(self, request: Request, who: Reviewer, form: FormData) -> None:

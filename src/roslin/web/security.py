@@ -1,6 +1,7 @@
 """What every request passes before and after a route: plain ASGI, so that bodies stream and disconnects are seen.
 
 Headers   a strict policy for the browser: nothing from elsewhere, no inline script or style
+Head      HEAD is answered as GET is, without the body
 Body      a body above the limit is refused at its Content-Length, or where it grows beyond it
 Rate      so many requests a minute from one client, in a bucket that refills
 Last      an error that nobody foresaw is an answer all the same
@@ -16,6 +17,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
@@ -27,7 +29,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from roslin.web.errors import answer, refusal
 from roslin.web.guard import Guard
 
-__all__ = ["POLICY", "BodyLimit", "LastResort", "Log", "OwnHost", "RateLimit", "SafeHeaders", "address_of"]
+__all__ = [
+    "POLICY",
+    "BodyLimit",
+    "HeadAsGet",
+    "LastResort",
+    "Log",
+    "OwnHost",
+    "RateLimit",
+    "SafeHeaders",
+    "address_of",
+    "household_of",
+]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -43,11 +56,16 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(self), geolocation=(), midi=(self)",
 }
 _CLIENTS_REMEMBERED = 10_000
+_OWN_REDIRECT = 307  # of the router, from /about/ to /about; the routes use 303
 _LOG = logging.getLogger("roslin.access")
 
 
 class SafeHeaders(Guard):
-    """Put the headers on every answer; `others`, too, or in place of the usual ones; `unless_set` where it has none."""
+    """Put the headers on every answer; `others`, too, or in place of the usual ones; `unless_set` where it has none.
+
+    The router builds the address of its own redirects from the Host of the request, which the client chooses. Here it
+    becomes a path.
+    """
 
     def __init__(
         self, app: ASGIApp, others: Mapping[str, str] | None = None, unless_set: Mapping[str, str] | None = None
@@ -65,9 +83,26 @@ class SafeHeaders(Guard):
                     headers[name] = value
                 for name, value in self.unless_set.items():
                     headers.setdefault(name, value)
+                if message["status"] == _OWN_REDIRECT:
+                    headers["Location"] = "/" + headers["location"].partition("://")[2].partition("/")[2].lstrip("/")
             await send(message)
 
         await self.app(scope, receive, send_safely)
+
+
+class HeadAsGet(Guard):
+    """Answer HEAD as GET is answered, without the body. Routes know only GET."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+
+        async def send_head(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        if scope["method"] == "HEAD":
+            await self.app({**scope, "method": "GET"}, receive, send_head)
+        else:
+            await self.app(scope, receive, send)
 
 
 class LastResort(Guard):
@@ -130,18 +165,19 @@ class BodyLimit(Guard):
 
 
 class OwnHost(Guard):
-    """Answer only requests for these names, without their port."""
+    """Answer only requests for these names, without their port. `advice` names the option for another one."""
 
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]):
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...], advice: str):
         super().__init__(app)
-        self.hosts = hosts
+        self.hosts, self.advice = hosts, advice
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         named = RequestHeaders(scope=scope).get("host", "")
         host = named.partition("]")[0].removeprefix("[") if named.startswith("[") else named.partition(":")[0]
         is_own = host.lower() in self.hosts
-        refused = JSONResponse(refusal(400, f"this server is not called {host!r}").model_dump(), 400)
+        words = f"this server is not called {host!r}; {self.advice}"
+        refused = JSONResponse(refusal(400, words).model_dump(), 400)
         await (self.app if is_own else refused)(scope, receive, send)
 
 
@@ -150,10 +186,29 @@ def address_of(scope: Scope) -> str:
     return str((scope.get("client") or ("", 0))[0])
 
 
+def household_of(address: str) -> str:
+    """Whose limits an address counts for: itself, or its /64 network, which one IPv6 client has to itself.
+
+    >>> household_of("192.0.2.7"), household_of("::ffff:192.0.2.7"), household_of("2001:db8:1:2:3:4:5:6")
+    ('192.0.2.7', '192.0.2.7', '2001:db8:1:2::/64')
+    """
+    try:
+        known = ip_address(address)
+    except ValueError:  # a socket of this computer without an address
+        return address
+    if not isinstance(known, IPv6Address):
+        return address
+    return str(known.ipv4_mapped or IPv6Network((int(known), 64), strict=False))
+
+
+def _client_of(scope: Scope) -> str:
+    return household_of(address_of(scope))
+
+
 class RateLimit(Guard):
     """Let each client ask so often a minute; short bursts up to that number are fine."""
 
-    def __init__(self, app: ASGIApp, per_minute: int, client_of: Callable[[Scope], str] = address_of):
+    def __init__(self, app: ASGIApp, per_minute: int, client_of: Callable[[Scope], str] = _client_of):
         super().__init__(app)
         self.per_minute, self.client_of = per_minute, client_of
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()

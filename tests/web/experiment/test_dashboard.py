@@ -9,6 +9,7 @@ import re
 import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -148,18 +149,31 @@ def test_attempts_are_counted_for_one_and_for_all(monkeypatch: pytest.MonkeyPatc
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     attempts = Attempts(one=2, everybody=4, seconds=60)
-    assert attempts.wait_seconds("a") == 0
-    attempts.failed("a")
-    attempts.failed("a")
-    assert (attempts.wait_seconds("a"), attempts.wait_seconds("b")) == (61, 0)
-    attempts.failed("b")
-    attempts.failed("c")
-    assert attempts.wait_seconds("d") == 61
+    assert [attempts.begin("a") for _ in range(4)] == [0, 0, 61, 61]
+    assert [attempts.begin(name) for name in "bcd"] == [0, 0, 61]
     now[0] += 60
-    assert [attempts.wait_seconds(name) for name in "abcd"] == [0, 0, 0, 0]
+    assert [attempts.begin(name) for name in "abcd"] == [0, 0, 0, 0]
+    attempts.succeeded("a")
+    assert attempts.begin("e") == 0, "a right one is taken back"
+    patient = Attempts(everybody=10_000)
     for number in range(1500):
-        attempts.failed(str(number))
-    assert len(attempts._failed) == 1000
+        patient.begin(str(number))
+    assert len(patient._begun) == 1000
+
+
+def test_secrets_that_are_tried_at_the_same_moment_are_counted(stranger: TestClient) -> None:
+    def status(number: int) -> int:
+        return stranger.post("/study/login", data={"secret": str(number)}).status_code
+
+    with ThreadPoolExecutor(10) as threads:
+        assert sorted(threads.map(status, range(20))) == [401] * 5 + [429] * 15
+
+
+def test_the_addresses_of_one_ipv6_network_share_their_attempts(app: Any) -> None:
+    app.state.attempts = Attempts()
+    clients = [TestClient(app, client=(f"2001:db8::{number}", 5000)) for number in range(7)]
+    statuses = [client.post("/study/login", data={"secret": "x"}).status_code for client in clients]
+    assert statuses == [401] * 5 + [429] * 2
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(stranger: TestClient, secret: str) -> None:

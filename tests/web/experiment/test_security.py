@@ -278,6 +278,32 @@ def test_every_answer_has_the_headers(expert: Browser) -> None:
         assert expert.get(path).headers["cache-control"] == "no-store", path
 
 
+def test_head_is_answered_as_get_is_without_the_body(expert: Browser) -> None:
+    expert.at_trial()
+    for path in ("/", "/trial", "/api/trials/1", "/static/style.css", "/nothing", "/e/x", "/healthz", "/study"):
+        whole, head = expert.get(path), expert.client.head(path)
+        assert (head.status_code, head.content) == (whole.status_code, b""), path
+        assert head.status_code != 405, path
+        assert head.headers["content-type"] == whole.headers["content-type"], path
+
+
+def test_a_redirect_stays_on_the_server_whatever_host_it_is_asked_for(expert: Browser) -> None:
+    for path in ("/thanks/", "/study/login/", expert.link):
+        answer = expert.get(path, headers={"host": "evil.example"}, follow_redirects=False)
+        assert answer.status_code in (303, 307), path
+        assert re.fullmatch("/[a-z]+(/[a-z]+)?", answer.headers["location"]), path
+
+
+def test_a_foreign_name_is_told_the_option(alone: Alone) -> None:
+    owner = alone({"hosts": ("testserver",)})
+    refused = owner.get("/", headers={"host": "study.example.org"})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"] == (
+        "this server is not called 'study.example.org'; "
+        "start it with --public-address and the address that participants type"
+    )
+
+
 # -- files and what they tell ---------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import client_of
 from roslin.web.routes import static
-from roslin.web.security import POLICY, BodyLimit, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.security import POLICY, BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.shutdown import Ending, UntilTheEnd
 
 __all__ = ["create_app", "study_from_environment"]
@@ -30,6 +30,7 @@ _OTHER_HEADERS = {
 }
 # A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
 _UNLESS_SET = {"Cache-Control": "no-store"}
+_OTHER_NAMES = "start it with --public-address and the address that participants type"
 _LAST_DRAWING_SECONDS = 1
 _SECRET = re.compile(r"/(e|join)/.+", re.DOTALL)  # wherever it stands: people paste links badly
 
@@ -60,13 +61,14 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
     app.add_middleware(LastResort, answer=study_answer)
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
     if settings.hosts:
-        app.add_middleware(OwnHost, hosts=tuple(settings.hosts))
+        app.add_middleware(OwnHost, hosts=tuple(settings.hosts), advice=_OTHER_NAMES)
     if settings.requests_per_minute:
         limit = settings.requests_per_minute
         app.add_middleware(RateLimit, per_minute=limit, client_of=lambda scope: client_of(study, scope))
     app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SafeHeaders, others=_OTHER_HEADERS, unless_set=_UNLESS_SET)
+    app.add_middleware(HeadAsGet)
     if settings.log_requests:
         app.add_middleware(Log, about=_without_secrets)
     return app

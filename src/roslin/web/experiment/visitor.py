@@ -20,7 +20,7 @@ from starlette.types import Scope
 from roslin.errors import RoslinError
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.forms import is_foreign, read_form
-from roslin.web.security import address_of
+from roslin.web.security import address_of, household_of
 
 __all__ = [
     "COOKIE",
@@ -156,7 +156,7 @@ def end_session(response: Response) -> None:
 def client_of(study: OpenStudy, scope: Scope) -> str:
     """Whose rate counts: the expert's, or that of an address. A seminar has one address and many experts."""
     name = study.signatures.name_in_session(_cookies(scope).get(COOKIE, "").partition(".")[0])
-    return f"expert {name}" if name else f"address {address_of(scope)}"
+    return f"expert {name}" if name else f"address {household_of(address_of(scope))}"
 
 
 def _cookies(scope: Scope) -> Mapping[str, str]:

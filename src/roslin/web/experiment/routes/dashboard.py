@@ -31,7 +31,7 @@ from roslin.web.experiment.routes.pages import see
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import Served, check_site, own_address
 from roslin.web.forms import read_form
-from roslin.web.security import address_of
+from roslin.web.security import address_of, household_of
 
 __all__ = ["router"]
 
@@ -56,14 +56,14 @@ def login_form(request: Request) -> Response:
 def login(request: Request, study: Served, form: AnyForm) -> Response:
     """Let in who knows the secret; others may try a few times a minute."""
     check_site(request)
-    attempts, client = attempts_at(request), address_of(request.scope)
-    wait = attempts.wait_seconds(client)
+    attempts, client = attempts_at(request), household_of(address_of(request.scope))
+    wait = attempts.begin(client)
     if wait:
         problem = f"Too many wrong attempts. Please wait {wait} seconds."
         return HTMLResponse(dashboard_page(request, "login.html", problem=problem), 429, {"Retry-After": str(wait)})
     if not study.folder.check_password(str(form.get("secret", ""))[:1000]):
-        attempts.failed(client)
         return HTMLResponse(dashboard_page(request, "login.html", problem="This is not the secret of the study."), 401)
+    attempts.succeeded(client)
     answer = see("/study")
     let_in(request, answer)
     return answer
