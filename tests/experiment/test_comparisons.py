@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roslin.experiment.comparisons import SIZES, as_votes, fitted_strengths, most_comparisons, next_comparison
+from roslin.experiment.comparisons import (
+    SIZES,
+    as_votes,
+    fitted_strengths,
+    is_check,
+    most_comparisons,
+    next_comparison,
+)
 from roslin.experiment.events import ExpertChoice
 from roslin.truth.bradley_terry import bradley_terry, group_votes
 from roslin.truth.preferences import count_votes
@@ -95,6 +102,28 @@ def test_the_same_seed_asks_the_same_whatever_the_order_of_the_documents(size: i
     assert asked == next_comparison(documents[::-1], choices, said[1], size, 7, "ada")
     others = {next_comparison(documents, choices[:1], (), size, 7, f"expert {k}") for k in range(20)}
     assert len(others) > 5
+
+
+def test_a_tenth_of_the_comparisons_are_checks_of_attention_at_turns_that_nobody_guesses() -> None:
+    turns = {
+        expert: [turn for turn in range(40) if is_check(turn, 40, 7, expert, "q")] for expert in ("ada", "bo", "cy")
+    }
+    assert [len(each) for each in turns.values()] == [4, 4, 4]
+    assert len({tuple(each) for each in turns.values()}) == 3
+    assert [sum(is_check(turn, wanted, 7, "ada", "q") for turn in range(wanted)) for wanted in (1, 2, 11)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", SIZES.values())
+def test_a_document_that_must_be_compared_is_until_all_is_asked_about_it(size: int) -> None:
+    documents = ["a", "b", "c", "d", "e", "q"]
+    own: list[ExpertChoice] = []
+    for _ in range(5 // (size - 1)):
+        asked = next_comparison(documents, own, own, size, 7, "ada", among="q")
+        assert "q" in asked
+        own.append(ExpertChoice(asked, "q"))
+    rest = next_comparison(documents, own, own, size, 7, "ada", among="q")
+    assert rest
+    assert size == 3 or "q" not in rest
 
 
 def test_candidates_are_not_shown_in_an_order_that_says_something() -> None:

@@ -8,6 +8,9 @@ mutual information with the strengths, the expected information gain of Lindley 
 drawn from that approximation, for every set, or for a random thousand where there are more.
 
 Before that, comparisons link candidates that no chain of comparisons links yet: Bradley-Terry has no scale without.
+Where the query hides among its candidates, a tenth of the comparisons, at random turns, are checks of attention: the
+query is one of those compared, and should be chosen.
+
 Nobody compares the same two candidates twice, also not inside two sets of three, so `most_comparisons` is how many one
 expert can certainly make.
 """
@@ -26,7 +29,7 @@ from roslin.experiment.events import ExpertChoice
 from roslin.experiment.plan import SIZES, most_comparisons
 from roslin.truth.preferences import Vote
 
-__all__ = ["SIZES", "as_votes", "fitted_strengths", "most_comparisons", "next_comparison"]
+__all__ = ["SIZES", "as_votes", "fitted_strengths", "is_check", "most_comparisons", "next_comparison"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -35,17 +38,33 @@ _PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two time
 _STEPS = 30
 _LONGEST_STEP = 3.0
 _ENOUGH = 1e-4
+_CHECKED = 10  # one of so many comparisons is a check of attention
 _SETS = 1000  # looked at
 _DRAWS = 48
 
 
+def is_check(turn: int, wanted: int, *seed: object) -> bool:
+    """Whether the comparison of a turn (from 0), of so many that are wanted, is a check of attention.
+
+    `seed`: as in `next_comparison`, and the query.
+    """
+    checks = -(-wanted // _CHECKED)
+    return wanted > checks and turn in chance_of(*seed, "checks").permutation(wanted)[:checks]
+
+
 def next_comparison(
-    documents: Sequence[str], everybody: Iterable[ExpertChoice], own: Iterable[ExpertChoice], size: int, *seed: object
+    documents: Sequence[str],
+    everybody: Iterable[ExpertChoice],
+    own: Iterable[ExpertChoice],
+    size: int,
+    *seed: object,
+    among: str = "",
 ) -> tuple[str, ...]:
     """The documents that an expert compares next; none where nothing is left to ask of them.
 
     `everybody`: the choices of all experts for this query, with those of this expert (`own`). `seed`: the seed of the
-    study and the name of the expert. The same arguments give the same answer.
+    study and the name of the expert. `among`: the document that must be one of them, unless all was asked about it.
+    The same arguments give the same answer.
     """
     names = tuple(sorted(documents))
     place = {name: k for k, name in enumerate(names)}
@@ -53,6 +72,9 @@ def next_comparison(
     sets = _unasked(len(names), size, [[place[name] for name in choice.documents] for choice in mine])
     if not len(sets):
         return ()
+    if among:
+        checks = sets[(sets == place[among]).any(axis=1)]
+        sets = checks if len(checks) else sets
     chance = chance_of(*seed, len(mine))
     spans = _spans(sets, _parts(len(names), [[place[name] for name in choice.documents] for choice in choices]))
     sets = sets[spans == spans.max()]

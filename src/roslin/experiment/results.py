@@ -92,9 +92,15 @@ class TrialRecord:
 
     @property
     def attention(self) -> bool | None:
-        """Whether the query was put first among its own candidates; None: it was not there, or nothing was ordered."""
-        if self.state.query not in self.state.shown or self.state.choices or not self.state.is_finished:
+        """Whether the query was put first among its own candidates, or chosen each time that it was compared.
+
+        None: it was not there.
+        """
+        if self.state.query not in self.state.shown or not self.state.is_finished:
             return None
+        if self.state.choices:
+            best = [choice.best for choice in self.state.choices if self.state.query in choice.documents]
+            return all(each == self.state.query for each in best) if best else None
         return bool(self.state.groups) and self.state.query in self.state.groups[0]
 
     @property

@@ -74,7 +74,8 @@ VARIABLES = {
     "restarts": Variable("How often the trial was begun again after a long pause"),
     "median_latency_seconds": Variable("Half of the decisions of the trial took longer than this", "seconds"),
     "attention": Variable(
-        "Whether the query, hidden among its candidates, was put first: passed or failed; empty: no check"
+        "Whether the query, hidden among its candidates, was put first, or chosen in every comparison with it: passed "
+        "or failed; empty: no check"
     ),
     "device": Variable("Kind of device, as the page saw it"),
     "source": Variable("How the expert came: single (a personal invitation), open (the open one), bot (simulated)"),

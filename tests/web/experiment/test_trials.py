@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from tests.web.experiment.browsers import Alone, Browser, Invited, sorted_as
 
 from roslin.experiment.events import trial_state
+from roslin.experiment.results import trial_records
 
 
 def test_a_trial_that_nobody_has_touched(expert: Browser) -> None:
@@ -211,6 +212,24 @@ def test_an_undone_choice_is_offered_again(alone: Alone) -> None:
     assert set(second) != set(first)
     assert expert.send(1, {"kind": "undone", "undoes": "c"}).json()["offered"] == first
     assert expert.state(1)["choices"] == 0
+
+
+@pytest.mark.parametrize(("kind", "attention"), [("pairs", True), ("pairs", False), ("triplets", True)])
+def test_comparisons_check_attention_where_the_query_hides(alone: Alone, kind: str, attention: bool) -> None:
+    expert = alone(kind=kind, comparisons=5, query_among_candidates=True)
+    expert.at_trial()
+    state = expert.study.state(expert.name, 1)
+    query = state.shown.index(state.query)
+    met = 0
+    offered = expert.state(1)["offered"]
+    while offered:
+        met += query in offered
+        wanted = query if query in offered and attention else next(each for each in offered if each != query)
+        offered = expert.send(1, {"kind": "chose", "documents": offered, "best": wanted}).json()["offered"]
+    assert met >= 1
+    assert expert.finish(1).status_code == 200
+    [record] = trial_records(expert.study.store.histories(expert.name))
+    assert record.attention is attention
 
 
 def test_differences_are_marked_in_both(expert: Browser) -> None:

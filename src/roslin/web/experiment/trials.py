@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roslin.errors import DecisionError
-from roslin.experiment.comparisons import next_comparison
+from roslin.experiment.comparisons import is_check, next_comparison
 from roslin.experiment.decisions import Decision
 from roslin.experiment.events import (
     DECISIONS,
@@ -125,8 +125,11 @@ def _next_comparison(study: OpenStudy, name: str, trial: int, state: TrialState)
         return ()
     others = study.choices(state.query) if trial else {}
     everybody = [choice for expert, choices in others.items() if expert != name for choice in choices]
-    size = SIZES[plan.rules.design]
-    return next_comparison(state.shown, [*everybody, *state.choices], state.choices, size, plan.seed, name)
+    size, said = SIZES[plan.rules.design], [*everybody, *state.choices]
+    wanted = comparisons_wanted(plan, trial, len(state.shown))
+    is_checked = state.query in state.shown and is_check(len(state.choices), wanted, plan.seed, name, state.query)
+    query = state.query if is_checked else ""
+    return next_comparison(state.shown, said, state.choices, size, plan.seed, name, among=query)
 
 
 def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
