@@ -40,7 +40,7 @@ def test_it_is_told_while_more_search_than_there_are_threads(settings: Settings,
         statuses = list[int]()
 
         def ask(number: int) -> None:
-            answer = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "k": 1 + number})
+            answer = client.get("/api/search", params={"q": f"{FRERE}{'4C' * number}", "matcher": "dp"})
             statuses.append(answer.status_code)
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(90)]

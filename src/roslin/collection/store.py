@@ -61,6 +61,7 @@ class Store:
                 self._length = int(self.about["melodies"])
                 self._check_lengths()
                 self._packed = Packed(*(self._arrays[name] for name in ARRAY_NAMES))
+                self._is_closed = False
                 break
             except (FileNotFoundError, DamagedError) as error:
                 self._connection.close()
@@ -113,7 +114,7 @@ class Store:
     def ids(self, numbers: Sequence[int] | npt.NDArray[np.int64] | None = None) -> list[str]:
         """The ids of these numbers, or all of them in order."""
         if numbers is None:
-            return [row[0] for row in self._connection.execute("SELECT id FROM melodies ORDER BY number")]
+            return [row[0] for row in self.connection.execute("SELECT id FROM melodies ORDER BY number")]
         found = self._in_chunks("SELECT number, id FROM melodies WHERE number IN ", [int(n) for n in numbers])
         by_number: dict[int, str] = dict(found)
         return [by_number[int(number)] for number in numbers]
@@ -129,7 +130,7 @@ class Store:
     @cached_property
     def id_ranks(self) -> npt.NDArray[np.int64]:
         """The place of each melody in the order of ids, from 0."""
-        rows = self._connection.execute("SELECT number FROM melodies ORDER BY id")
+        rows = self.connection.execute("SELECT number FROM melodies ORDER BY id")
         ranks = np.empty(self._length, dtype=np.int64)
         ranks[np.fromiter((row[0] for row in rows), np.int64, self._length)] = np.arange(self._length)
         return ranks
@@ -142,7 +143,7 @@ class Store:
 
     def report_text(self) -> str | None:
         """The report as it is kept."""
-        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (REPORT,)).fetchone()
+        row = self.connection.execute("SELECT value FROM about WHERE name = ?", (REPORT,)).fetchone()
         return None if row is None else str(row[0])
 
     def packed(self) -> Packed:
@@ -156,11 +157,14 @@ class Store:
     @property
     def connection(self) -> sqlite3.Connection:
         """The database, read-only."""
+        if self._is_closed:
+            raise CollectionError(f"{self.path}: the collection is closed; open it again")
         return self._connection
 
     def close(self) -> None:
         """Give the database back. Arrays are given back when nobody uses them any more."""
         self._connection.close()
+        self._is_closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -174,14 +178,14 @@ class Store:
     # -- private ----------------------------------------------------------------------------------------------------
 
     def _number(self, id: str) -> int | None:
-        row = self._connection.execute("SELECT number FROM melodies WHERE id = ?", (id,)).fetchone()
+        row = self.connection.execute("SELECT number FROM melodies WHERE id = ?", (id,)).fetchone()
         return None if row is None else int(row[0])
 
     def _similar_ids(self, id: str) -> list[str]:
         """Some ids that begin as this one does, as far as any do."""
         for length in range(len(id), -1, -1):
             bounds = (id[:length], id[:length] + "\U0010ffff")
-            rows = self._connection.execute(
+            rows = self.connection.execute(
                 "SELECT id FROM melodies WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 3", bounds
             )
             if found := [row[0] for row in rows]:
@@ -196,7 +200,7 @@ class Store:
     def _in_chunks(self, statement: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(values), 500):
             chunk = values[start : start + 500]
-            yield from self._connection.execute(f"{statement}({','.join('?' * len(chunk))})", chunk)
+            yield from self.connection.execute(f"{statement}({','.join('?' * len(chunk))})", chunk)
 
     def _melody(self, number: int, row: tuple[Any, ...]) -> Melody:
         notes = self._arrays["notes"][self._span("offsets", number)]
