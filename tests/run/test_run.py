@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,27 @@ def test_hits() -> None:
         _ = SCORES[0].distance
     with pytest.raises(ArgumentError, match="the run has no scores, only an order"):
         _ = ORDER[0].score
+
+
+def test_hits_have_the_titles_of_their_documents() -> None:
+    def looked_up(ids: Sequence[str]) -> list[str | None]:
+        return [f"The {id}" if id != "d" else None for id in ids]
+
+    for titles in (looked_up, {"a b": "The a b", "c": "The c", "d": None}):
+        run = DISTANCES.with_titles(titles)
+        assert [hit.title for hit in run] == ["The a b", "The c", None, "The c"]
+        assert run["q2"][0].title == run[:1][1].title == run.named("other")[1].title == "The c"
+        assert (run[0] == DISTANCES[0], repr(run[0]) == repr(DISTANCES[0])) == (True, True)
+    assert DISTANCES[0].title is None
+
+
+def test_it_goes_to_other_processes() -> None:
+    run = DISTANCES.with_titles(lambda ids: [id.upper() for id in ids]).with_remarks(["odd"])
+    for sent in (run, run[:1], run.matches):
+        came = pickle.loads(pickle.dumps(sent))
+        assert came == sent
+        assert (came.titles, came.remarks, came.to_table()) == (sent.titles, sent.remarks, sent.to_table())
+    assert pickle.loads(pickle.dumps(run[0])).title == "A B"
 
 
 def test_one_query_and_many() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, overload
@@ -21,8 +21,8 @@ from roslin.run.meaning import BY_CHANCE, CLOSE, meaning_of
 __all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
 Kind = Literal["distance", "score", "rank", "order"]
-# Looks up the titles of documents, None for those without.
-Titles = Callable[[Sequence[str]], Sequence[str | None]]
+# The titles of documents, or a function that looks them up; None for those without.
+Titles = Mapping[str, str | None] | Callable[[Sequence[str]], Sequence[str | None]]
 
 _KINDS = ("distance", "score", "rank", "order")
 _RISING = ("distance", "rank")  # the smallest value is the best
@@ -33,7 +33,8 @@ _ROWS_SHOWN = 20
 class Hit:
     """One line of a ranked list. Ranks count from 1; `value` is None where the run has an order only.
 
-    `expected` is how many melodies would be as near by chance, where that was counted.
+    `expected` is how many melodies would be as near by chance, where that was counted. `title` is the title of the
+    melody, in a run that comes from a collection.
     """
 
     query: str
@@ -42,6 +43,7 @@ class Hit:
     value: float | None = None
     kind: Kind = "order"
     expected: float | None = None
+    title: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def meaning(self) -> str:
@@ -202,8 +204,9 @@ class Run:
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
         """Every line of every list."""
+        titles = self.titles
         return tuple(
-            Hit(query, rank, id, value, self.kind, expected)
+            Hit(query, rank, id, value, self.kind, expected, titles.get(id))
             for query, ranking in self.rankings.items()
             for rank, (id, value, expected) in enumerate(
                 zip(
@@ -245,7 +248,8 @@ class Run:
     @property
     def is_close(self) -> bool:
         """Whether anything was found that chance hardly explains; true where chance matches were not counted."""
-        return not self.has_meaning or any(hit.expected is not None and hit.expected <= CLOSE for hit in self.hits)
+        expected = (each for ranking in self.rankings.values() for each in ranking.expected or ())
+        return not self.has_meaning or any(each <= CLOSE for each in expected)
 
     def __len__(self) -> int:
         return sum(len(ranking.ids) for ranking in self.rankings.values())
@@ -279,6 +283,10 @@ class Run:
             return NotImplemented
         return (self.name, self.kind, self.rankings) == (other.name, other.kind, other.rankings)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Titles are looked up now: the collection stays where it is."""
+        return self.__dict__ | {"_titles": self.titles}
+
     __hash__ = None  # type: ignore[assignment]  # compared by what it holds, which may be much
 
     def named(self, name: str) -> Self:
@@ -290,6 +298,10 @@ class Run:
         said = (*self._remarks, *remarks)
         return type(self)(self.rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=said)
 
+    def with_titles(self, titles: Titles) -> Self:
+        """The same lists, with the titles of their documents."""
+        return type(self)(self.rankings, name=self.name, kind=self.kind, titles=titles, remarks=self._remarks)
+
     def only(self, queries: Iterable[str]) -> Self:
         """The lists of these queries, as far as the run has them."""
         wanted = set(queries)
@@ -300,24 +312,24 @@ class Run:
 
     # -- how it shows itself --------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def titles(self) -> dict[str, str]:
         """The titles of the documents, where the run comes from a collection that has them."""
+        ids = list(dict.fromkeys(id for ranking in self.rankings.values() for id in ranking.ids))
         if self._titles is None:
             return {}
-        ids = list(dict.fromkeys(hit.id for hit in self.hits))
-        return {id: title for id, title in zip(ids, self._titles(ids), strict=True) if title}
+        known = [self._titles.get(id) for id in ids] if isinstance(self._titles, Mapping) else self._titles(ids)
+        return {id: title for id, title in zip(ids, known, strict=True) if title}
 
     def to_table(self) -> Table:
         """The hits as a table: query (where there are several), rank, distance or score, chance, document, title."""
-        titles = self.titles
         columns = [
             *(["query"] if len(self.rankings) != 1 else []),
             "rank",
             *([self.kind] if self.kind in ("distance", "score") else []),
             *(["expected", "meaning"] if self.has_meaning else []),
             "document",
-            *(["title"] if titles else []),
+            *(["title"] if self.titles else []),
         ]
         rows = [
             {
@@ -326,7 +338,7 @@ class Run:
                 "expected": hit.expected,
                 "meaning": hit.meaning,
                 "document": hit.id,
-                "title": titles.get(hit.id),
+                "title": hit.title,
                 "rank": hit.rank,
             }
             for hit in self.hits
