@@ -9,14 +9,14 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from roslin.cli import main
-from roslin.truth import group_rankings, list_consistency, read_rankings, read_truth
+from roslin.truth import group_rankings, grouped_truth, list_consistency, method_named, read_rankings, read_truth
 
 
 @dataclass
@@ -68,11 +68,13 @@ def test_group_prints_lists_says_what_noise_gives_and_writes_the_truth(folder: P
     done = roslin("group", "said.csv", *options, "--format", "json", folder=folder)
     rows = json.loads(done.stdout)
     assert list(rows[0]) == ["query", "group", "document", "median", "mean", "votes", "largest_p", "confidence"]
-    truth = group_rankings(read_rankings(folder / "said.csv"), "any", 1)
+    method = replace(method_named("roslin"), rule="any", tails=1)
+    truth = grouped_truth(read_rankings(folder / "said.csv"), method)
     assert [row["document"] for row in rows] == [id for each in truth.values() for group in each for id in group]
     assert dict(read_truth(folder / "any.qrel")) == dict(truth)
-    first, *queries = [line for line in done.stderr.splitlines() if not line.startswith("mostly")]
-    assert first == "written to any.qrel"
+    said = [line for line in done.stderr.splitlines() if not line.startswith("mostly")]
+    assert said[: len(truth.notes) + 1] == [*truth.notes, "written to any.qrel"]
+    queries = said[len(truth.notes) + 1 :]
     assert queries[0].startswith(f"query q1: {len(truth['q1'])} groups; shuffled rankings give")
     assert re.search(r"; Kendall's W 0\.\d\d, Krippendorff's alpha 0\.\d\d$", queries[0])
     assert re.match(r"query q1: about \d\.\d of \d lines? may be spurious", queries[1])
@@ -85,15 +87,61 @@ def test_group_warns_of_a_candidate_that_one_expert_put_first(folder: Path) -> N
     lines = ["query,expert,document,rank", "q,expert 0,odd,1"]
     lines += [f"q,expert {n},{id},{rank + (n == 0)}" for n in range(29) for rank, id in enumerate("abc", start=1)]
     (folder / "thin.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = roslin("group", "thin.csv", "--shuffles", 20, folder=folder)
+    done = roslin("group", "thin.csv", "--as", "typke2005", "--shuffles", 20, folder=folder)
     assert done.stdout.splitlines()[1].split()[:3] == ["q", "1", "odd"]
     assert "query q: high by few votes: odd (1); later candidates have up to 29 (--min-votes" in done.stderr
     assert "few votes" not in roslin("group", "thin.csv", "--unranked", "last", "--shuffles", 0, folder=folder).stderr
+    done = roslin("group", "thin.csv", "--shuffles", 0, folder=folder)
+    assert "query q: judged not relevant, as fewer than 8 of 29 experts ranked: odd" in done.stderr
+    assert "odd" not in done.stdout
+
+
+def careless_study(folder: Path) -> Path:
+    """Nine experts rank the query and two candidates alike in three queries; three put the query last everywhere."""
+    path = folder / "careless.csv"
+    lines = ["query,expert,document,rank"]
+    for query in ("x", "y", "z"):
+        for n in range(12):
+            order = [query, f"{query}1", f"{query}2"] if n < 9 else [f"{query}3", f"{query}2", f"{query}1", query]
+            lines += [f"{query},e{n:02},{id},{rank}" for rank, id in enumerate(order, start=1)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_experts_who_failed_the_check_of_attention_are_left_out_and_named(folder: Path) -> None:
+    careless_study(folder)
+    done = roslin("group", "careless.csv", "--shuffles", 0, "-o", "careless.qrel", folder=folder)
+    assert "mostly did not put the query first, and are left out: e09, e10, e11 (roslin truth experts" in done.stderr
+    assert read_truth(folder / "careless.qrel")["x"] == (("x",), ("x1",), ("x2",))
+    page = roslin("report", "careless.csv", "-o", "careless.html", "--shuffles", 5, folder=folder)
+    assert "written to careless.html" in page.stderr
+    text = (folder / "careless.html").read_text("utf-8")
+    assert "Experts who failed the check of attention, and do not count: e09, e10, e11." in text
+    assert text.count("left out") >= 3
+    kept = roslin("group", "careless.csv", "--shuffles", 0, "--no-attention", "--format", "json", folder=folder)
+    assert "and are left out" not in kept.stderr
+    assert {row["votes"] for row in json.loads(kept.stdout) if row["document"] == "x1"} == {12}
+    rows = roslin("consistency", "careless.qrel", "careless.csv", "--format", "json", folder=folder).stdout
+    assert [row["consistency"] for row in json.loads(rows)] == [1, 1, 1, 1]
+    pairs = json.loads(roslin("power", "careless.csv", "--format", "json", folder=folder).stdout)
+    assert {pair["experts"] for pair in pairs} == {9}
+
+
+def test_the_way_of_the_papers_has_a_name(folder: Path) -> None:
+    said = read_rankings(careless_study(folder))
+    roslin("group", "careless.csv", "--as", "typke2005", "--shuffles", 0, "-o", "papers.qrel", folder=folder)
+    assert dict(read_truth(folder / "papers.qrel")) == dict(group_rankings(said))
+    one_by_one = ["--unranked", "drop", "--min-votes", 1, "--no-attention"]
+    roslin("group", "careless.csv", *one_by_one, "--shuffles", 0, "-o", "papers-too.qrel", folder=folder)
+    assert dict(read_truth(folder / "papers-too.qrel")) == dict(group_rankings(said))
+    options = ["--as", "typke2005", "--unranked", "last", "--attention"]
+    roslin("group", "careless.csv", *options, "--shuffles", 0, "-o", "mixed.qrel", folder=folder)
+    assert dict(read_truth(folder / "mixed.qrel")) == dict(group_rankings(said, unranked="last", attention=True))
 
 
 @pytest.mark.parametrize("name", ["t.qrel", "t.txt", "t.json", "t.csv"])
 def test_every_ending_is_read_back(folder: Path, name: str) -> None:
-    truth = group_rankings(read_rankings(folder / "said.csv"))
+    truth = grouped_truth(read_rankings(folder / "said.csv"), method_named("roslin"))
     roslin("group", "said.csv", "-o", name, "--shuffles", 0, folder=folder)
     assert dict(read_truth(folder / name)) == dict(truth)
     again = roslin("consistency", name, "said.csv", "--query", "q2", "--format", "json", folder=folder)
@@ -141,7 +189,8 @@ def test_queries_that_may_occur(folder: Path) -> None:
 
 def test_consistency_and_what_spoils_it(folder: Path) -> None:
     roslin("group", "said.csv", "-o", "truth.qrel", "--shuffles", 0, folder=folder)
-    expected = list_consistency(read_truth(folder / "truth.qrel"), read_rankings(folder / "said.csv"))
+    said = method_named("roslin").considered(read_rankings(folder / "said.csv"))
+    expected = list_consistency(read_truth(folder / "truth.qrel"), said, unranked="last")
     rows = json.loads(roslin("consistency", "truth.qrel", "said.csv", "--format", "json", folder=folder).stdout)
     assert [row["consistency"] for row in rows] == [*expected.values(), expected.mean]
     pairs = roslin("consistency", "truth.qrel", "said.csv", "--pairs", "--format", "tsv", folder=folder).stdout
@@ -249,6 +298,8 @@ def test_votes_and_power(folder: Path) -> None:
         (["group", "twice.csv"], "twice.csv:3: expert ann gives rank 1 twice for query q (a in line 2)"),
         (["group", "zero.csv"], "zero.csv:2: bad rank; expected 1 (the most similar) or more, or nothing; found 0"),
         (["group", "said.csv", "--rule", "most"], "unknown rule 'most'; known: all, any, prev"),
+        (["group", "said.csv", "--as", "typke"], "unknown method 'typke'; known: roslin, typke2005"),
+        (["group", "said.csv", "--min-votes", "1.5"], "min_votes must be a whole number, or a share of the experts"),
         (["group", "said.csv", "--query", "q9"], "unknown query 'q9'; known: q1, q2"),
         (["group", "said.csv", "--alpha", "2"], "alpha must be above 0 and at most 1; got 2.0"),
         (["report", "said.csv", "-o", "r.pdf"], "--output must end with .html, .svg, .tex, .csv; got r.pdf"),

@@ -10,7 +10,7 @@ from scipy import stats
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth import Truth
-from roslin.truth.agreement import attention, experts, kendall_w, krippendorff_alpha
+from roslin.truth.agreement import attention, attentive, careless, experts, kendall_w, krippendorff_alpha
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, groups_of
 from roslin.truth.null import count_groups, null_groups
 from roslin.truth.rankings import Floats, QueryRankings, Rankings, as_rankings
@@ -108,6 +108,28 @@ def test_attention_check() -> None:
     found = {each.expert: (each.passed, each.shown) for each in attention(as_rankings(rows))}
     assert found == {"ann": (1, 1), "bob": (0, 1), "cy": (0, 1), "di": (1, 1)}
     assert attention(as_rankings([("r", "ann", "a", 1)])) == []
+
+
+def test_who_failed_the_check_is_left_out_of_all_queries_unless_two_thirds_of_the_experts_did() -> None:
+    """Three queries with a check and one, r, without: bob failed two of three, cy one of two, di was never checked."""
+    first = {"ann": "xyz", "ed": "xyz", "bob": "x", "cy": "x"}
+    rows = [("r", name, "a", 1) for name in ("bob", "di")]
+    for query in "xyz":
+        for name in ("ann", "ed", "bob", *(["cy"] if query != "z" else [])):
+            other, itself = (2, 1) if query in first[name] else (1, 2)
+            rows += [(query, name, query, itself), (query, name, "other", other)]
+    said = as_rankings(rows)
+    assert careless(said) == ("bob",)
+    left = attentive(said)
+    assert {query: each.experts for query, each in left.items()} == {
+        "r": ("di",), "x": ("ann", "ed", "cy"), "y": ("ann", "ed", "cy"), "z": ("ann", "ed"),
+    }  # fmt: skip
+    assert left["y"].column("y").tolist() == [1, 1, 2]
+    wrong = [("y", name, id, rank) for name in ("bob", "cy") for id, rank in (("y", 2), ("other", 1))]
+    most = as_rankings([("y", "ann", "y", 1), *wrong])
+    assert careless(most) == ("bob", "cy")
+    assert attentive(most) is most  # then the check may be wrong
+    assert attentive(left) is left
 
 
 @pytest.mark.parametrize("method", SIX_FUNCTIONS, ids=lambda method: method.name)

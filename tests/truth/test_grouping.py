@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth import Truth, group_rankings
+from roslin.truth import Rankings, Truth, group_rankings, grouped_truth, method_named
 from roslin.truth.arrangement import arrange
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, function_named, group_starts, groups_of
 from roslin.truth.null import count_groups
-from roslin.truth.rankings import as_rankings
+from roslin.truth.rankings import QueryRankings, as_rankings
 
 Row = tuple[str, str, str, float | None]
 
@@ -116,6 +118,71 @@ def test_the_last_place_is_behind_every_rank_that_was_given() -> None:
     assert nothing.left_out == ("a",)
 
 
+@pytest.mark.parametrize(("min_votes", "left"), [(1, "abc"), (3, "ab"), (0.25, "abc"), (0.3, "ab"), (0.9, "a")])
+def test_votes_may_be_a_share_of_the_experts(min_votes: float, left: str) -> None:
+    """Of eight experts eight ranked a, six b, two c, and one of these nothing else."""
+    rows: list[Row] = [("q", f"e{n}", id, 1) for n in range(8) for id in "abc" if n < {"a": 8, "b": 6, "c": 2}[id]]
+    truth = group_rankings([*rows, ("q", "e0", "d", None)], min_votes=min_votes)
+    assert {id for group in truth["q"] for id in group} == set(left)
+    assert truth.nonrelevant("q") == tuple(id for id in "abcd" if id not in left)
+    few = [note for note in truth.notes if "judged not relevant, as fewer than" in note]
+    assert len(few) == (left != "abc")  # what no expert ranked goes without saying
+    ranks = as_rankings(rows)["q"].ranks[None]
+    assert count_groups(ranks, Method(min_votes=min_votes)) == len(group_rankings(rows, min_votes=min_votes)["q"])
+
+
+def simulated(share: float) -> tuple[Rankings, dict[str, int]]:
+    """Forty queries, 30 experts, this share of them careless: they rank at random, also what resembles nothing."""
+    chance = np.random.default_rng(20)
+    levels = np.repeat(np.arange(4), (1, 2, 3, 4))
+    names, careless = tuple(f"e{n:02}" for n in range(30)), round(30 * share)
+    tables = []
+    level: dict[str, int] = {}
+    for query in (f"q{n:02}" for n in range(40)):
+        ids = (query, *(f"{query}-{k:02}" for k in range(1, 22)))
+        ranks = np.full((30, 22), np.nan)
+        for n in range(30):
+            order = chance.permutation(22)[: chance.integers(1, 23)]
+            if n >= careless:
+                order = np.argsort(np.where(levels > 0, levels, -1) * 1.2 - chance.gumbel(size=10))
+            ranks[n, order] = np.arange(1, len(order) + 1)
+        tables.append(QueryRankings(query, names, ids, ranks))
+        level |= dict(zip(ids, [*levels.tolist(), *[4] * 12], strict=True))
+    return Rankings(tables), level
+
+
+def told_apart(truth: Truth, level: dict[str, int]) -> float:
+    """The share of pairs of different levels that the truth has in this order; no group is after all groups."""
+    right = pairs = 0
+    for query, groups in truth.items():
+        place = {id: number for number, group in enumerate(groups) for id in group}
+        own = [id for id in level if id.startswith(query)]
+        for first, second in combinations(own, 2):
+            if level[first] != level[second]:
+                pairs += 1
+                right += place.get(first, 99) < place.get(second, 99)
+    return right / pairs
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
+def test_groups_of_the_usual_method_survive_careless_experts(share: float) -> None:
+    """`tools/simulate_judges.py --careless` has the whole table."""
+    rankings, level = simulated(share)
+    truth = grouped_truth(rankings, method_named("roslin"))
+    assert told_apart(truth, level) > 0.88
+    assert not any(level[id] == 4 for groups in truth.values() for group in groups for id in group)
+    papers = told_apart(grouped_truth(rankings, method_named("typke2005")), level)
+    assert papers > 0.99 if share == 0 else papers < 0.3
+
+
+def test_the_papers_method_is_what_python_does_unless_told() -> None:
+    rankings, _ = simulated(0.2)
+    assert Method() == method_named("typke2005")
+    assert group_rankings(rankings) == grouped_truth(rankings, method_named("typke2005"))
+    with pytest.raises(UnknownNameError, match="unknown method 'typke2004'; known: roslin, typke2005"):
+        method_named("typke2004")
+
+
 def noise_groups(correction: str | None = None) -> dict[str, float]:
     chance = np.random.default_rng(1)
     ranks = chance.permuted(np.broadcast_to(np.arange(1.0, 21), (120, 30, 20)), axis=-1)
@@ -181,6 +248,8 @@ def test_order_of_rows_does_not_matter(method: Method) -> None:
         ({"tails": 3}, ArgumentError, "tails must be 1 or 2; got 3"),
         ({"alpha": 0.0}, ArgumentError, "alpha must be above 0 and at most 1; got 0.0"),
         ({"min_votes": 0}, ArgumentError, "min_votes must be at least 1; got 0"),
+        ({"min_votes": float("nan")}, ArgumentError, "min_votes must be at least 1; got nan"),
+        ({"min_votes": 2.5}, ArgumentError, "min_votes must be a whole number, or a share of the experts below 1"),
     ],
 )
 def test_choices_that_do_not_exist(choice: dict[str, str], error: type[Exception], message: str) -> None:

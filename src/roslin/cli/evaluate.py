@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_b
 from roslin.cli.plugins import PluginOption
 from roslin.cli.rules import SameId, TieRule, TiesOption
 from roslin.cli.runs import name_and_path, read_runs
+from roslin.cli.truth_options import WayOption
 
 if TYPE_CHECKING:
     from roslin.display.table import Table
@@ -47,6 +49,7 @@ def evaluate_command(
     grouping: Annotated[
         str, typer.Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
     ] = "All-2",
+    way: WayOption = "roslin",
     measures: Annotated[
         list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or nDCG@10; several times.")
     ] = None,
@@ -106,7 +109,7 @@ def evaluate_command(
     if truth_from is None:
         evaluations = _evaluate(chosen, runs, measures, rules)
     else:
-        evaluations = [_evaluate_with_judges(truth_from, grouping, runs, measures, rules)]
+        evaluations = [_evaluate_with_judges(truth_from, grouping, way, runs, measures, rules)]
     extra = _extra(evaluations[0], judged, ties=tie_sensitivity, tie_break=tie_break)
     if letters:
         from roslin.evaluate.letters import lettered_latex
@@ -177,7 +180,7 @@ def _evaluate(
 
 
 def _evaluate_with_judges(
-    rankings: Path, grouping: str, runs: list[str], measures: list[str] | None, rules: dict[str, str]
+    rankings: Path, grouping: str, way: str, runs: list[str], measures: list[str] | None, rules: dict[str, str]
 ) -> Evaluation:
     """All measures under the truth that the experts give, with what other experts would do to them."""
     import warnings
@@ -185,10 +188,11 @@ def _evaluate_with_judges(
     from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate
     from roslin.evaluate.judges import with_judges
     from roslin.evaluate.tables import remarks
-    from roslin.truth import read_rankings
-    from roslin.truth.grouping import function_named, grouped_truth
+    from roslin.truth import grouped_truth, method_named, read_rankings
+    from roslin.truth.grouping import function_named
 
-    method, said = function_named(grouping), read_rankings(rankings)
+    function, said = function_named(grouping), read_rankings(rankings)
+    method = replace(method_named(way), rule=function.rule, tails=function.tails)
     results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks

@@ -12,15 +12,12 @@ from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_
 from roslin.cli.truth_files import compare_command, convert_command
 from roslin.cli.truth_models import simulate_command, strengths_command, votes_command
 from roslin.cli.truth_options import (
-    AlphaOption,
-    CorrectionOption,
     RankingsFile,
     SeedOption,
     ShufflesOption,
-    TestOption,
     TruthOutput,
-    UnrankedOption,
     check_output,
+    consistency_method,
     grouping_method,
     pair_method,
     rankings_file,
@@ -29,6 +26,8 @@ from roslin.cli.truth_options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roslin.melody import Melody
     from roslin.truth import Method, Rankings
 
@@ -68,32 +67,30 @@ def group_command(
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
         for doubt in each.doubts:
             remark(f"query {name}: {doubt}")
-    _remark_experts(said)
+    _remark_experts(said, found.left_out)
     print_table(found.lists().only(*SHOWN), format)
 
 
-def _remark_experts(said: Rankings) -> None:
-    """Whose judgements to look at before anything else."""
-    from roslin.truth.agreement import attention, experts
+def _remark_experts(said: Rankings, left_out: Sequence[str]) -> None:
+    """Whose judgements to look at before anything else, and whose did not count."""
+    from roslin.truth.agreement import careless, experts
 
     outliers = [each.expert for each in experts(said) if each.outlier]
-    careless = [each.expert for each in attention(said) if 2 * each.passed < each.shown]
-    for names, what in ((outliers, "disagree with the others"), (careless, "mostly did not put the query first")):
+    failed = (
+        "mostly did not put the query first, and are left out" if left_out else "mostly did not put the query first"
+    )
+    for names, what in ((outliers, "disagree with the others"), (careless(said), failed)):
         if names:
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             remark(f"{what}: {', '.join(names[:5])}{more} (roslin truth experts has the figures)")
 
 
 @app.command("consistency")
-@with_options(rankings=rankings_file)
+@with_options(rankings=rankings_file, method=consistency_method)
 def consistency_command(
     truth: Annotated[Path, typer.Argument(help="The truth.")],
     rankings: RankingsFile,
-    tails: Annotated[int, typer.Option("--tails", help="1 (ADR-1) or 2 (ADR-2).")] = 1,
-    alpha: AlphaOption = 0.25,
-    test: TestOption = "asymptotic",
-    unranked: UnrankedOption = "drop",
-    correction: CorrectionOption = None,
+    method: Method,
     pairs: Annotated[bool, typer.Option("--pairs", help="List the pairs and triples by name.")] = False,
     pivots: Annotated[bool, typer.Option("--pivots", help="List every position of each list.")] = False,
     format: FormatOption = OutputFormat.table,
@@ -111,7 +108,15 @@ def consistency_command(
     lists = read_truth(truth)
     if rankings.queries:
         lists = lists.only(rankings.queries)
-    found = list_consistency(lists, said, tails, alpha, test=test, unranked=unranked, correction=correction)
+    found = list_consistency(
+        lists,
+        method.considered(said),
+        method.tails,
+        method.alpha,
+        test=method.test,
+        unranked=method.unranked,
+        correction=method.correction,
+    )
     print_table(inconsistencies(found) if pairs else positions(found) if pivots else consistencies(found), format)
 
 
@@ -230,7 +235,7 @@ def power_command(
     said = rankings.read()
     found = {}
     with progress_bar("drawing experts", len(said)) as progress:
-        for number, (name, each) in enumerate(said.items()):
+        for number, (name, each) in enumerate(method.considered(said).items()):
             progress(number, name)
             found[name] = more_experts(each, method, power, seed)
     if any(pair.needed is None for pairs in found.values() for pair in pairs):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,17 +14,15 @@ if TYPE_CHECKING:
     from roslin.truth import Method, Rankings, Truth
 
 __all__ = [
-    "AlphaOption",
-    "CorrectionOption",
     "RankingsFile",
     "RuleOption",
     "SeedOption",
     "ShufflesOption",
     "TailsOption",
-    "TestOption",
     "TruthOutput",
-    "UnrankedOption",
+    "WayOption",
     "check_output",
+    "consistency_method",
     "grouping_method",
     "pair_method",
     "rankings_file",
@@ -41,8 +39,29 @@ TailsOption = Annotated[int, typer.Option("--tails", help="Of the test: 1 or 2."
 AlphaOption = Annotated[float, typer.Option("--alpha", help="A p-value below this is a difference.")]
 ScopeOption = Annotated[str, typer.Option("--scope", help="What to compare with: the group, or the list.")]
 TestOption = Annotated[str, typer.Option("--test", help="asymptotic, exact, permutation or paired.")]
-UnrankedOption = Annotated[str, typer.Option("--unranked", help="drop unranked candidates, or count them last.")]
-MinVotesOption = Annotated[int, typer.Option("--min-votes", help="Leave out candidates with fewer ranks.")]
+WayOption = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        metavar="METHOD",
+        help="roslin, or typke2005 (papers 002 and 004): defaults of --unranked, --min-votes and --attention.",
+    ),
+]
+UnrankedOption = Annotated[
+    str | None,
+    typer.Option("--unranked", help="Unranked candidates: last place (last) or no rank (drop). Default: last."),
+]
+MinVotesOption = Annotated[
+    float | None,
+    typer.Option("--min-votes", help="Experts, or share of them, who must rank a candidate. Default: 0.25."),
+]
+AttentionOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--attention/--no-attention",
+        help="Leave out experts who failed the check of attention. Default: leave them out.",
+    ),
+]
 CorrectionOption = Annotated[str | None, typer.Option("--correction", help="For many tests: holm or bh.")]
 ShufflesOption = Annotated[int, typer.Option("--shuffles", min=0, help="Shuffled copies beside it; 0: none.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn at random.")]
@@ -86,41 +105,65 @@ def rankings_file(
 
 
 def grouping_method(
+    way: WayOption = "roslin",
     rule: RuleOption = "all",
     tails: TailsOption = 2,
     alpha: AlphaOption = 0.25,
     scope: ScopeOption = "group",
     test: TestOption = "asymptotic",
-    unranked: UnrankedOption = "drop",
-    min_votes: MinVotesOption = 1,
+    unranked: UnrankedOption = None,
+    min_votes: MinVotesOption = None,
+    attention: AttentionOption = None,
     correction: CorrectionOption = None,
 ) -> Method:
     """How groups are made from ranks."""
-    from roslin.truth import Method
-
-    return Method(rule, tails, alpha, scope, test, unranked, min_votes, correction)
+    chosen = _chosen(way, unranked, min_votes, attention)
+    return replace(chosen, rule=rule, tails=tails, alpha=alpha, scope=scope, test=test, correction=correction)
 
 
 def pair_method(
+    way: WayOption = "roslin",
     tails: TailsOption = 2,
     alpha: AlphaOption = 0.25,
     test: TestOption = "asymptotic",
-    unranked: UnrankedOption = "drop",
-    min_votes: MinVotesOption = 1,
+    unranked: UnrankedOption = None,
+    min_votes: MinVotesOption = None,
+    attention: AttentionOption = None,
 ) -> Method:
     """How two candidates are told apart."""
-    from roslin.truth import Method
+    return replace(_chosen(way, unranked, min_votes, attention), tails=tails, alpha=alpha, test=test)
 
-    return Method(tails=tails, alpha=alpha, test=test, unranked=unranked, min_votes=min_votes)
+
+def consistency_method(
+    way: WayOption = "roslin",
+    tails: Annotated[int, typer.Option("--tails", help="1 (ADR-1) or 2 (ADR-2).")] = 1,
+    alpha: AlphaOption = 0.25,
+    test: TestOption = "asymptotic",
+    unranked: UnrankedOption = None,
+    attention: AttentionOption = None,
+    correction: CorrectionOption = None,
+) -> Method:
+    """How groups and tests are compared."""
+    chosen = _chosen(way, unranked, None, attention)
+    return replace(chosen, tails=tails, alpha=alpha, test=test, correction=correction)
+
+
+def _chosen(way: str, unranked: str | None, min_votes: float | None, attention: bool | None) -> Method:
+    """A method by its name, changed by the options that are given."""
+    from roslin.truth import method_named
+
+    given = {"unranked": unranked, "min_votes": min_votes, "attention": attention}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(method_named(way), **changes)
 
 
 def strength_method(
-    rule: RuleOption = "all", tails: TailsOption = 2, alpha: AlphaOption = 0.25, unranked: UnrankedOption = "last"
+    rule: RuleOption = "all", tails: TailsOption = 2, alpha: AlphaOption = 0.25, unranked: UnrankedOption = None
 ) -> Method:
     """How groups are made from strengths."""
     from roslin.truth import Method
 
-    return Method(rule, tails, alpha, unranked=unranked)
+    return Method(rule, tails, alpha, unranked=unranked or "last")
 
 
 def check_output(source: Path, output: Path | None) -> None:

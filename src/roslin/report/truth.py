@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from roslin.display.text import counted
 from roslin.melody import Melody
 from roslin.report.document import document, said_of_file, versions
 from roslin.report.player import drawing
@@ -92,9 +93,12 @@ def heading_of(found: Study) -> str:
 def _method(found: Study) -> str:
     method = found.method
     corrected = f", corrected by {method.correction}" if method.correction else ""
+    share = method.min_votes < 1
+    needed = f"{method.min_votes:.0%} of the experts" if share else counted(int(method.min_votes), "expert")
+    left_out = f" Experts who failed the check of attention, and do not count: {', '.join(found.left_out)}."
     return (
         f"Grouped by {method.name} (scope: {method.scope}), {method.test} test, p < {method.alpha:g}{corrected}; "
-        f"unranked candidates: {method.unranked}."
+        f"unranked candidates: {method.unranked}; ranked by {needed} or more.{left_out if found.left_out else ''}"
     )
 
 

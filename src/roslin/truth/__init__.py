@@ -22,7 +22,7 @@ from __future__ import annotations
 from roslin.truth.compare import compare_truths
 from roslin.truth.consistency import Consistency, list_consistency
 from roslin.truth.convert import convert_truth
-from roslin.truth.grouping import Method, group_rankings
+from roslin.truth.grouping import METHODS, Method, group_rankings, grouped_truth, method_named
 from roslin.truth.model_study import ModelStudy, study_strengths, study_votes
 from roslin.truth.panels import panel_truths
 from roslin.truth.qrel import Truth, read_truth, write_truth
@@ -31,6 +31,7 @@ from roslin.truth.simulate import simulate_rankings
 from roslin.truth.study import Study, study_rankings
 
 __all__ = [
+    "METHODS",
     "Consistency",
     "Method",
     "ModelStudy",
@@ -40,7 +41,9 @@ __all__ = [
     "compare_truths",
     "convert_truth",
     "group_rankings",
+    "grouped_truth",
     "list_consistency",
+    "method_named",
     "panel_truths",
     "read_rankings",
     "read_truth",

@@ -1,4 +1,4 @@
-"""Do the experts agree, and who does not? Kendall's W, Krippendorff's alpha, outliers, the attention check.
+"""Do the experts agree, and who does not? Kendall's W, Krippendorff's alpha, outliers, the check of attention.
 
 W is about the order of all candidates: those that an expert left out share the mean of the places that are left. Alpha
 (ordinal) is about the ranks as given: what was left out is missing. Both are 1 for perfect agreement; noise gives about
@@ -14,7 +14,16 @@ import numpy as np
 
 from roslin.truth.rankings import Floats, QueryRankings, Rankings
 
-__all__ = ["Attention", "Expert", "attention", "experts", "kendall_w", "krippendorff_alpha"]
+__all__ = [
+    "Attention",
+    "Expert",
+    "attention",
+    "attentive",
+    "careless",
+    "experts",
+    "kendall_w",
+    "krippendorff_alpha",
+]
 
 _FAR = 3.0  # how many deviations below the median expert make an outlier
 _MAD_TO_SIGMA = 1.4826
@@ -120,6 +129,11 @@ class Attention:
     shown: int
     passed: int
 
+    @property
+    def failed(self) -> bool:
+        """Whether the expert put the query first in fewer than half of the checks."""
+        return 2 * self.passed < self.shown
+
 
 def attention(rankings: Rankings) -> list[Attention]:
     """The attention check of paper 002, section 3.2.4, for everybody who had one."""
@@ -132,3 +146,26 @@ def attention(rankings: Rankings) -> list[Attention]:
         for name, passed in zip(each.experts, own == best, strict=True):
             shown.setdefault(name, []).append(bool(passed))
     return [Attention(name, len(flags), sum(flags)) for name, flags in shown.items()]
+
+
+def careless(rankings: Rankings) -> tuple[str, ...]:
+    """The experts who failed the check of attention, in the order of the rows."""
+    return tuple(each.expert for each in attention(rankings) if each.failed)
+
+
+def attentive(rankings: Rankings) -> Rankings:
+    """The same rankings without the experts who failed the check of attention, in all queries.
+
+    Where at least two thirds of the experts failed, the check itself is in doubt, and all experts stay. So do all
+    experts of rankings without a check.
+    """
+    checks = attention(rankings)
+    failed = {each.expert for each in checks if each.failed}
+    if not failed or 3 * len(failed) >= 2 * len(checks):
+        return rankings
+    tables = []
+    for each in rankings.values():
+        rows = [row for row, name in enumerate(each.experts) if name not in failed]
+        experts_left = tuple(each.experts[row] for row in rows)
+        tables.append(QueryRankings(each.query, experts_left, each.documents, each.ranks[rows]))
+    return Rankings(tables, rankings.name)

@@ -8,11 +8,12 @@ rankings give the same list. What an unranked candidate counts is a choice:
 
 The papers' choice has a hazard: a candidate that one expert ranked first and all others left out has median 1 and heads
 the list. Such a candidate is called thin: one further down has more than twice its votes. `min_votes` leaves out
-candidates that fewer experts ranked.
+candidates that fewer experts ranked: a number of experts, or below 1 a share of the experts of the query.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.rankings import Floats, QueryRankings
 
-__all__ = ["UNRANKED", "Arranged", "arrange", "arranged_order", "counted_ranks"]
+__all__ = ["UNRANKED", "Arranged", "arrange", "arranged_order", "counted_ranks", "votes_needed"]
 
 
 def _drop(ranks: Floats) -> Floats:
@@ -39,7 +40,10 @@ UNRANKED: dict[str, Callable[[Floats], Floats]] = {"drop": _drop, "last": _last}
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """The candidates of a query in order. `ranks` has the columns of `documents`, unranked ones as they count."""
+    """The candidates of a query in order. `ranks` has the columns of `documents`, unranked ones as they count.
+
+    `left_out` names the others, and `by_few` those among them that fewer than `needed` experts ranked.
+    """
 
     query: str
     experts: tuple[str, ...]
@@ -47,6 +51,8 @@ class Arranged:
     ranks: Floats
     votes: npt.NDArray[np.int64]
     left_out: tuple[str, ...]
+    by_few: tuple[str, ...] = ()
+    needed: int = 1
 
     @property
     def medians(self) -> Floats:
@@ -75,13 +81,25 @@ class Arranged:
         return ranks[~np.isnan(ranks)]
 
 
-def arrange(rankings: QueryRankings, unranked: str = "drop", min_votes: int = 1) -> Arranged:
+def votes_needed(min_votes: float, experts: int) -> int:
+    """How many of so many experts must have ranked a candidate: `min_votes` of them, or below 1 this share of them.
+
+    >>> votes_needed(5, 30), votes_needed(0.25, 30), votes_needed(0.25, 3)
+    (5, 8, 1)
+    """
+    if not min_votes > 0:
+        raise ArgumentError(f"min_votes must be at least 1; got {min_votes} (a share of the experts is above 0)")
+    if min_votes > 1 and min_votes != int(min_votes):
+        raise ArgumentError(f"min_votes must be a whole number, or a share of the experts below 1; got {min_votes}")
+    return int(min_votes) if min_votes >= 1 else max(1, math.ceil(min_votes * experts))
+
+
+def arrange(rankings: QueryRankings, unranked: str = "drop", min_votes: float = 1) -> Arranged:
     """Put the candidates in order. Those with fewer votes than `min_votes` are left out, and named in `left_out`."""
-    if min_votes < 1:
-        raise ArgumentError(f"min_votes must be at least 1; got {min_votes}")
+    needed = votes_needed(min_votes, len(rankings.experts))
     ranks = counted_ranks(rankings.ranks, unranked)
     votes = np.count_nonzero(~np.isnan(rankings.ranks), axis=0)
-    kept = np.flatnonzero(votes >= min_votes)
+    kept = np.flatnonzero(votes >= needed)
     names = np.array(rankings.documents, dtype=object)
     by_id = np.empty(len(names), dtype=np.int64)
     by_id[np.argsort(names, kind="stable")] = np.arange(len(names))
@@ -92,7 +110,9 @@ def arrange(rankings: QueryRankings, unranked: str = "drop", min_votes: int = 1)
         tuple(names[order].tolist()),
         ranks[:, order],
         votes[order],
-        tuple(id for id, count in zip(rankings.documents, votes, strict=True) if count < min_votes),
+        tuple(id for id, count in zip(rankings.documents, votes, strict=True) if count < needed),
+        tuple(id for id, count in zip(rankings.documents, votes, strict=True) if 0 < count < needed),
+        needed,
     )
 
 

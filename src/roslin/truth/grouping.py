@@ -9,6 +9,11 @@ A rule says which earlier candidates it must differ from:
 The scope says what is in reach: `group`, the current group (paper 004), or `list`, everything before it (what paper 002
 says). `prev` looks at one candidate in either scope. A difference is a p-value below alpha, strictly; 0.25 in both.
 One-tailed tests ask whether the earlier candidate has the smaller ranks.
+
+`METHODS` has two whole methods by name. `typke2005` is the one of papers 002 and 004, and what `Method()` is. `roslin`,
+which `roslin truth group` and the dashboard of a study use, survives careless experts: a candidate that an expert left
+out counts as last, one that fewer than a quarter of the experts ranked is judged not relevant, and experts who failed
+the check of attention do not count.
 """
 
 from __future__ import annotations
@@ -22,13 +27,15 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth.arrangement import UNRANKED, Arranged, arrange
+from roslin.truth.agreement import attentive
+from roslin.truth.arrangement import UNRANKED, Arranged, arrange, votes_needed
 from roslin.truth.correction import CORRECTIONS, corrected_pairs
 from roslin.truth.model import Groups, Truth
 from roslin.truth.rankings import Floats, QueryRankings, Rankings, as_rankings
 from roslin.truth.ranktests import TESTS, pairwise_less, two_tailed
 
 __all__ = [
+    "METHODS",
     "RULES",
     "SCOPES",
     "SIX_FUNCTIONS",
@@ -39,6 +46,7 @@ __all__ = [
     "group_starts",
     "grouped_truth",
     "groups_of",
+    "method_named",
     "truth_of_groups",
 ]
 
@@ -58,7 +66,17 @@ SCOPES: dict[str, Callable[[Integers], Integers]] = {"group": lambda start: star
 
 @dataclass(frozen=True)
 class Method:
-    """How groups are made. Its name is that of paper 004, such as All-2."""
+    """How groups are made from rankings; the defaults are those of papers 002 and 004.
+
+    `rule`, `scope`: when a candidate begins a group, as the module tells. `test`, `tails`, `alpha`: two candidates
+    differ where the p-value of this test (`roslin.truth.ranktests`) is below alpha. `correction`: of the p-values of a
+    list, `holm` or `bh`. `unranked`: a candidate that an expert left out does not count (`drop`) or counts as `last`.
+    `min_votes`: so many experts, or below 1 this share of them, must have ranked a candidate; any other is judged not
+    relevant. `attention`: whether experts who failed the check of attention are left out (`roslin.truth.agreement`).
+
+    >>> Method("any", tails=1).name, method_named("roslin").unranked
+    ('Any-1', 'last')
+    """
 
     rule: str = "all"
     tails: int = 2
@@ -66,8 +84,9 @@ class Method:
     scope: str = "group"
     test: str = "asymptotic"
     unranked: str = "drop"
-    min_votes: int = 1
+    min_votes: float = 1
     correction: str | None = None
+    attention: bool = False
 
     def __post_init__(self) -> None:
         known: tuple[tuple[str, object, Iterable[Any]], ...] = (
@@ -84,13 +103,16 @@ class Method:
             raise ArgumentError(f"tails must be 1 or 2; got {self.tails!r}")
         if not 0 < self.alpha <= 1:
             raise ArgumentError(f"alpha must be above 0 and at most 1; got {self.alpha!r}")
-        if self.min_votes < 1:
-            raise ArgumentError(f"min_votes must be at least 1; got {self.min_votes!r}")
+        votes_needed(self.min_votes, 1)
 
     @property
     def name(self) -> str:
         """As in paper 004: All-2, Any-1, ..."""
         return f"{self.rule.capitalize()}-{self.tails}"
+
+    def considered(self, rankings: Rankings) -> Rankings:
+        """The rankings of the experts who count."""
+        return attentive(rankings) if self.attention else rankings
 
     def pvalues(self, ranks: Floats, *, quick: bool = False) -> Floats:
         """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order.
@@ -103,6 +125,19 @@ class Method:
 
 
 SIX_FUNCTIONS = tuple(Method(rule, tails) for tails in (2, 1) for rule in ("all", "any", "prev"))
+
+# Whole methods by name: the papers', and ours.
+METHODS: dict[str, Method] = {
+    "roslin": Method(unranked="last", min_votes=0.25, attention=True),
+    "typke2005": Method(),
+}
+
+
+def method_named(name: str) -> Method:
+    """A whole method by its name: `roslin` or `typke2005`."""
+    if name not in METHODS:
+        raise UnknownNameError("method", name, METHODS)
+    return METHODS[name]
 
 
 def function_named(name: str) -> Method:
@@ -142,24 +177,28 @@ def group_rankings(
     *,
     test: str = "asymptotic",
     unranked: str = "drop",
-    min_votes: int = 1,
+    min_votes: float = 1,
     correction: str | None = None,
+    attention: bool = False,
 ) -> Truth:
-    """A truth from rows (query, expert, document, rank). `arrangement` and `ranktests` tell the choices.
+    """A truth from rows (query, expert, document, rank). `Method` explains the choices.
 
-    A candidate that nobody ranked (or fewer than `min_votes`) is judged not relevant. A query with a single expert
-    cannot be tested: it is one group, and the truth's `notes` say so.
+    The defaults are those of the papers. `grouped_truth(rankings, method_named("roslin"))` groups as `roslin truth
+    group` does. A candidate that no expert ranked (or fewer than `min_votes`) is judged not relevant. A query with a
+    single expert cannot be tested: it is one group, and the truth's `notes` say so.
 
     >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
     >>> group_rankings(rows)["q"]
     (('a',), ('b', 'c'))
     """
-    return grouped_truth(as_rankings(rows), Method(rule, tails, alpha, scope, test, unranked, min_votes, correction))
+    method = Method(rule, tails, alpha, scope, test, unranked, min_votes, correction, attention)
+    return grouped_truth(as_rankings(rows), method)
 
 
 def grouped_truth(rankings: Rankings, method: Method) -> Truth:
     """The truth that a method makes of rankings."""
-    return truth_of_groups({query: groups_of(said, method) for query, said in rankings.items()}, method)
+    considered = method.considered(rankings)
+    return truth_of_groups({query: groups_of(said, method) for query, said in considered.items()}, method)
 
 
 def truth_of_groups(grouped: Mapping[str, Grouped], method: Method) -> Truth:
@@ -173,7 +212,7 @@ def truth_of_groups(grouped: Mapping[str, Grouped], method: Method) -> Truth:
 
 
 def groups_of(rankings: QueryRankings, method: Method) -> Grouped:
-    """The groups of one query, with everything that led to them."""
+    """The groups of one query, with everything that led to them; all experts of `rankings` count."""
     arranged = arrange(rankings, method.unranked, method.min_votes)
     pvalues = method.pvalues(arranged.ranks)
     begins = group_starts(pvalues < method.alpha, method)
@@ -205,6 +244,12 @@ def _notes(query: str, grouped: Grouped) -> list[str]:
         notes.append(f"query {query}: only one expert ({experts[0]}); no difference can be tested")
     if not grouped.arranged.documents:
         notes.append(f"query {query}: nobody ranked any candidate often enough; its list is empty")
+    if grouped.arranged.by_few:
+        few, needed = grouped.arranged.by_few, grouped.arranged.needed
+        named = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+        notes.append(
+            f"query {query}: judged not relevant, as fewer than {needed} of {len(experts)} experts ranked: {named}"
+        )
     medians, means, votes = grouped.arranged.medians, grouped.arranged.means, grouped.arranged.votes
     same = (medians[1:] == medians[:-1]) & (means[1:] == means[:-1]) & (votes[1:] == votes[:-1])
     for k in np.flatnonzero(same):

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.truth.arrangement import arranged_order, counted_ranks
+from roslin.truth.arrangement import arranged_order, counted_ranks, votes_needed
 from roslin.truth.grouping import Grouped, Method, group_starts, groups_of
 from roslin.truth.model import Groups
 from roslin.truth.plackett_luce import FittedStrengths, plackett_luce, strength_groups
@@ -112,7 +112,7 @@ def null_votes(
 def count_groups(ranks: Floats, method: Method) -> npt.NDArray[np.int64]:
     """The number of groups of many lists at once, for ranks of shape (lists, experts, documents)."""
     votes = np.count_nonzero(~np.isnan(ranks), axis=-2)
-    enough = votes >= method.min_votes
+    enough = votes >= votes_needed(method.min_votes, ranks.shape[-2])
     # A candidate with too few votes goes to the end, where it cannot begin a group that counts.
     counted = np.where(enough[:, None, :], counted_ranks(ranks, method.unranked), np.nan)
     order = arranged_order(counted, votes, np.arange(ranks.shape[-1]))

@@ -7,6 +7,7 @@ bad day) stays together. An expert who is drawn twice counts as two.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,9 +20,13 @@ __all__ = ["panel_truths"]
 
 
 def panel_truths(rankings: Rankings, method: Method, panels: int = 200, seed: int = 2005) -> Iterator[Truth]:
-    """The truth of each of so many panels. A query that nobody of a panel judged has an empty list there."""
+    """The truth of each of so many panels. A query that nobody of a panel judged has an empty list there.
+
+    Experts whom the method leaves out for want of attention are in no panel.
+    """
     if panels < 2:
         raise ArgumentError(f"panels must be at least 2; got {panels}")
+    rankings, method = method.considered(rankings), replace(method, attention=False)
     people = rankings.experts
     if len(people) < 2:
         raise ArgumentError(f"other panels can be drawn from two experts or more; got {len(people)}")

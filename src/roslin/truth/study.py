@@ -98,11 +98,15 @@ class QueryStudy:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Rankings, the method, and what it found for each query. It prints itself as tables."""
+    """Rankings of all experts, the method, and what it found for each query. It prints itself as tables.
+
+    `left_out` names the experts who do not count, as they failed the check of attention.
+    """
 
     rankings: Rankings
     method: Method
     queries: dict[str, QueryStudy]
+    left_out: tuple[str, ...] = ()
 
     @property
     def truth(self) -> Truth:
@@ -115,7 +119,7 @@ class Study:
         rows: list[dict[str, Any]] = [
             {
                 "query": query,
-                "experts": len(self.rankings[query].experts),
+                "experts": len(each.grouped.arranged.experts),
                 "candidates": len(each.grouped.arranged.documents),
                 "groups": len(each.grouped.starts),
                 "noise": None if each.null is None else each.null.mean,
@@ -140,7 +144,7 @@ class Study:
     @property
     def experts(self) -> Table:
         """A row for each expert, the least agreeing first."""
-        return people(self.rankings)
+        return people(self.rankings, self.left_out)
 
     def lists(self, titles: Mapping[str, str] | None = None) -> Table:
         """A row for each candidate, in the order of the lists; `titles` of the documents where they are known."""
@@ -220,13 +224,14 @@ def study_rankings(
     '2 groups; shuffled rankings give 1.3 (as many or more: p = 0.3)'
     """
     rankings, chosen = as_rankings(rows), method or Method()
+    considered = chosen.considered(rankings)
     found = {}
-    for number, (query, said) in enumerate(rankings.items()):
+    for number, (query, said) in enumerate(considered.items()):
         progress(number, query)
         grouped = groups_of(said, chosen)
         consistency = list_consistency(
             Truth({query: grouped.groups}),
-            rankings,
+            considered,
             tails=1,
             alpha=chosen.alpha,
             test=chosen.test,
@@ -242,4 +247,4 @@ def study_rankings(
             krippendorff_alpha(said),
             boundaries(grouped, chosen, shuffles, seed) if shuffles else (),
         )
-    return Study(rankings, chosen, found)
+    return Study(rankings, chosen, found, tuple(name for name in rankings.experts if name not in considered.experts))

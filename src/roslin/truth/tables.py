@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 
-def people(rankings: Rankings) -> Table:
-    """A row for each expert, the least agreeing first: agreement with the others, the attention check."""
+def people(rankings: Rankings, left_out: Collection[str] = ()) -> Table:
+    """A row for each expert, the least agreeing first: agreement with the others, the check of attention."""
     checks = {each.expert: each for each in attention(rankings)}
     rows: list[dict[str, Any]] = []
     for each in experts(rankings):
@@ -43,7 +43,9 @@ def people(rankings: Rankings) -> Table:
                 "agreement": each.agreement,
                 "z": each.z,
                 "attention": shown,
-                "remark": "outlier" if each.outlier else "",
+                "remark": ", ".join(
+                    word for word, holds in (("outlier", each.outlier), ("left out", each.expert in left_out)) if holds
+                ),
             }
         )
     columns = ("expert", "queries", "agreement", "z", "attention", "remark")
