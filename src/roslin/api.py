@@ -237,15 +237,18 @@ class Collection(Store):
         (incipits,) = sources.values()
         return incipits
 
-    def expected(self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER) -> float | None:
+    def expected(
+        self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER, *, seconds: float | None = None
+    ) -> float | None:
         """How many melodies of the collection would be as near to the query by chance as the one with this id.
 
-        None where a distance depends on the other candidates (search for it then), or there is none.
+        None where a distance depends on the other candidates (search for it then), where there is none, or where
+        counting chance matches takes longer than `seconds`.
         """
         chosen, number = matcher_of(matcher), self.numbers([candidate])
         if not chosen.is_independent:
             return None
-        alone = self.search(query, chosen, 1, within=number)
+        alone = self.search(query, chosen, 1, within=number, seconds=seconds)
         return alone[0].expected * len(self) if len(alone) and alone[0].expected is not None else None
 
     def explain(

@@ -75,9 +75,9 @@ class Library:
         return self.settings.title or self._collection.path.name.removesuffix(".roslin")
 
     @contextmanager
-    def slot(self) -> Iterator[float]:
-        """The right to search; gives the seconds that are left for it."""
-        began, allowed = time.monotonic(), self.settings.search_seconds
+    def slot(self, allowed: float | None = None) -> Iterator[float]:
+        """The right to search; gives the seconds that are left of those allowed (by default, of a whole search)."""
+        began, allowed = time.monotonic(), self.settings.search_seconds if allowed is None else max(allowed, 0.0)
         if not self._slots.acquire(timeout=allowed):
             raise BusyError("many people are searching at this moment; try again in a minute")
         self._count(1)
