@@ -21,14 +21,14 @@ from tests.postgresql import Cluster
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 from roslin.experiment import database as database_module
 from roslin.experiment.database import STEPS, StudyDatabase
-from roslin.experiment.schema import METADATA
+from roslin.experiment.schema import METADATA, TRIALS
 from roslin.experiment.store import EventStore
 
 _LATER = '''"""A later step."""
 import sqlalchemy as sa
 from alembic import op
 revision = "9999"
-down_revision = "0001"
+down_revision = "0002"
 def upgrade() -> None:
     op.add_column("experts", sa.Column("shoe_size", sa.Integer))
 '''
@@ -73,17 +73,40 @@ def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(
     shutil.copytree(STEPS, later)
     (later / "versions" / "later.py").write_text(_LATER)
     made = StudyDatabase(database)
-    assert made.version() == "0001"
+    assert made.version() == "0002"
     with caplog.at_level(logging.WARNING, "roslin.experiment"):
         made.upgrade(later)
         made.upgrade(later)
     assert [record.getMessage() for record in caplog.records] == [
-        "the tables of an earlier Roslin (0001) are brought up to date (9999)"
+        "the tables of an earlier Roslin (0002) are brought up to date (9999)"
     ]
     assert made.version() == "9999"
     assert "shoe_size" in {column["name"] for column in sa.inspect(made.engine).get_columns("experts")}
     with pytest.raises(ExperimentError, match=r"made by a newer Roslin \(its tables have version 9999"):
         made.upgrade()
+    made.close()
+
+
+def test_trials_of_an_older_database_know_their_first_decision(database: str, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    shutil.copytree(STEPS, first)
+    (first / "versions" / "decided.py").unlink()
+    made = StudyDatabase(database)
+    made.upgrade(first)
+    assert made.version() == "0001"
+    with made.writing() as connection:
+        connection.execute(sa.text("INSERT INTO experts (name, source, invited_ms) VALUES ('ada', 'single', 0)"))
+        for trial in (1, 2):
+            values = f"VALUES ('ada', {trial}, 'q{trial}', 5, 9)"
+            connection.execute(sa.text(f"INSERT INTO trials (expert, trial, query, began_ms, touched_ms) {values}"))
+        for number, kind in enumerate(("began", "heard", "sorted", "placed"), start=5):
+            values = f"VALUES ('ada', {number}, '{kind}', 1, '{{}}', 'k{number}', {number}, 0, '')"
+            columns = "expert, sequence, kind, trial, payload, key, time_ms, made_ms, device"
+            connection.execute(sa.text(f"INSERT INTO events ({columns}) {values}"))
+    made.upgrade()
+    with made.reading() as connection:
+        found = connection.execute(sa.select(TRIALS.c.trial, TRIALS.c.decided_ms).order_by(TRIALS.c.trial)).all()
+    assert list(map(tuple, found)) == [(1, 7), (2, None)]
     made.close()
 
 
@@ -94,7 +117,7 @@ def test_a_step_that_fails_changes_nothing(database: str, tmp_path: Path) -> Non
     (later / "versions" / "later.py").write_text(_LATER + "    raise OSError('no more paper')\n")
     with pytest.raises(OSError, match="no more paper"):
         made.upgrade(later)
-    assert made.version() == "0001"
+    assert made.version() == "0002"
     assert "shoe_size" not in {column["name"] for column in sa.inspect(made.engine).get_columns("experts")}
     made.close()
 

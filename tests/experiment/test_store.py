@@ -267,11 +267,33 @@ def test_a_study_is_paused_and_closed(store: EventStore) -> None:
 
 def test_an_abandoned_trial_gives_its_place_back(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> None:
     name = store.invite()[0].name
-    store.begin(name)
+    trial = store.begin(name)
+    store.decide(name, trial, [sorted_(trial_state(store.events(name, trial)).shown[0], "k")])
     assert Counter(load.running for load in store.loads().values()) == {0: 2, 1: 1}
     later = clock.now_ms() + 49 * HOUR_MS
     monkeypatch.setattr(clock, "now_ms", lambda: later)
     assert Counter(load.running for load in store.loads().values()) == {0: 3}
+
+
+def test_who_has_decided_nothing_holds_no_place(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EventStore(database, ranking_plan(queries=2, quota=1))
+    names = [each.name for each in store.invite(4)]
+    first, second = (trial_state(store.events(name, store.begin(name))).query for name in names[:2])
+    assert {first, second} == {"q1", "q2"}, "while another query is free, the one that was begun is not given again"
+    assert store.loads() == dict.fromkeys(("q1", "q2"), Load(0, 0, 1))
+    assert store.begin(names[2]) == 1, "nobody has judged anything, so nobody is turned away"
+    for name in names[:2]:
+        store.decide(name, 1, [Decision("heard", {"document": None}, "h")])
+    assert store.begin(names[3]) == 1, "to listen is no decision"
+    for name in names[:2]:
+        store.decide(name, 1, [sorted_(trial_state(store.events(name, 1)).shown[0], "k")])
+    assert [load.running for load in store.loads().values()] == [1, 1]
+    assert store.begin(store.invite()[0].name) == 0
+    later = clock.now_ms() + 16 * 60_000
+    monkeypatch.setattr(clock, "now_ms", lambda: later)
+    assert [load.begun for load in store.loads().values()] == [0, 0], "after some minutes they are not counted at all"
+    assert [load.running for load in store.loads().values()] == [1, 1]
+    store.close()
 
 
 def test_what_is_frozen_stays(database: str) -> None:
@@ -332,12 +354,19 @@ def together(count: int, call: Any) -> list[Any]:
         return list(pool.map(wait_and_call, range(count)))
 
 
-def test_many_who_begin_at_once_do_not_exceed_the_quota(database: str) -> None:
+def test_many_who_begin_at_once_are_spread_and_hold_the_places_when_they_decide(database: str) -> None:
     store = EventStore(database, ranking_plan(queries=3, quota=4))
-    names = [each.name for each in store.invite(16)]
-    begun = together(16, lambda n: store.begin(names[n]))
-    assert Counter(begun) == {1: 12, 0: 4}
+    names = [each.name for each in store.invite(15)]
+    assert set(together(12, lambda n: store.begin(names[n]))) == {1}
+    assert store.loads() == {query: Load(0, 0, 4) for query in ("q1", "q2", "q3")}
+
+    def decide(number: int) -> None:
+        shown = trial_state(store.events(names[number], 1)).shown
+        store.decide(names[number], 1, [sorted_(shown[0], "k")])
+
+    together(12, decide)
     assert store.loads() == {query: Load(0, 4) for query in ("q1", "q2", "q3")}
+    assert together(3, lambda n: store.begin(names[12 + n])) == [0, 0, 0]
     store.close()
 
 

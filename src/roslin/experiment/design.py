@@ -2,8 +2,10 @@
 
 A query is chosen when it is begun, not when an expert joins: whoever never finishes then takes no place away from
 others. The query that lacks most opinions comes next, trials that are being worked on counted as if they were finished;
-among equals chance decides, from the seed of the study and the name of the expert. More opinions than wanted come only
-from somebody who finishes a trial that was no longer counted on. Which candidates are compared is in `comparisons`.
+among equals chance decides, from the seed of the study and the name of the expert. A trial without any decision is
+counted for this choice alone: nobody is turned away because others have opened a page. More opinions than wanted come
+only from people who begin the last places at the same moment, and from trials that were no longer counted on. Which
+candidates are compared is in `comparisons`.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ __all__ = ["Load", "chance_of", "next_query", "shown_order"]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Opinions of one query: given, and being given."""
+    """Opinions of one query: given, being given, and of people who have begun it lately and decided nothing yet."""
 
     finished: int = 0
     running: int = 0
+    begun: int = 0
 
 
 def next_query(plan: StudyPlan, loads: Mapping[str, Load], done: Collection[str], expert: str) -> str | None:
@@ -32,10 +35,11 @@ def next_query(plan: StudyPlan, loads: Mapping[str, Load], done: Collection[str]
     lacking = {
         query: plan.rules.quota - load.finished - load.running for query, load in loads.items() if query not in done
     }
-    most = max(lacking.values(), default=0)
-    if most <= 0:
+    free = {query: lack - loads[query].begun for query, lack in lacking.items() if lack > 0}
+    if not free:
         return None
-    wanted = sorted(query for query, lack in lacking.items() if lack == most)
+    most = max(free.values())
+    wanted = sorted(query for query, lack in free.items() if lack == most)
     return wanted[int(chance_of(plan.seed, expert, len(done)).integers(len(wanted)))]
 
 

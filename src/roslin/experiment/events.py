@@ -29,6 +29,7 @@ from typing import Any, Literal
 from roslin.experiment.plan import SIZES, StudyPlan, most_comparisons
 
 __all__ = [
+    "DECIDED",
     "DECISIONS",
     "HOUR_MS",
     "USES",
@@ -49,7 +50,7 @@ VERDICTS = ("resembles", "perhaps", "no")
 # What an expert sends from the page of a trial; all other events are the server's.
 DECISIONS = ("sorted", "placed", "chose", "heard", "compared", "undone")
 USES = ("heard", "compared")  # no state follows from these
-_UNDOABLE = ("sorted", "placed", "chose")
+DECIDED = ("sorted", "placed", "chose")  # what is judged; it can be undone
 HOUR_MS = 3_600_000
 _PRACTICE_COMPARISONS = 5
 
@@ -110,7 +111,7 @@ def trial_state(events: Iterable[Event]) -> TrialState:
     offered: tuple[str, ...] = ()
     undoable, is_finished = "", False
     for event in told:
-        if event.kind in _UNDOABLE:
+        if event.kind in DECIDED:
             if event.key in undone:
                 continue
             undoable = event.key

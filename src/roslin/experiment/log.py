@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from roslin.experiment import clock
-from roslin.experiment.events import Event
+from roslin.experiment.events import DECIDED, Event
 from roslin.experiment.schema import EVENTS, EXPERTS, TRIALS
 
 __all__ = ["add_events", "event_of", "events_of", "known_keys", "own_event"]
@@ -24,7 +24,9 @@ _COUNT_ON = sa.update(EXPERTS).where(EXPERTS.c.name == sa.bindparam("whose")).va
 _TOUCH = (
     sa.update(TRIALS)
     .where(TRIALS.c.expert == sa.bindparam("whose"), TRIALS.c.trial == sa.bindparam("number"))
-    .values(touched_ms=sa.bindparam("now"))
+    .values(
+        touched_ms=sa.bindparam("now"), decided_ms=sa.func.coalesce(TRIALS.c.decided_ms, sa.bindparam("decided_at"))
+    )
 )
 
 
@@ -75,4 +77,6 @@ def add_events(connection: Connection, name: str, events: Iterable[Event]) -> No
     last = told[-1]
     connection.execute(_COUNT_ON, {"whose": name, "last": last.sequence})
     if last.trial > 0:
-        connection.execute(_TOUCH, {"whose": name, "number": last.trial, "now": last.time_ms})
+        decided = next((event.time_ms for event in told if event.kind in DECIDED), None)
+        touched = {"whose": name, "number": last.trial, "now": last.time_ms, "decided_at": decided}
+        connection.execute(_TOUCH, touched)

@@ -10,7 +10,7 @@ from statistics import median
 
 from roslin.display.table import Table
 from roslin.experiment import clock
-from roslin.experiment.events import HOUR_MS, Event, Position, position_of
+from roslin.experiment.events import DECIDED, HOUR_MS, Event, Position, position_of
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import History, TrialRecord, trial_records
@@ -178,7 +178,13 @@ def overview_of(
 
 def _query(query: str, plan: StudyPlan, records: Sequence[TrialRecord], abandoned: float) -> QueryProgress:
     finished = [each for each in records if each.state.is_finished]
-    running = [each for each in records if not each.state.is_finished and each.own[-1].time_ms >= abandoned]
+    running = [
+        each
+        for each in records
+        if not each.state.is_finished
+        and each.own[-1].time_ms >= abandoned
+        and any(event.kind in DECIDED for event in each.own)
+    ]
     checks = [each.attention for each in finished if each.attention is not None]
     seconds = tuple(each.active_seconds for each in finished)
     return QueryProgress(

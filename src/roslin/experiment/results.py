@@ -18,7 +18,7 @@ from typing import Any
 
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
-from roslin.experiment.events import USES, Event, TrialState, ranks_of, trial_state
+from roslin.experiment.events import DECIDED, USES, Event, TrialState, ranks_of, trial_state
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.variables import answer_columns
@@ -31,7 +31,6 @@ History = tuple[StudyExpert, Sequence[Event]]
 
 _PAUSE_MS = 5 * 60_000  # nobody thinks longer about one decision
 _DRIFT_MS = 1000  # by which a clock that is right may differ from ours in one trial
-_DECIDED = ("sorted", "placed", "chose")
 _SERVERS_OWN = ("offered",)
 
 
@@ -79,14 +78,14 @@ class TrialRecord:
             by_browser = before.made_ms > 0 and event.made_ms > 0
             gap = event.made_ms - before.made_ms if by_browser else event.time_ms - before.time_ms
             longest = event.time_ms - self.began_ms + _DRIFT_MS
-            if event.kind in (*_DECIDED, "undone", *USES) and 0 <= gap <= longest:
+            if event.kind in (*DECIDED, "undone", *USES) and 0 <= gap <= longest:
                 found[event.sequence] = gap / 1000
         return found
 
     @property
     def median_latency(self) -> float | None:
         """Half of the decisions took longer, in seconds."""
-        decided = {event.sequence for event in self.own if event.kind in _DECIDED}
+        decided = {event.sequence for event in self.own if event.kind in DECIDED}
         known = [seconds for sequence, seconds in self.latencies.items() if sequence in decided]
         return median(known) if known else None
 
@@ -250,7 +249,7 @@ def _trial(record: TrialRecord) -> dict[str, Any]:
         "finished": _iso(ended),
         "elapsed_seconds": None if ended is None else (ended - record.began_ms) / 1000,
         "active_seconds": record.active_seconds,
-        "decisions": sum(kind in _DECIDED for kind in kinds),
+        "decisions": sum(kind in DECIDED for kind in kinds),
         "undone": kinds.count("undone"),
         "heard": kinds.count("heard"),
         "heard_seconds": sum(event.payload.get("duration_ms", 0) for event in record.own) / 1000,

@@ -59,6 +59,7 @@ TRIALS = sa.Table(
     sa.Column("began_ms", sa.BigInteger, nullable=False),
     sa.Column("touched_ms", sa.BigInteger, nullable=False),
     sa.Column("finished_ms", sa.BigInteger),
+    sa.Column("decided_ms", sa.BigInteger),  # the first decision: from then on it holds a place
     sa.UniqueConstraint("expert", "query"),
 )
 PLANS = sa.Table(
