@@ -15,13 +15,17 @@ from roslin.errors import NotKeptError
 from roslin.experiment import clock
 from roslin.experiment import live_overview as overview_module
 from roslin.experiment.decisions import Decision
+from roslin.experiment.events import trial_state
 from roslin.experiment.findings import QueryFinding, findings_in_turn, findings_of
 from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.overview import overview_of
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
 from roslin.experiment.receipts import reconcile
-from roslin.experiment.results import trial_records
+from roslin.experiment.results import rank_rows, trial_records
 from roslin.experiment.store import EventStore
+from roslin.truth import grouped_truth, method_named
+from roslin.truth.agreement import careless
+from roslin.truth.rankings import as_rankings
 
 HOUR_MS = 3_600_000
 
@@ -75,7 +79,11 @@ def test_who_is_stuck_and_what_is_abandoned(tmp_path: Path) -> None:
     for kind in ("consented", "answered", "practised"):
         store.add(name, kind)
     store.read_again(name)
-    store.begin(name)
+    trial = store.begin(name)
+    shown = trial_state(store.events(name, trial)).shown
+    begun = overview_of(store.plan, list(store.histories()))
+    assert sum(each.running for each in begun.queries) == 0, "nothing is decided yet"
+    store.decide(name, trial, [Decision("sorted", {"document": shown[0], "verdict": "no"}, "k")])
     histories = list(store.histories())
     now = clock.now_ms()
     assert overview_of(store.plan, histories, now=now).stuck == ()
@@ -94,12 +102,23 @@ def test_what_is_known_by_now(store: EventStore) -> None:
     assert "q1" in first.groups[0]
     assert "shuffled rankings give" in first.sentence
     assert "Kendall's W" in first.agreement
-    assert first.neighbours == 3
+    assert first.neighbours == 2  # the fourth candidate was ranked by the careless expert alone
     counts = [count for _more, count in first.apart]
     assert counts == sorted(counts)
     assert f"of {first.neighbours} pairs of neighbours are told apart" in first.outlook
     assert first.study is not None
     assert first.study.truth["q1"] == first.groups
+
+
+def test_the_dashboard_groups_as_the_command_does_without_those_who_failed_the_check(store: EventStore) -> None:
+    records = list(trial_records(store.histories()))
+    rankings = as_rankings(rank_rows(records))
+    found = findings_of(store.plan, records, shuffles=10).queries
+    assert {query: each.groups for query, each in found.items()} == dict(
+        grouped_truth(rankings, method_named("roslin"))
+    )
+    assert careless(rankings) == ("expert-007",)
+    assert all("expert-007" not in dict(each.of) for each in found.values())
 
 
 @pytest.mark.parametrize(("experts", "is_told"), [(1, False), (4, False), (5, True)])

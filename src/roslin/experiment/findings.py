@@ -6,18 +6,21 @@ Pure. What was found of the same trials before is not made again, so that a stud
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roslin.errors import ArgumentError
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import TrialRecord, rank_rows, votes_of
+from roslin.truth.grouping import method_named
 from roslin.truth.model import Groups
 from roslin.truth.model_study import study_votes
 from roslin.truth.power import Neighbours
+from roslin.truth.rankings import as_rankings
 from roslin.truth.study import Study, study_rankings
 
 __all__ = ["MORE_EXPERTS", "Findings", "QueryFinding", "findings_in_turn", "findings_of"]
 
+_METHOD = method_named("roslin")  # what `roslin truth group` does with the export
 _SHUFFLES = 200
 MORE_EXPERTS = (0, 5, 10, 20, 50)  # for how many the separated neighbours are counted
 _FEWEST = 5  # experts from whose ranks that can be told; one alone disagrees with nobody
@@ -70,7 +73,7 @@ class Findings:
 def findings_of(
     plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
 ) -> Findings:
-    """Groups by the truth layer's usual methods: of ranks as in the paper, of votes by Bradley-Terry.
+    """Groups by the truth layer's usual methods: of ranks as `roslin truth group` does, of votes by Bradley-Terry.
 
     What is `known` already, and of the same trials, is not made again.
     """
@@ -83,9 +86,12 @@ def findings_in_turn(
 ) -> Iterator[Findings]:
     """The same, one query after the other: what is known after each, and at the end all of it."""
     of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
-    for record in records:
-        if record.state.is_finished:
-            of_query[record.state.query].append(record)
+    finished = [record for record in records if record.state.is_finished]
+    if plan.rules.design == "ranking":
+        counted = set(_METHOD.considered(as_rankings(rank_rows(finished))).experts)
+        finished = [record for record in finished if record.expert.label in counted]
+    for record in finished:
+        of_query[record.state.query].append(record)
     before = known.queries if known else {}
     found = {query: before[query] for query, own in of_query.items() if own and query in before}
     for query, own in of_query.items():
@@ -115,7 +121,7 @@ def _in_order(plan: StudyPlan, found: Mapping[str, QueryFinding], problem: str =
 def _of_ranks(
     query: str, of: tuple[tuple[str, int], ...], records: Sequence[TrialRecord], shuffles: int
 ) -> QueryFinding:
-    study = study_rankings(rank_rows(records), shuffles=shuffles)
+    study = study_rankings(rank_rows(records), replace(_METHOD, attention=False), shuffles)
     each = study.queries[query]
     apart = tuple(_apart(each.neighbours))
     value = each.consistency.value
