@@ -6,16 +6,20 @@ import gzip
 import io
 import json
 import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
+from tests.notation.samples import musicxml_scale
 
 import roslin
-from roslin import rows
+from roslin import Collection, rows
 from roslin.errors import FormatError, NotationError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
-from roslin.notation import FORMATS, jsonl, load, records
+from roslin.notation import FORMATS, Format, Record, abc, jsonl, load, pae, records, register_format
 from roslin.run import read_run
 
 MUSIC = "=3/2--''A/2.F4G2A/AGG/1A/"
@@ -171,6 +175,104 @@ def test_a_bad_file_in_an_archive_does_not_hide_the_next(tmp_path: Path) -> None
     assert told[5] == "twice.abc.gz: an archive inside an archive; expected notation"
     assert len(found[6].melody or ()) == 2
     assert len(found) == 7
+
+
+PACKINGS = {"deflate": zipfile.ZIP_DEFLATED, "bzip2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
+
+
+@pytest.mark.parametrize("packing", PACKINGS.values(), ids=PACKINGS.keys())
+@pytest.mark.parametrize("kind", ["zip", "mxl"])
+def test_a_damaged_archive_is_refused_whatever_packs_it(tmp_path: Path, packing: int, kind: str) -> None:
+    """One byte after the other is changed: what can be read is read, and the rest is told, but nothing is raised."""
+    if kind == "zip":
+        whole = packed({"a.pae": b"'4CDEF" * 50, "b.pae": b"'4GABC"}, packing)
+    else:
+        names = {"META-INF/container.xml": b'<container><rootfile full-path="score.xml"/></container>'}
+        whole = packed({**names, "score.xml": musicxml_scale(12)}, packing)
+    refused = set()
+    for place in range(0, len(whole), 1 if kind == "zip" else 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        path = tmp_path / f"{place}.{kind}"
+        path.write_bytes(damaged)
+        with suppress(FormatError):  # no part of the archive can be read
+            refused |= {record.problems[0].reason for record in records(path) if record.melody is None}
+    assert any(reason.startswith(("cannot be read to its end", "broken archive")) for reason in refused)
+
+
+def test_a_damaged_lzma_member_is_a_refusal_and_the_next_is_read(tmp_path: Path) -> None:
+    whole = bytearray(packed({"a.pae": b"'4CDEF" * 50, "b.pae": b"'4GABC"}, zipfile.ZIP_LZMA))
+    whole[30 + len("a.pae") + 4] ^= 0xFF  # the properties of the compression
+    (tmp_path / "all.zip").write_bytes(whole)
+    first, second = records(tmp_path / "all.zip")
+    assert str(first.problems[0]).startswith(f"{tmp_path}/all.zip!a.pae: cannot be read to its end: ")
+    assert second.melody is not None
+    score = bytearray(packed({"META-INF/container.xml": b"<container/>", "s.xml": musicxml_scale(8)}, zipfile.ZIP_LZMA))
+    score[30 + len("META-INF/container.xml") + 4] ^= 0xFF
+    (tmp_path / "score.mxl").write_bytes(score)
+    (record,) = records(tmp_path / "score.mxl")
+    assert record.problems[0].reason == "broken archive"
+
+
+def packed(members: dict[str, bytes], packing: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packing) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def failing(registries: None) -> Format:
+    """A format whose reader fails at its second melody."""
+
+    def read(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
+        yield Record(Melody.from_notes([0], [1], [60]))
+        raise KeyError("second")
+
+    format = Format("failing", "fails", (".fail",), lambda head: head.startswith(b"FAIL"), read)
+    return register_format(format)
+
+
+def test_a_reader_that_fails_refuses_its_file_and_no_other(failing: Format, tmp_path: Path) -> None:
+    for name, data in (("a.fail", b"FAIL"), ("b.pae", b"'4CDE")):
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "c.zip").write_bytes(packed({"a.fail": b"FAIL", "b.pae": b"'4EDC"}, zipfile.ZIP_STORED))
+    with pytest.raises(NotationError, match=r"a\.fail: the reader failed; found KeyError in test_load\.py, line \d+"):
+        load(tmp_path / "a.fail")
+    found = list(records(tmp_path / "c.zip"))
+    assert [len(record.melody or ()) for record in found] == [1, 0, 3]
+    assert str(found[1].problems[0]).startswith(f"{tmp_path}/c.zip!a.fail: the reader failed; found KeyError in ")
+    with Collection.build(tmp_path, tmp_path / "all.roslin") as collection:
+        assert collection.report is not None
+        assert (collection.report.taken, collection.report.refused) == (4, 2)
+        assert "the reader failed" in collection.report.refusals
+
+
+def test_a_reader_that_fails_at_one_melody_reads_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "pae": "'4CD\n'4BB\n'4EF\n",
+        "jsonl": '{"pae": "4CD"}\n{"pae": "4BB"}\n{"pae": "4EF"}\n',
+        "abc": "X:1\nK:C\nCD|\n\nX:2\nK:C\nBB|\n\nX:3\nK:C\nEF|\n",
+    }
+    for format, text in texts.items():
+        expected = [record.melody for record in records(text.encode(), format)]
+        with monkeypatch.context() as patched:
+            for module, function in ((pae, "read_music"), (abc.tables, "table")):
+                own = getattr(module, function)
+
+                def reading(*given: Any, own: Any = own, **named: Any) -> Any:
+                    if "B" in str(given[0]) or (isinstance(given[0], list) and given[0][0][0].pitch_midi == 71):
+                        raise KeyError("odd")
+                    return own(*given, **named)
+
+                patched.setattr(module, function, reading)
+            first, second, third = records(text.encode(), format)
+        assert [first.melody, third.melody] == [expected[0], expected[2]]
+        assert second.melody is None
+        assert second.problems[0].reason == "the reader failed"
+        assert second.problems[0].line > 1
+        assert second.problems[0].found.startswith("KeyError in test_load.py, line ")
 
 
 def test_bytes_and_a_named_format() -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from roslin.collection.folding import folded_metadata
 from roslin.collection.store import METADATA_COLUMNS
-from roslin.errors import ArgumentError, CollectionError, Problem, RoslinError
+from roslin.errors import ArgumentError, CollectionError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
 from roslin.notation.parts import Part, parts, read_part
 from roslin.notation.record import Record, Voices
@@ -121,7 +121,7 @@ class Reading:
             try:
                 for record in read_part(piece.part, strict=self.strict, voices=self.voices):
                     yield _named(record, piece.part.path, piece.path)
-            except RoslinError as error:
+            except (RoslinError, MemoryError) as error:
                 yield _refusal(error, piece.part.path, piece.path)
 
 
@@ -178,8 +178,11 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
             yield inner, "/".join(parts)
 
 
-def _refusal(error: RoslinError, read: Path, path: Path) -> Record:
-    return Record(None, (Problem(str(error).removeprefix(f"{read}: "), file=str(path)),))
+def _refusal(error: Exception, read: Path, path: Path) -> Record:
+    if isinstance(error, NotationError):
+        return Record(None, (replace(error.problem, file=str(path)),))
+    reason = str(error).removeprefix(f"{read}: ") or "reading it takes more memory than there is"
+    return Record(None, (Problem(reason, file=str(path)),))
 
 
 def _named(record: Record, read: Path, path: Path) -> Record:

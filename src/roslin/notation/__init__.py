@@ -16,10 +16,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
 
-from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError
+from roslin.errors import ArgumentError, FormatError, NotationError, Problem, RoslinError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation.options import Options
-from roslin.notation.record import VOICES, Record
+from roslin.notation.record import VOICES, Record, failed
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
 from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry
@@ -31,6 +31,7 @@ __all__ = [
     "Record",
     "Source",
     "detect",
+    "is_damage",
     "is_path",
     "load",
     "records",
@@ -41,6 +42,11 @@ __all__ = [
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
+_OF_CATALOGUES = (
+    ".mrc",
+    ".marc",
+    ".iso",
+)  # MARC as libraries exchange it: it may hold incipits, and no reader takes it
 _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with a note, in upper case
 
 
@@ -48,7 +54,8 @@ _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with 
 class Format:
     """One notation: `read(stream, strict=...)` yields records, `matches(head)` looks at the first bytes.
 
-    `options` are the names in `Options` that `read` takes too. `counts` says that the ids in a file are only numbers.
+    `options` are the names in `Options` that `read` takes too. `counts` says that the ids in a file are only numbers,
+    `skips` that `read(stream, skipped=True)` also yields entries without music.
     """
 
     name: str
@@ -58,6 +65,7 @@ class Format:
     read: Callable[..., Iterator[Record]]
     options: tuple[str, ...] = ()
     counts: bool = False
+    skips: bool = False
 
     def __post_init__(self) -> None:
         if not self.description or not all(suffix.startswith(".") for suffix in self.suffixes):
@@ -91,7 +99,7 @@ FORMATS: Registry[Format] = Registry("format", Format, "roslin.formats", code_of
 register_format = FORMATS.register
 for _format in (
     _own("midi", "Standard MIDI files, types 0, 1 and 2", (".mid", ".midi", ".kar", ".rmi"), options=_OF_MIDI),
-    _own("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml")),
+    _own("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), skips=True),
     _own("jsonl", "JSON Lines, one melody a line", (".jsonl",), matches="looks_like_jsonl", read="read_jsonl"),
     _own("musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), options=_OF_SCORES),
     _own("mei", "MEI", (".mei",), options=_OF_SCORES),
@@ -132,11 +140,13 @@ def records(
     *,
     strict: bool = False,
     named: str | None = None,
+    skipped: bool = False,
     **options: Unpack[Options],
 ) -> Iterator[Record]:
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file.
 
     `named` asks for an id for every melody, and gives the path that begins the ids that are made; "" is the file alone.
+    `skipped` asks for entries without music too (`Record.is_skipped`).
     """
     if format is not None:
         FORMATS.find(format)
@@ -155,24 +165,36 @@ def records(
         for stream in _streams(source, named):
             name = stream.name
             try:
-                found = _read_stream(stream, format, asked, strict=strict)
+                found = _read_stream(stream, format, asked, strict=strict, skipped=skipped)
                 yield from found if named is None else with_ids(found, stream.stem)
             except (FormatError, *DAMAGED) as error:
                 if not stream.is_member:
                     raise unreadable(error, name) from error
-                yield Record(None, (Problem(_reason(error, name), file=name),))
+                yield Record(None, (Problem(_reason(error, name), file=name, is_damage=is_damage(error, name)),))
+            except Exception as error:  # whatever a reader did not foresee is wrong with this file alone
+                if isinstance(error, RoslinError) and not stream.is_member:
+                    raise
+                problem = failed(error, file=name)
+                if not stream.is_member:
+                    raise NotationError(problem) from error
+                yield Record(None, (problem,))
     except DAMAGED as error:
         raise unreadable(error, name) from error
 
 
-def _read_stream(stream: Stream, format: str | None, asked: Mapping[str, Any], *, strict: bool) -> Iterator[Record]:
+def _read_stream(
+    stream: Stream, format: str | None, asked: Mapping[str, Any], *, strict: bool, skipped: bool
+) -> Iterator[Record]:
     with stream.open() as opened:
         head = opened.peek(_HEAD_BYTES)[:_HEAD_BYTES]
+        if stream.name and not head:
+            raise FormatError(f"{stream.name}: empty; expected notation")
         chosen = FORMATS[format] if format else detect(head, stream.name)
         if "voices" not in chosen.options:  # one melody of all voices is what such a format has
             asked = {option: value for option, value in asked.items() if option != "voices"}
         _check_options(chosen, asked, stream.name)
-        for record in chosen.read(opened, strict=strict, **asked):
+        more = {"skipped": True} if skipped and chosen.skips else {}
+        for record in chosen.read(opened, strict=strict, **more, **asked):
             yield _with_name(record, stream.stem, chosen).at(file=stream.name)
 
 
@@ -189,6 +211,24 @@ def with_ids(found: Iterable[Record], stem: str, before: int = 0) -> Iterator[Re
         if record.melody is not None and not (record.melody.id or "").strip():
             record = replace(record, melody=record.melody.with_metadata(id=f"{stem}-{number}"))
         yield record
+
+
+class _UnknownNotationError(FormatError):
+    """A file that no reader takes for its own."""
+
+
+def is_damage(error: Exception, name: str) -> bool:
+    """Whether a file that cannot be read is damaged, or not what its name promises; a picture promises no music."""
+    if isinstance(error, _UnknownNotationError):
+        suffix = _suffix(name)
+        return suffix in _OF_CATALOGUES or any(suffix in format.suffixes for format in FORMATS.values())
+    return isinstance(error, (FormatError, *DAMAGED))
+
+
+def _suffix(name: str) -> str:
+    """The suffix of the notation, in small letters: `.xml` for `export.xml.gz`."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
+    return suffixes[-1] if suffixes else ""
 
 
 def unreadable(error: Exception, name: str) -> FormatError:
@@ -243,11 +283,11 @@ def detect(head: bytes, name: str) -> Format:
     if head.startswith(PACKED) and not name.lower().endswith(".mxl"):
         what = "an archive inside an archive" if name else "packed bytes"
         raise FormatError(f"{name or 'input'}: {what}; expected notation")
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
+    suffix = _suffix(name)
     for format in FORMATS.values():
-        if suffixes and suffixes[-1] in format.suffixes:
+        if suffix in format.suffixes:
             return format
     if not name:
         return FORMATS["pae"]  # a string that somebody typed: its reader says where it goes wrong
     known = ", ".join(FORMATS)
-    raise FormatError(f"{name}: unknown notation; expected one of {known}")
+    raise _UnknownNotationError(f"{name}: unknown notation; expected one of {known}")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -25,7 +25,7 @@ from roslin.errors import NotationError, Problem, RoslinError, shortened
 from roslin.melody import MAX_TICKS, Melody, SignatureChange, checked_table
 from roslin.notation import pae
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import MAX_PROBLEMS, METADATA_FIELDS, Record
+from roslin.notation.record import MAX_PROBLEMS, METADATA_FIELDS, Record, failed
 from roslin.rows import HALF_CHARACTER, half_character
 
 __all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
@@ -77,7 +77,9 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return _refused("broken JSON", "a JSON object", str(error).split(":")[0], getattr(error, "colno", 1), number)
+        refused = _refused("broken JSON", "a JSON object", str(error).split(":")[0], getattr(error, "colno", 1), number)
+        broke_off = not line.endswith(b"\n")
+        return replace(refused, problems=(replace(refused.problems[0], is_damage=broke_off),))
     if not isinstance(fields, dict):
         return _refused("broken JSON", "an object on every line", type(fields).__name__, 1, number)
     if (b"\\u" in line or b"\xed" in line) and (half := half_character(fields)):
@@ -91,6 +93,8 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
     except (TypeError, ValueError, IndexError, OverflowError, RecursionError, RoslinError) as error:
         record = _refused("unreadable notes", "rows of " + ", ".join(_NOTE_COLUMNS), str(error), 0, number)
         return record.at(record=str(fields.get("id") or ""))
+    except Exception as error:  # whatever is wrong with this line, the next is read
+        return Record(None, (failed(error, line=number, record=str(fields.get("id") or "")),))
 
 
 def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:

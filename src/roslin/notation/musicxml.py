@@ -13,6 +13,7 @@ only against what the archive says of itself.
 from __future__ import annotations
 
 import io
+import lzma
 import math
 import re
 import struct
@@ -54,6 +55,7 @@ _MXL_TYPE = b"application/vnd.recordare.musicxml"
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     struct.error,
     LookupError,
     OverflowError,

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roslin.errors import FormatError
 from roslin.notation import detect, records, unreadable, with_ids
 from roslin.notation.record import Record, Voices
 from roslin.notation.sources import DAMAGED, id_stem, open_streams
@@ -51,7 +50,7 @@ def parts(path: Path) -> Iterator[Part]:
 def _has_lines(opened: io.BufferedReader, name: str) -> bool:
     try:
         return detect(opened.peek(_HEAD_BYTES)[:_HEAD_BYTES], name).name == "jsonl"
-    except (FormatError, *DAMAGED):
+    except Exception:
         return False  # whoever reads it says what is wrong
 
 
@@ -77,7 +76,7 @@ def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:
 def read_part(part: Part, *, strict: bool = False, voices: Voices = "apart") -> Iterator[Record]:
     """The records of a part, as those of the whole file. Every melody has an id."""
     if part.lines is None:
-        yield from records(part.path, strict=strict, voices=voices, named=part.named)
+        yield from records(part.path, strict=strict, voices=voices, named=part.named, skipped=True)
         return
     stem = id_stem(part.named or part.path.name)
     for record in with_ids(records(part.lines, "jsonl", strict=strict), stem, part.records_before):
@@ -85,4 +84,4 @@ def read_part(part: Part, *, strict: bool = False, voices: Voices = "apart") -> 
             replace(each, file=str(part.path), line=each.line + part.before if each.line else 0)
             for each in record.problems
         )
-        yield Record(record.melody, problems)
+        yield replace(record, problems=problems)

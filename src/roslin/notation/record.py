@@ -6,13 +6,16 @@ only when nothing useful can be read from it, and its problems are warnings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from traceback import extract_tb
 from typing import Literal
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
 
-__all__ = ["MAX_PROBLEMS", "METADATA_FIELDS", "VOICES", "Record", "Voices"]
+__all__ = ["FAILED", "MAX_PROBLEMS", "METADATA_FIELDS", "VOICES", "Record", "Voices", "failed", "record_of"]
 
 # A melody for each voice of a score, or one melody of all of them.
 Voices = Literal["apart", "together"]
@@ -21,25 +24,65 @@ VOICES: tuple[Voices, ...] = ("apart", "together")
 # So many problems of one melody are kept: nobody reads more, and a file of nothing else must not fill the memory.
 MAX_PROBLEMS = 100
 
+# The reason of a refusal for which no reader had foreseen one.
+FAILED = "the reader failed"
+
 # What a text field of the same name in a source becomes in a Melody; other fields go to `Melody.extra`.
 METADATA_FIELDS = ("id", "title", "composer", "voice", "key", "text", "source")
+
+_INCIPIT = re.compile(r"(.+)-[^-]*\d\.[^-]*")
+
+
+def record_of(melody: Melody | str) -> str:
+    """The catalogue record to which a melody belongs: the one that it names, otherwise what its id says.
+
+    Of an id RECORD-a.b.c that is the part before the numbers, of any other id all of it. Cataloguers put letters and
+    spaces into the numbers, and a collection marks ids that occur again with ~2.
+
+    >>> record_of("840010216-1.2.1"), record_of("840010216-1.1. 2~2"), record_of("roslin-castle-2")
+    ('840010216', '840010216', 'roslin-castle-2')
+    >>> record_of(Melody.from_notes([0], [1], [60], id="mss-7-1-2.1", extra={"record": "mss-7"}))
+    'mss-7'
+    """
+    if not isinstance(melody, str):
+        return melody.extra.get("record") or record_of(melody.id or "")
+    known = _INCIPIT.fullmatch(melody)
+    return known[1] if known else melody
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A melody with the problems met on the way, or (melody is None) the problem for which it was refused."""
+    """A melody with the problems met on the way, or (melody is None) the problem for which it was refused.
+
+    `is_skipped` marks an entry of the source that has no music and is no refusal.
+    """
 
     melody: Melody | None
     problems: tuple[Problem, ...] = ()
+    is_skipped: bool = False
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Record:
         """The same record, with the place filled in on every problem."""
         if not self.problems:
             return self
-        return Record(self.melody, tuple(p.at(file=file, line=line, record=record) for p in self.problems))
+        return replace(self, problems=tuple(p.at(file=file, line=line, record=record) for p in self.problems))
 
     def melody_or_raise(self) -> Melody:
         """The melody with its problems, or the problem for which it was refused as a `NotationError`."""
         if self.melody is None:
             raise NotationError(self.problems[0])
         return self.melody.with_metadata(problems=self.problems) if self.problems else self.melody
+
+
+def failed(error: Exception, *, file: str = "", line: int = 0, record: str = "") -> Problem:
+    """Why a file or a melody is refused whose reader did not foresee what it met.
+
+    What concerns no melody is raised again: errors of other kinds, and an end of the memory.
+    """
+    if isinstance(error, NotationError):
+        return error.problem.at(file=file, line=line, record=record)
+    if isinstance(error, MemoryError) or (isinstance(error, RoslinError) and not isinstance(error, MelodyError)):
+        raise error
+    place = extract_tb(error.__traceback__)[-1]
+    found = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}: {error}"
+    return Problem(FAILED, found=found, column=0 if file or line else 1, file=file, line=line, record=record)

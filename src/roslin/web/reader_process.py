@@ -26,6 +26,7 @@ import numpy as np
 from roslin.errors import FormatError, MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
 from roslin.notation.query import read_query, read_source
+from roslin.notation.record import FAILED
 from roslin.sandbox import shared_worker
 from roslin.web.uploads import choices, shortened_to
 
@@ -97,6 +98,8 @@ def _or_refused(function: Callable[[Values], Values]) -> Callable[[Values], Valu
         try:
             return _sayable(function(payload))  # type: ignore[no-any-return]  # the same kind of value
         except NotationError as error:
+            if error.problem.reason == FAILED:
+                raise RuntimeError(error.problem.found) from error
             return _sayable(_refused(str(error), asdict(error.problem)))  # type: ignore[no-any-return]
         except RoslinError as error:
             return _sayable(_refused(str(error)))  # type: ignore[no-any-return]

@@ -33,7 +33,7 @@ from roslin.notation.abc import tables
 from roslin.notation.abc.fields import read_text
 from roslin.notation.abc.music import TuneReader
 from roslin.notation.abc.tunebook import Tune, decode, tunes
-from roslin.notation.record import Record
+from roslin.notation.record import Record, failed
 from roslin.notation.sources import read_all
 
 __all__ = ["matches", "read", "read_tunes"]
@@ -93,9 +93,8 @@ def _read_tune(tune: Tune, strict: bool, expand_repeats: bool) -> Record:
             expected = "more notes than unreadable signs"
             raise NotationError(Problem("not music", expected, first.found, first.column, first.line))
         melody = _melody(reader, expand_repeats)
-    except NotationError as error:
-        problem = error.problem if error.problem.line else error.problem.at(line=line)
-        return Record(None, (problem,)).at(record=name)
+    except Exception as error:  # whatever is wrong with this tune, the next is read
+        return Record(None, (failed(error, line=line, record=name),))
     return Record(melody.with_metadata(id=name or None), tuple(reader.problems)).at(record=name)
 
 
