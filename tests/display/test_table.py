@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import unicodedata
 from html.parser import HTMLParser
 
 import pytest
@@ -112,6 +113,25 @@ def test_text() -> None:
     assert str(said) == "     p\n0.5000\n\nThis could be chance."
     assert str(said.without("words")) == "     p\n0.5000"
     assert str(Table(("a", "b"), ())) == "a  b"
+
+
+def test_columns_stay_in_line_after_decomposed_accents_and_wide_characters() -> None:
+    titles = ("Dvo\u0159a\u0301k", "Dvo\u0159\u00e1k", "\u831c\u8389\u82b1", "Zdrowa\u0301s\u0301" * 12, "a\u200bb")
+    rows = tuple({"title": title, "rank": rank} for rank, title in enumerate(titles, start=1))
+    lines = str(Table(("title", "rank"), rows)).splitlines()
+    for line in lines:
+        signs = unicodedata.normalize("NFC", line).replace("\u200b", "")
+        wide = sum(unicodedata.east_asian_width(sign) == "W" for sign in signs)
+        assert len(signs) + wide == 50 + len("  rank"), line
+    assert lines[4].split("…")[0].endswith("Zdrowa\u0301s\u0301")
+
+
+def test_no_p_value_is_rounded_to_nothing() -> None:
+    row = {"p": 4.9e-05, "largest_p": 1e-12, "p_max": 0.0, "ADR": 4.9e-05}
+    table = Table(tuple(row), (row,))
+    assert str(table).splitlines()[1].split() == ["4.9e-05", "1.0e-12", "0.0000", "0.0000"]
+    assert [text for text, _ in Cells(table.to_html(digits=2)).rows[1]] == ["4.9e-05", "1.0e-12", "0.00", "0.00"]
+    assert "4.9e-05 & 1.0e-12 & 0.0000 & 0.0000" in table.to_latex()
 
 
 def test_frames() -> None:

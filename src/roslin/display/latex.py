@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from roslin.display.text import rounded
+
 if TYPE_CHECKING:
     from roslin.display.table import Table
 
@@ -28,15 +30,15 @@ def latex_table(table: Table) -> str:
         "\\toprule",
         " & ".join(map(latex_text, table.columns)) + r" \\",
         "\\midrule",
-        *(" & ".join(latex_text(row.get(name)) for name in table.columns) + r" \\" for row in table.rows),
+        *(" & ".join(latex_text(row.get(name), name) for name in table.columns) + r" \\" for row in table.rows),
         "\\bottomrule",
         "\\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def latex_text(value: Any) -> str:
-    """A value for LaTeX: signs that mean something there are written out.
+def latex_text(value: Any, name: str = "") -> str:
+    """A value for LaTeX, of the column `name`: signs that mean something there are written out.
 
     >>> latex_text("50 % of a_b"), latex_text(0.5), latex_text(None)
     ('50 \\\\% of a\\\\_b', '0.5000', '--')
@@ -44,5 +46,5 @@ def latex_text(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "--"
     if isinstance(value, float):
-        return f"{value:.4f}" if math.isfinite(value) else f"${'-' * (value < 0)}\\infty$"
+        return rounded(value, 4, name) if math.isfinite(value) else f"${'-' * (value < 0)}\\infty$"
     return str(value).translate(_SPECIAL)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from roslin.display.frames import FrameLibrary, frame
-from roslin.display.text import table_lines
+from roslin.display.text import rounded, table_lines
 
 __all__ = ["Table", "tables_to_json"]
 
@@ -131,10 +131,10 @@ class _Shown:
 
     digits: int
 
-    def __call__(self, cell: Any) -> str:
+    def __call__(self, cell: Any, name: str) -> str:
         if _is_missing(cell):
             return "–"
-        return f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
+        return rounded(cell, self.digits, name) if isinstance(cell, float) else str(cell)
 
 
 def _sort_key(cell: Any) -> str | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
-__all__ = ["counted", "for_xml", "table_lines"]
+__all__ = ["counted", "for_xml", "rounded", "table_lines"]
 
 _WIDEST = 50
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -17,11 +19,11 @@ _COARSE = ("percent", "ms")  # columns in which more than one decimal would only
 def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     """A header and a line for each row, in columns; numbers are rounded, long texts cut unless nothing follows."""
     cells = [[_cell(row.get(name), name, name == columns[-1]) for name in columns] for row in rows]
-    widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+    widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(columns)]
     numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
     for line in [list(columns), *cells]:
         padded = (
-            text.rjust(width) if right else text.ljust(width)
+            _blank(text, width) + text if right else text + _blank(text, width)
             for text, width, right in zip(line, widths, numeric, strict=True)
         )
         yield "  ".join(padded).rstrip()
@@ -32,9 +34,41 @@ def _cell(value: Any, name: str, is_last: bool) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.1f}" if name in _COARSE else f"{value:.4f}"
+        return "–" if math.isnan(value) else rounded(value, 1 if name in _COARSE else 4, name)
     text = " ".join(str(value).split())
-    return text if is_last or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    return text if is_last or _width(text) <= _WIDEST else _cut(text, _WIDEST - 1) + "…"
+
+
+def rounded(value: float, digits: int, name: str) -> str:
+    """A number of a column as people read it. A p-value is never rounded to nothing.
+
+    >>> rounded(0.0000499, 4, "p"), rounded(0.0499, 4, "largest_p"), rounded(0.0000499, 4, "distance")
+    ('5.0e-05', '0.0499', '0.0000')
+    """
+    text = f"{value:.{digits}f}"
+    is_p = name == "p" or name.startswith("p_") or name.endswith("_p")
+    return f"{value:.1e}" if is_p and value > 0 and not float(text) else text
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes: a decomposed accent takes none, a Chinese character two."""
+    return len(text) if text.isascii() else sum(map(_width_of_sign, text))
+
+
+def _width_of_sign(sign: str) -> int:
+    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def _blank(text: str, width: int) -> str:
+    return " " * (width - _width(text))
+
+
+def _cut(text: str, width: int) -> str:
+    """As much of a text as fits; an accent stays with its letter."""
+    ends = accumulate(map(_width_of_sign, text))
+    return "".join(sign for sign, end in zip(text, ends, strict=True) if end <= width)
 
 
 def counted(number: int, one: str, many: str = "") -> str:
