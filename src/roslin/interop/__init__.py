@@ -1,7 +1,8 @@
-"""Roslin beside the tools of information retrieval: its starter collection as a data set, its matchers as retrievers.
+"""Roslin beside other tools: those of information retrieval, and music21.
 
 datasets   the starter collection for ir_datasets, as `roslin/starter`
-pyterrier  matchers as transformers, and the same data for `pt.get_dataset("roslin:starter")`
+music21    streams of music21 as melodies
+pyterrier  matchers as transformers, and the starter collection for `pt.get_dataset("roslin:starter")`
 
-Both need the extra `pyterrier`; nothing else in Roslin does.
+The first and the last need the extra `pyterrier`, the other one music21; nothing else in Roslin does.
 """
