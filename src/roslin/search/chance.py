@@ -1,34 +1,39 @@
-"""How many melodies would be as near to a query by chance: E, as gene searches give it, and the words that follow.
+"""How many melodies would match a query as well by chance: E, as gene searches give it.
 
-Most melodies of a collection have nothing to do with a query, and their distances say what chance gives. A fixed sample
-of the collection is compared with the query; with N melodies searched and p the share that chance puts at a distance or
-below it, E = N p. With `roslin` the share of the query's own worth that a melody lacks takes the place of the distance
-(`Roslin.missing_in`): a melody of two notes is part of everything, and at a small distance from nearly everything.
-Where the sample is too small to count, the tail is taken to fall exponentially:
+Most melodies of a collection have nothing to do with a query, and the evidence for them (`Roslin.evidence`) shows what
+chance gives. A fixed sample of the collection is compared with the query. With N melodies searched and p the share of
+unrelated melodies for which the evidence is as high, E = N p. Where the sample is too small to count, the tail is taken
+to fall exponentially:
 
-    ln p = ln share - (threshold - distance) / scale        for distances below the threshold
+    ln p = ln share - (evidence - threshold) / scale        for evidence above the threshold
 
-`roslin` has a threshold and a scale in units of the query's own spread, calibrated for each collection and several
-lengths of a query (`calibrated`): melodies of the collection are searched for with their pitches in reverse order. Such
-a decoy has the intervals, note values and length of music, and whatever it finds, it finds by chance. For every other
-matcher the tail is fitted to the sample itself.
+Only the part that two melodies have in common can count for or against them: a catalogue's incipit ends after a few
+notes, and the rest of a longer query is no difference. So a melody that is shorter than the query is judged by the
+threshold of as many notes of the query. The list is in the order of evidence less threshold, and E falls in that order.
 
-Middle and spread are the median and the distance from there to the 84 % quantile on the far side: relatives of the
-query are on the near side, and in a small collection they are many.
+Threshold and scale are given in units of the query's own spread, calibrated for each collection, each mode and several
+lengths of a query (`calibrated`): the collection is searched for decoys made of its own melodies. A decoy has the
+intervals, note values and length of music, and whatever it finds, it finds by chance. Small collections use the tails
+of the RISM sample (`tails.json`, written by `tools/calibrate_tails.py`).
 
-Two kinds of query of `roslin` are more often met by chance than their sample shows (docs/measurements/chance.md). Of an
-odd one every melody lacks nearly everything, so its spread is tiny, and what lacks a little less seems rare: no spread
-counts as much less than is usual for its length. And a figure rather than a tune, repeated notes or a broken chord up
-and down, is found wherever somebody uses it: the query backwards, which nobody has copied, must not seem too rare.
+Middle and spread are the median of the evidence and the distance from there to its 16 % quantile: relatives of the
+query are on the other side, and in a small collection they are many. Two kinds of query are more often met by chance
+than their sample shows. Of an odd one every melody has next to nothing, so its spread is tiny: no spread counts as much
+less than is usual for its length. And a figure rather than a tune, such as repeated notes, is found wherever it is used:
+the query backwards, which nobody has copied, must not seem too rare.
+
+The sample is drawn by content: the same melodies give the same E, in whatever order they were read.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,190 +47,318 @@ from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
+if TYPE_CHECKING:
+    from roslin.matchers.roslin._alignment import Encoded
+    from roslin.matchers.roslin.table import MelodyTable
+
 __all__ = [
-    "CALIBRATED",
-    "DEFAULT_TAIL",
-    "DEFAULT_TAILS",
     "SAMPLED",
+    "Background",
     "Null",
     "Tail",
     "between",
     "calibrated",
     "decoy",
+    "default_tails",
     "middles_and_spreads",
+    "mode_of",
     "sample_of",
-    "tail_of",
     "tails_of",
 ]
 
 Distances = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.int32]
 
 SAMPLED = 500  # melodies compared with every query
-_FAR = 0.84  # quantile: one standard deviation, were they normal
-_TAIL = 0.10  # the share of a sample that a tail is fitted to ...
-_TAIL_RELATIVES = 0.01  # ... without the nearest: they may be relatives
-_LEAST_FITTED = 200  # melodies without which no tail is fitted
+_FAR = 0.16  # quantile: one standard deviation below the median, were they normal
 _DECOYS = 48  # of each length
-_DECOY_LENGTHS = (8, 12, 20, 40)
+_DECOY_LENGTHS = (5, 8, 12, 20, 40)
 _DECOY_MELODIES = 3000
-_DECOY_TAIL = 0.02
-_SAME_BACKWARDS = 0.5  # a larger share of equal pitches, and a melody is its own decoy: repeated notes are
+_DECOY_TAIL = 0.02  # share of all comparisons that the tail begins with
+_SAME_BACKWARDS = 0.5  # a larger share of equal notes, and a melody is its own decoy: repeated notes are
 _LEAST_DECOYED = 500  # comparisons without which a length gets no tail
 _LEAST_SPREAD = 0.8  # of the usual one
 # A query backwards is met at least exp(-8) times as often as where the tail begins: one melody in 150,000. Chosen on
 # 1,500 incipits of RISM.
 _BACKWARDS = 8.0
 _LEAST_CALIBRATED = 1000  # melodies; in a smaller collection variants of a few tunes would decide how rare chance is
+# Numbers of notes for which a query's thresholds are computed; between them they are interpolated.
+_LADDER = (3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 44, 58, 76, 100)
+_LONGEST_CHAIN = 48  # notes; agreement on more is as good as certain
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where the tail begins and how fast it falls, in spreads from the middle; `share` of all is beyond its begin.
+    """Where the tail begins and how fast it falls, in spreads above the middle.
 
-    `spread` is the usual one; 0 where none is known.
+    A share of `_DECOY_TAIL` of all comparisons is in the tail. `spread` is the usual one, in units of scores.
     """
 
     begin: float
-    share: float
     scale: float
     spread: float
 
     def of(self, middles: Distances, spreads: Distances, backwards: Distances) -> tuple[Distances, Distances]:
-        """(where it begins, how fast it falls) for queries with these middles and spreads.
-
-        `backwards` is what the queries backwards lack of them, infinite where that is not known.
-        """
+        """(thresholds, scales) of queries with these middles and spreads; `backwards` is their evidence backwards."""
         spreads = np.where(spreads > 0, np.maximum(spreads, _LEAST_SPREAD * self.spread), 0.0)
-        begins = middles - self.begin * spreads
-        return begins, np.where(spreads > 0, np.maximum(self.scale * spreads, (begins - backwards) / _BACKWARDS), 0.0)
-
-
-# Of distances, for a matcher whose sample is too small to fit a tail to; seen with incipits and tune books alike.
-DEFAULT_TAIL = Tail(begin=2.4, share=0.02, scale=0.65, spread=0.0)
-# Of `roslin`, by the number of notes of a query: those of the incipits of RISM (docs/measurements/chance.md).
-DEFAULT_TAILS = {
-    8: Tail(3.26, 0.02, 0.89, 0.054),
-    12: Tail(3.36, 0.02, 0.92, 0.043),
-    20: Tail(3.46, 0.02, 0.92, 0.032),
-}
-CALIBRATED = ("both", "melody")  # ways to compare whose tails are kept
+        begins = middles + self.begin * spreads
+        return begins, np.where(spreads > 0, np.maximum(self.scale * spreads, (backwards - begins) / _BACKWARDS), 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Null:
-    """The distances that chance gives for one query: a sorted sample, and the tail below the threshold."""
+class Background:
+    """The melodies that say what chance gives, and the tails by the number of notes of a query."""
 
-    sample: Distances
-    threshold: float
-    share: float
-    scale: float
+    sample: MelodyTable
+    tails: Callable[[Roslin, Melody], dict[int, Tail]]
 
     @classmethod
-    def of(cls, distances: Distances, tail: Tail | None, backwards: float = np.inf) -> Null:
-        """From the distances of a sample, with a known tail or one of its own; and of the query backwards."""
-        sample = np.sort(distances)
-        size, finite = len(sample), int(np.isfinite(sample).sum())
-        if tail is None and size >= _LEAST_FITTED:
-            first, last = int(np.ceil(_TAIL_RELATIVES * size)), min(int(_TAIL * size), finite - 1)
-            if last - first >= 10 and sample[last] > sample[first]:
-                # Exponential, the nearest known only to be nearer than the first that counts.
-                excess = (sample[last] - sample[first:last]).sum() + first * (sample[last] - sample[first])
-                return cls(sample, float(sample[last]), last / size, float(excess / (last - first)))
-            if finite < size:
-                # Hardly anything can be compared at all: chance seldom gives a match, how near cannot be told.
-                return cls(sample, float(sample[0]) if finite else -np.inf, max(finite, 1) / (size + 1), np.inf)
-        known = tail or DEFAULT_TAIL
-        if not finite:
-            return cls(sample, 1.0, known.share, 0.0)
-        (begin,), (scale,) = known.of(*middles_and_spreads(sample[None, :finite]), np.array([backwards]))
-        return cls(sample, float(begin), known.share, float(scale))
+    def of(cls, store: Store) -> Background:
+        """The background of a collection."""
+        return cls.among(store.packed(), sample_of(store), lambda chosen, query: tails_of(store, mode_of(chosen, query)))
 
-    def expected(self, distances: Distances, searched: int) -> Distances:
-        """How many of so many melodies would be at these distances, or nearer, by chance."""
-        return searched * self.share_as_near(distances)
+    @classmethod
+    def among(
+        cls, packed: Packed, numbers: Numbers, tails: Callable[[Roslin, Melody], dict[int, Tail]]
+    ) -> Background:
+        """With these melodies as the sample."""
+        return cls(packed.keep("sample of chance", lambda packed: _table(packed.take(numbers))), tails)
 
-    def share_as_near(self, distances: Distances) -> Distances:
-        """The share of unrelated melodies that are at these distances, or nearer."""
-        counted = np.searchsorted(self.sample, distances, side="right") / max(len(self.sample), 1)
+    def null(self, query: Melody, chosen: Roslin) -> Null:
+        """What chance gives for a query."""
+        return Null(query, chosen, self.sample, self.tails(chosen, query))
+
+
+def _table(packed: Packed) -> MelodyTable:
+    from roslin.matchers.roslin.notes import encoded
+    from roslin.matchers.roslin.scores import tables
+    from roslin.matchers.roslin.table import table_of
+
+    return table_of(encoded(packed), tables(fitted("both"), 1))
+
+
+@dataclass(slots=True, eq=False)
+class Null:
+    """What unrelated melodies reach with one query, and with its beginnings of fewer notes."""
+
+    query: Melody
+    chosen: Roslin
+    sample: MelodyTable
+    tails: dict[int, Tail]
+    _asked: Encoded = field(init=False)
+    _melodies: MelodyTable = field(init=False)
+    _numbers: Numbers = field(init=False)  # of the sample, without melodies that would take longer than a search may
+    _known: dict[int, _Beginning] = field(init=False, default_factory=dict)
+    _excess: Distances = field(init=False)  # of the sample, rising
+    lengths: Numbers = field(init=False)
+    thresholds: Distances = field(init=False)
+    scale: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        from roslin.matchers.roslin.notes import contours
+        from roslin.matchers.roslin.table import table_of
+
+        chosen, sample = self.chosen, self.sample
+        self._asked = chosen.encoded(self.query, [self.query])
+        tables = chosen.tables(self.query, max(int(sample.sizes.max(initial=1)), self.size))
+        compared = chosen.compared(self.query)
+        if compared == "both":
+            self._melodies = sample
+        else:
+            notes = sample.take(np.arange(len(sample)))
+            self._melodies = table_of(contours(notes) if compared == "contour" else notes, tables)
+        self._numbers = np.flatnonzero(sample.sizes <= chosen.longest(self.query))
+        self.lengths = np.array([*(each for each in _LADDER if each < self.size), max(self.size, 1)])
+        self.thresholds = np.array([self.at(int(length)).threshold for length in self.lengths])
+        self.scale = self.at(int(self.lengths[-1])).scale
+        whole = self.at(int(self.lengths[-1]))
+        self._excess = np.sort(self.excess(whole.sample, self._melodies.sizes[self._numbers]))
+
+    @property
+    def size(self) -> int:
+        """The notes of the query."""
+        return len(self._asked.pitches)
+
+    def at(self, length: int) -> _Beginning:
+        """The same for the first notes of the query alone."""
+        if length not in self._known:
+            self._known[length] = self._beginning(length)
+        return self._known[length]
+
+    def _beginning(self, length: int) -> _Beginning:
+        from roslin.matchers.roslin._alignment import align_all, self_scores
+        from roslin.matchers.roslin.notes import backwards, first
+        from roslin.matchers.roslin.scoring import scorer
+
+        chosen, melodies, asked = self.chosen, self._melodies, first(self._asked, length)
+        tables = chosen.tables(self.query, max(int(melodies.sizes.max(initial=1)), length))
+        own, turned = np.empty(1, np.int32), np.empty(1, np.int32)
+        self_scores(asked, tables, own)
+        align_all(asked, backwards(asked), tables, np.zeros(1, np.int64), turned)
+        scores = scorer(asked, melodies, tables)(self._numbers)
+
+        def evidence(scores: Scores, others: Scores, sizes: Scores) -> Distances:
+            return chosen.evidence(scores, int(own[0]), length, others, sizes)
+
+        found = evidence(scores, melodies.own_scores[self._numbers], melodies.sizes[self._numbers])
+        if not len(found):
+            return _Beginning(float(own[0]), 0.0, 0.0, found)
+        reached = evidence(turned, own, np.array([length], np.int32))
+        thresholds, scales = between(self.tails, length).of(*middles_and_spreads(found[None, :]), reached)
+        return _Beginning(float(own[0]), float(thresholds[0]), float(scales[0]), found)
+
+    def excess(self, evidence: Distances, sizes: Scores) -> Distances:
+        """By how much the evidence is above the threshold, for melodies of these numbers of notes."""
+        common = np.full(len(sizes), self.size) if self.chosen.place == "whole" else np.minimum(sizes, self.size)
+        return np.asarray(evidence - np.interp(common, self.lengths, self.thresholds))
+
+    def rarity(self, excess: Distances) -> Distances:
+        """-ln p: how rare it is that an unrelated melody has as much. It rises with the excess."""
+        count = max(len(self._excess), 1)
+        counted = (len(self._excess) - np.searchsorted(self._excess, excess, side="left")) / count
+        begin = -np.log(_DECOY_TAIL)
         if not self.scale > 0:
-            return np.asarray(np.clip(counted, 1 / (len(self.sample) + 1), 1.0))
-        below = np.maximum(self.threshold - distances, 0.0)
-        tail = self.share * np.exp(-below / self.scale)
-        shares: Distances = np.where(distances < self.threshold, tail, np.maximum(counted, self.share))
-        return shares
+            return -np.log(np.clip(counted, _DECOY_TAIL, 1.0))
+        # A little of the excess keeps melodies apart that the sample does not tell from one another.
+        common = np.minimum(-np.log(np.clip(counted, _DECOY_TAIL, 1.0)), begin)
+        return np.where(excess > 0, begin + excess / self.scale, common)
+
+    def rarity_of_same(self, common: int) -> float:
+        """-ln p of agreement on all of this number of notes: what any beginning of them says at most.
+
+        More notes that agree never make a match less sure.
+        """
+        best = 0.0
+        lengths = [*range(3, min(common, _LONGEST_CHAIN) + 1), common]
+        for length in lengths:
+            known = self.at(length)
+            above = known.own - known.threshold
+            if known.scale > 0 and above > 0:
+                best = max(best, above / known.scale - float(np.log(_DECOY_TAIL)))
+        return best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beginning:
+    """Of the first notes of a query: what they score with themselves, the tail, and the evidence of the sample."""
+
+    own: float
+    threshold: float
+    scale: float
+    sample: Distances
 
 
 def middles_and_spreads(samples: Distances) -> tuple[Distances, Distances]:
     """Middle and spread of each row of samples."""
     middles, far = np.quantile(samples, (0.5, _FAR), axis=1)
-    return middles, far - middles
+    return middles, middles - far
 
 
-def sample_of(count: int, most: int = SAMPLED) -> Numbers:
-    """The numbers of a fixed sample of so many melodies, spread evenly.
-
-    >>> sample_of(3).tolist(), sample_of(10_000)[:3].tolist()
-    ([0, 1, 2], [10, 30, 50])
-    """
-    if count <= most:
-        return np.arange(count)
-    return ((np.arange(most) + 0.5) * count / most).astype(np.int64)
+def mode_of(chosen: Roslin, query: Melody) -> str:
+    """The name of a mode: what is compared, where, in which key."""
+    return f"{chosen.compared(query)}/{chosen.place}/{chosen.key}"
 
 
-def decoy(melody: Melody, length: int) -> Melody | None:
-    """The first notes of a melody with their pitches in reverse order.
+# -- the sample -------------------------------------------------------------------------------------------------------
 
-    None where there are fewer, or where most of them are the same backwards.
+
+def sample_of(store: Store, most: int = SAMPLED) -> Numbers:
+    """The numbers of a fixed sample of a collection's melodies, drawn by their notes."""
+    return store.packed().keep(("sample", most), lambda packed: np.sort(_by_content(packed)[:most]))
+
+
+def _by_content(packed: Packed) -> Numbers:
+    """All melodies in an order that depends on their notes alone, as good as random."""
+    return packed.keep("by content", lambda packed: np.argsort(_fingerprints(packed), kind="stable"))
+
+
+def _fingerprints(packed: Packed) -> npt.NDArray[np.uint64]:
+    """A number for each melody, by its notes; of equal melodies each has its own."""
+    notes, sizes = packed.notes, np.diff(packed.offsets)
+    onsets = notes["onset_ticks"].astype(np.uint64)
+    onsets -= np.repeat(onsets[np.minimum(packed.offsets[:-1], max(len(notes) - 1, 0))], sizes) if len(notes) else 0
+    mixed = _mixed(_mixed(onsets) ^ _mixed(notes["duration_ticks"].astype(np.uint64) << np.uint64(8)))
+    mixed = _mixed(mixed ^ notes["pitch_midi"].astype(np.uint64))
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+    of = total[packed.offsets[1:]] - total[packed.offsets[:-1]]
+    order = np.argsort(of, kind="stable")
+    is_new = np.append(True, of[order][1:] != of[order][:-1])[: len(of)]
+    firsts = np.flatnonzero(is_new)
+    copies = np.empty(len(of), np.uint64)
+    copies[order] = (np.arange(len(of)) - np.repeat(firsts, np.diff(np.append(firsts, len(of))))).astype(np.uint64)
+    return _mixed(of + _mixed(copies))
+
+
+def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Every bit of a number spread over all bits (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+# -- the tails --------------------------------------------------------------------------------------------------------
+
+
+def decoy(melody: Melody, length: int, compared: str = "both") -> Melody | None:
+    """The first notes of a melody with their pitches in reverse order; where only rhythm is compared, their lengths.
+
+    None where there are fewer notes, or where most of them are the same backwards.
 
     >>> from roslin import load
     >>> decoy(load("'4C8DE4F")[0], 3).notes["pitch_midi"].tolist()
     [64, 62, 60]
     """
-    notes = melodic_line(melody)[:length].copy()
-    if len(notes) < length or np.mean(notes["pitch_midi"] == notes["pitch_midi"][::-1]) > _SAME_BACKWARDS:
+    notes = melodic_line(melody)[: length + 1].copy()
+    if len(notes) < length:
+        return None
+    if compared == "rhythm":
+        times = np.append(np.diff(notes["onset_ticks"]), notes["duration_ticks"][-1])[:length]
+        if np.mean(times == times[::-1]) > _SAME_BACKWARDS:
+            return None
+        notes = notes[:length]
+        notes["onset_ticks"] = np.append(0, np.cumsum(times[::-1])[:-1])
+        notes["duration_ticks"] = times[::-1]
+        return Melody(notes)
+    notes = notes[:length]
+    if np.mean(notes["pitch_midi"] == notes["pitch_midi"][::-1]) > _SAME_BACKWARDS:
         return None
     notes["pitch_midi"], notes["pitch_base40"] = notes["pitch_midi"][::-1].copy(), notes["pitch_base40"][::-1].copy()
     return Melody(notes)
 
 
-def tail_of(store: Store, compared: str, size: int) -> Tail | None:
-    """The tail of a collection for one way to compare and queries of so many notes; None where none is kept."""
-    return between(tails_of(store, compared), size) if compared in CALIBRATED else None
+@cache
+def default_tails() -> dict[str, dict[int, Tail]]:
+    """The tails of the RISM sample, by mode and number of notes: those of any small collection."""
+    return _tails_in(json.loads(files(__package__).joinpath("tails.json").read_text("utf-8"))["tails"])
 
 
-def tails_of(store: Store, compared: str) -> dict[int, Tail]:
-    """The tails of a collection by the number of notes, for a way of `CALIBRATED`; made if they are not there."""
-    path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(compared))
+def _tails_in(kept: dict[str, Any]) -> dict[str, dict[int, Tail]]:
+    return {mode: {int(length): Tail(**tail) for length, tail in each.items()} for mode, each in kept.items()}
+
+
+def tails_of(store: Store, mode: str) -> dict[int, Tail]:
+    """The tails of a collection in one mode (`mode_of`) by the number of notes; made if they are not there."""
+    path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(mode.split("/")[0]))
 
     def known(packed: Packed) -> dict[int, Tail]:
         if len(packed) < _LEAST_CALIBRATED:
-            return DEFAULT_TAILS
+            return default_tails()[mode]
         kept = _read(path)
         with suppress(AttributeError, KeyError, TypeError, ValueError):  # another program's, or none that was kept
-            if kept[compared]["fitted"] == numbers:
-                return {int(length): Tail(**tail) for length, tail in kept[compared]["tails"].items()}
-        tails = calibrated(packed, Roslin(compare=compared))
+            if kept[mode]["fitted"] == numbers:
+                return _tails_in({mode: kept[mode]["tails"]})[mode]
+        tails = calibrated(packed, mode) or default_tails()[mode]
         made = {str(length): asdict(tail) for length, tail in tails.items()}
         with suppress(OSError):  # a folder that others own: it costs a few seconds each time
-            write_sealed(path, json.dumps({**kept, compared: {"fitted": numbers, "tails": made}}))
+            write_sealed(path, json.dumps({**_read(path), mode: {"fitted": numbers, "tails": made}}))
         return tails
 
-    return store.packed().keep(("tails", compared), known)
+    return store.packed().keep(("tails", mode), known)
 
 
-def between(tails: dict[int, Tail], size: int) -> Tail:
-    """The tail for a number of notes, from those that are known."""
-    tails = tails or DEFAULT_TAILS
-    at = np.log(sorted(tails))
-    begin, scale, spread = (
-        float(np.interp(np.log(max(size, 1)), at, [getattr(tails[length], name) for length in sorted(tails)]))
-        for name in ("begin", "scale", "spread")
-    )
-    return Tail(begin, _DECOY_TAIL, scale, spread)
-
-
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Any) -> dict[str, Any]:
     try:
         known = json.loads(read_sealed(path) or "null")
     except (OSError, ValueError):
@@ -233,34 +366,49 @@ def _read(path: Path) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def calibrated(packed: Packed, matcher: Roslin) -> dict[int, Tail]:
-    """The tails of a collection by the number of notes of a query, from decoys made of its own melodies."""
+def between(tails: dict[int, Tail], size: int) -> Tail:
+    """The tail for a number of notes, from those that are known."""
+    at = np.log(sorted(tails))
+    begin, scale, spread = (
+        float(np.interp(np.log(max(size, 1)), at, [getattr(tails[length], name) for length in sorted(tails)]))
+        for name in ("begin", "scale", "spread")
+    )
+    return Tail(begin, scale, spread)
+
+
+def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
+    """The tails of a collection in one mode by the number of notes of a query, from decoys of its own melodies.
+
+    A decoy of a melody that is itself among those compared may meet what it was made of, as any query meets relatives;
+    decoys are made of other melodies than they are compared with.
+    """
+    from roslin.matchers.roslin.notes import contours, encoded
     from roslin.matchers.roslin.scoring import scorer
     from roslin.matchers.roslin.table import table_of
 
-    if not len(packed):
-        return {}
-    among, lengths = packed.take(sample_of(len(packed), _DECOY_MELODIES)), np.diff(packed.offsets)
-    any_query = among.melody(0)  # the way to compare is given, so no query decides it
-    melodies = matcher.encoded(any_query, among)
-    tables = matcher.tables(any_query, int(max(np.diff(melodies.offsets).max(), *_DECOY_LENGTHS)))
-    table, tails = table_of(melodies, tables), {}
+    compared, place, key = mode.split("/")
+    chosen, order, lengths = Roslin(compare=compared, place=place, key=key), _by_content(packed), np.diff(packed.offsets)
+    among = packed.take(np.sort(order[:_DECOY_MELODIES]))
+    notes = encoded(among)
+    tables = chosen.tables(among.melody(0), int(max(np.diff(notes.offsets).max(), *_DECOY_LENGTHS)))
+    table, tails = table_of(contours(notes) if compared == "contour" else notes, tables), {}
     for length in _DECOY_LENGTHS:
-        places = np.flatnonzero(lengths >= length)
-        made = [decoy(packed.melody(number), length) for number in places[sample_of(len(places), _DECOYS)].tolist()]
-        missing = [
-            matcher.missing_of(query, scorer(matcher.encoded(query, [query]), table, tables)(np.arange(len(among))))
-            for query in made
-            if query is not None
-        ]
-        if not missing:
+        found = []
+        for number in order[::-1][lengths[order[::-1]] >= length].tolist():
+            query = decoy(packed.melody(number), length, compared)
+            if query is not None:
+                scores = scorer(chosen.encoded(query, [query]), table, tables)(np.arange(len(among)))
+                own = chosen.own_score(query)
+                found.append(chosen.evidence(scores, own, length, table.own_scores, table.sizes))
+            if len(found) == _DECOYS:
+                break
+        if not found:
             continue
-        middles, spreads = middles_and_spreads(np.array(missing))
+        middles, spreads = middles_and_spreads(np.array(found))
         spread = float(np.median(spreads))
         floors = np.maximum(spreads, _LEAST_SPREAD * spread)[:, None]
-        ranked = np.sort(((middles[:, None] - missing) / floors)[spreads > 0], axis=None)[::-1]
+        ranked = np.sort(((found - middles[:, None]) / floors)[spreads > 0], axis=None)[::-1]
         count = int(_DECOY_TAIL * len(ranked))
         if len(ranked) >= _LEAST_DECOYED and ranked[0] > ranked[count]:
-            scale = float((ranked[:count] - ranked[count]).mean())
-            tails[length] = Tail(float(ranked[count]), _DECOY_TAIL, scale, spread)
+            tails[length] = Tail(float(ranked[count]), float((ranked[:count] - ranked[count]).mean()), spread)
     return tails

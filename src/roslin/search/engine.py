@@ -1,9 +1,10 @@
 """Search: the melodies of a collection that a matcher finds nearest to a query.
 
 Every matcher can compare the query with everything, a piece of the collection at a time. Some can do with less, and
-give the same list: they have an entry in `SHORTCUTS`. When the time is over, what has been compared by then makes the
-list, and the list says that it is incomplete. Ties are broken by id, so the same collection and query give the
-same list everywhere, with any number of threads.
+give the same list: they have an entry in `SHORTCUTS`. The list of `roslin` is in the order of its evidence, with the
+number of chance matches of every hit (`roslin.search.chance`); every other list is in the order of its distances. When
+the time is over, what has been compared by then makes the list, and the list says that it is incomplete. Ties are
+broken by id, so the same collection and query give the same list everywhere, with any number of threads.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection as Container
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,18 +24,19 @@ from roslin.matchers.base import COMPARED_AT_ONCE, check_query
 from roslin.matchers.transport.twv import MatchedSegments
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
-from roslin.run import Ranking, Run
-from roslin.search.background import Background, told_by
+from roslin.run import Run
+from roslin.search.beginnings import MOST_AT_ONCE, beginnings, onsets_compared
+from roslin.search.chance import Background
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
-from roslin.search.ranking import Expected, nearest_first, stopped
+from roslin.search.ranking import Found, nearest_first, stopped
 from roslin.search.work import Work
 from roslin.transport.align import Query
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["DEFAULT_MATCHER", "PartialAnswer", "depended_on", "search", "search_part", "within_radius"]
+__all__ = ["DEFAULT_MATCHER", "Whole", "depended_on", "search", "within_radius"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -45,12 +46,11 @@ _Compared = TypeVar("_Compared")
 _ALIGNMENTS_AT_ONCE = 20_000
 
 
-class FoundDistances(NamedTuple):
-    """Numbers of melodies and their distances. `compared` is how many were, if the time was over before the end."""
+class Whole(NamedTuple):
+    """The collection of which a part is searched: what chance gives in it, and how many melodies it has."""
 
-    numbers: Numbers
-    distances: Distances
-    compared: int | None = None
+    background: Background
+    searched: int
 
 
 def search(
@@ -63,63 +63,27 @@ def search(
     exclude: Container[str] = (),
     radius: float | None = None,
     work: Work | None = None,
-    chance: bool = True,
     partial: bool = True,
+    is_cut: bool = False,
+    whole: Whole | None = None,
 ) -> Run:
     """The k melodies most similar to the query, none beyond the radius.
 
     Only those with the numbers `within` (all by default) and without the ids `exclude`. `work` has threads, a limit of
-    time and somebody to tell about progress. `chance`: every hit is told how many melodies would be as near by chance
-    (`roslin.search.chance`). `partial`: when the time is over, what was compared by then is returned and marked
-    (`Ranking.unfinished`); otherwise, and where nothing was compared yet, it is a `TimeLimitError`.
+    time and somebody to tell about progress. `partial`: when the time is over, what was compared by then is returned
+    and marked (`Ranking.unfinished`); otherwise, and where nothing was compared yet, it is a `TimeLimitError`.
+    `is_cut`: only the beginnings of melodies are compared, each a little longer than the query. `whole`: of what the
+    collection is a part.
     """
     with work or Work() as working:
-        wanted = _checked(query, collection, matcher(matcher_name), k, within, radius, working, len(exclude), partial)
+        chosen = matcher(matcher_name)
+        wanted = _checked(query, collection, chosen, k, within, radius, working, len(exclude), partial, is_cut, whole)
         found = _found(wanted)
-        expected, unfinished = _judged(wanted, found, chance and len(wanted.numbers) > 0)
+        seconds, total = working.seconds or 0.0, len(wanted.numbers)
+        unfinished = "" if found.compared is None else stopped(seconds, found.compared, total)
         return nearest_first(
-            query, wanted.matcher, collection, found[:2], k, exclude=exclude, radius=wanted.radius, expected=expected,
-            unfinished=unfinished,
-        )  # fmt: skip
-
-
-def _judged(wanted: _Wanted, found: FoundDistances, chance: bool) -> tuple[Expected | None, str]:
-    """What chance gives, where it is asked for, and what is missing if the time was over."""
-    seconds, total = wanted.work.seconds or 0.0, len(wanted.numbers)
-    if found.compared is not None:
-        return None, stopped(seconds, found.compared, total)
-    if not chance:
-        return None, ""
-    try:
-        return _expected(wanted, found), ""
-    except TimeLimitError:
-        if not wanted.partial:
-            raise
-        return None, f"Stopped after {seconds:g} seconds: all {total:,} melodies had been compared, chance had not."
-
-
-@dataclass(frozen=True, slots=True)
-class PartialAnswer:
-    """What a part of a collection has for a query.
-
-    `ranking.expected` is by what chance is told for each hit (`background.told_by`), `known` all distances where the
-    matcher compares everything: whoever knows the whole makes numbers of chance matches of it.
-    """
-
-    ranking: Ranking
-    known: Distances | None
-
-
-def search_part(
-    query: Melody, part: Store, chosen: Matcher, k: int, *, exclude: Container[str] = (), radius: float | None = None
-) -> PartialAnswer:
-    """The k nearest melodies of a part of a collection, for a matcher whose distances do not depend on the rest."""
-    with Work() as work:
-        wanted = _checked(query, part, chosen, k, None, radius, work, len(exclude))
-        found = _found(wanted)
-        told = partial(_told_by, wanted)
-        run = nearest_first(query, chosen, part, found[:2], k, exclude=exclude, radius=wanted.radius, expected=told)
-    return PartialAnswer(run.rankings[run.query], found.distances if _knows_all(wanted) else None)
+            query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, unfinished=unfinished
+        )
 
 
 def _checked(
@@ -132,6 +96,8 @@ def _checked(
     work: Work,
     excluded: int,
     partial: bool = False,
+    is_cut: bool = False,
+    whole: Whole | None = None,
 ) -> _Wanted:
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -140,8 +106,13 @@ def _checked(
     check_query(query)
     check_length(query, chosen)
     numbers = np.arange(len(collection)) if within is None else np.asarray(within, dtype=np.int64)
+    if is_cut and not chosen.is_independent and len(numbers) > MOST_AT_ONCE:
+        raise ArgumentError(
+            f"{chosen.name} compares the beginnings of at most {MOST_AT_ONCE} melodies; got {len(numbers)}: "
+            "filter the collection first, or choose another matcher"
+        )
     return _Wanted(
-        query, chosen, collection, numbers, k + excluded, np.inf if radius is None else radius, work, partial
+        query, chosen, collection, numbers, k + excluded, np.inf if radius is None else radius, work, partial, is_cut, whole
     )
 
 
@@ -157,6 +128,8 @@ class _Wanted:
     radius: float
     work: Work
     partial: bool = False
+    is_cut: bool = False
+    whole: Whole | None = None
 
     @property
     def allowed(self) -> npt.NDArray[np.bool_]:
@@ -166,42 +139,33 @@ class _Wanted:
         return allowed
 
 
-def _found(wanted: _Wanted) -> FoundDistances:
+def _found(wanted: _Wanted) -> Found:
     wanted.work.report(0.0, "getting ready (the first search after installation compiles for a while)")
+    if wanted.is_cut:
+        return _compare_all(wanted)
     return SHORTCUTS.get(type(wanted.matcher), _compare_all)(wanted)
 
 
-def _expected(wanted: _Wanted, found: FoundDistances) -> Expected:
-    """What chance gives for the query."""
-    known = found.distances if _knows_all(wanted) or not wanted.matcher.is_independent else None
-    null = Background.of(wanted.collection).null(wanted.query, wanted.matcher, known)
-    return lambda numbers, distances: null.expected(_told_by(wanted, numbers, distances), len(wanted.numbers))
-
-
-def _told_by(wanted: _Wanted, numbers: Numbers, distances: Distances) -> Distances:
-    return told_by(wanted.query, wanted.matcher, wanted.collection.packed(), numbers, distances)
-
-
-def _knows_all(wanted: _Wanted) -> bool:
-    """Whether every melody of the collection gets its distance, however many are asked for."""
-    return len(wanted.numbers) == len(wanted.collection) and type(wanted.matcher) not in SHORTCUTS
-
-
-def _compare_all(wanted: _Wanted) -> FoundDistances:
+def _compare_all(wanted: _Wanted) -> Found:
     """Every melody that is asked for gets its distance."""
     packed, numbers = wanted.collection.packed(), wanted.numbers
     if not len(numbers):
-        return FoundDistances(numbers, np.empty(0))
-    if wanted.matcher.is_indexed or not wanted.matcher.is_independent:
-        return FoundDistances(numbers, _compare_at_once(wanted, packed))
+        return Found(numbers, np.empty(0))
+    if not wanted.matcher.is_independent or (wanted.matcher.is_indexed and not wanted.is_cut):
+        return Found(numbers, _compare_at_once(wanted, packed))
+
+    def cut(melodies: Packed) -> Packed:
+        return beginnings(melodies, onsets_compared(wanted.query)) if wanted.is_cut else melodies
 
     def compare(piece: Numbers) -> Distances:
-        return wanted.matcher.distances(wanted.query, _part(packed, piece))
+        return wanted.matcher.distances(wanted.query, cut(_part(packed, piece)))
 
     lengths = packed.offsets[numbers + 1] - packed.offsets[numbers]
+    if wanted.is_cut:
+        lengths = np.minimum(lengths, onsets_compared(wanted.query))
     parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, wanted.matcher.notes_at_once(wanted.query))]
     found, compared = _in_pieces(wanted, compare, parts)
-    return FoundDistances(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
+    return Found(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
 
 
 def _part(packed: Packed, piece: Numbers) -> Packed:
@@ -233,6 +197,8 @@ def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
             wanted.query, candidates, lambda done: wanted.work.report(done, "comparing")
         )
 
+    if wanted.is_cut:
+        return distances(beginnings(packed.take(wanted.numbers), onsets_compared(wanted.query)))
     is_everything = np.array_equal(wanted.numbers, np.arange(len(packed)))
     if is_everything or wanted.matcher.is_independent:
         # The collection's own table is the one that keeps the index from search to search.
@@ -240,7 +206,7 @@ def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
     return distances(packed.take(wanted.numbers))
 
 
-def _nearest(wanted: _Wanted) -> FoundDistances:
+def _nearest(wanted: _Wanted) -> Found:
     """For `emd`: lower bounds first, then only what can be among the best."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
@@ -254,10 +220,10 @@ def _nearest(wanted: _Wanted) -> FoundDistances:
     found = nearest(query, chosen, packed, index, wanted.k, allowed, wanted.work, wanted.radius, wanted.partial)
     if found.is_complete and len(found.numbers) < wanted.k and wanted.radius == np.inf:
         return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
-    return FoundDistances(found.numbers, found.distances, None if found.is_complete else found.compared)
+    return Found(found.numbers, found.distances, None if found.is_complete else found.compared)
 
 
-def _by_segments(wanted: _Wanted) -> FoundDistances:
+def _by_segments(wanted: _Wanted) -> Found:
     """For `twv`: segments are matched only where bounds leave room for a match; without any, it is infinitely far."""
     chosen = wanted.matcher
     assert isinstance(chosen, TWV)
@@ -265,7 +231,7 @@ def _by_segments(wanted: _Wanted) -> FoundDistances:
     # With both directions, a melody may also be found in the query.
     looked_at = wanted.numbers if possible is None or chosen.both else np.flatnonzero(possible.any(axis=0))
     if not len(looked_at):
-        return FoundDistances(wanted.numbers, np.full(len(wanted.numbers), np.inf))
+        return Found(wanted.numbers, np.full(len(wanted.numbers), np.inf))
 
     def matched(piece: Numbers) -> MatchedSegments:
         where = None if possible is None else np.ascontiguousarray(possible[:, piece])
@@ -278,7 +244,7 @@ def _by_segments(wanted: _Wanted) -> FoundDistances:
     found, compared = _in_pieces(wanted, matched, parts)
     distances = np.full(len(wanted.collection), np.inf)
     distances[looked_at[:compared]] = chosen.distances_of(found)
-    return FoundDistances(wanted.numbers, distances[wanted.numbers], compared)
+    return Found(wanted.numbers, distances[wanted.numbers], compared)
 
 
 def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
@@ -311,7 +277,7 @@ def within_radius(
     return found[is_near], distances[is_near]
 
 
-def _emd_within(wanted: _Wanted) -> FoundDistances:
+def _emd_within(wanted: _Wanted) -> Found:
     """For `emd`: only melodies whose bound is within the radius get a distance."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
@@ -322,20 +288,18 @@ def _emd_within(wanted: _Wanted) -> FoundDistances:
 
     index = open_index(wanted.collection, wanted.work.progress)
     possible = np.flatnonzero(possible_within(query, chosen, index, wanted.allowed, wanted.radius, wanted.work))
-    return FoundDistances(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
+    return Found(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
 
 
-def _aligned_within(wanted: _Wanted) -> FoundDistances:
+def _aligned_within(wanted: _Wanted) -> Found:
     """For `roslin`: the same with its bounds."""
     chosen = wanted.matcher
     assert isinstance(chosen, Roslin)
-    if chosen.compared(wanted.query) == "contour":
-        return _compare_all(wanted)
     from roslin.search.roslin_nearest import aligned_within
 
     near = aligned_within(wanted.query, chosen, _table(wanted), wanted.radius, wanted.work)
     is_asked = wanted.allowed[near.numbers]
-    return FoundDistances(near.numbers[is_asked], near.distances[is_asked])
+    return Found(near.numbers[is_asked], near.distances[is_asked])
 
 
 def depended_on(
@@ -360,28 +324,51 @@ def depended_on(
     return packed.take(together), np.searchsorted(together, numbers)
 
 
-def _aligned(wanted: _Wanted) -> FoundDistances:
-    """For `roslin`: upper bounds of scores first, then only what can be among the best."""
-    chosen = wanted.matcher
-    assert isinstance(chosen, Roslin)
-    if chosen.compared(wanted.query) == "contour":
-        return _compare_all(wanted)  # the table has pitches, not contours
-    from roslin.search.roslin_nearest import nearest_aligned
+def _aligned(wanted: _Wanted) -> Found:
+    """For `roslin`: bounds first, then only what can be among the best; in the order of evidence."""
+    from roslin.search.roslin_nearest import aligned_within, best_aligned, prepared
 
-    found = nearest_aligned(
-        wanted.query, chosen, _table(wanted), wanted.k, wanted.allowed, wanted.work, wanted.radius, wanted.partial
-    )
-    return FoundDistances(found.numbers, found.distances, None if found.is_complete else found.compared)
+    chosen, allowed = wanted.matcher, wanted.allowed
+    assert isinstance(chosen, Roslin)
+    if not len(wanted.numbers):
+        return Found(wanted.numbers, np.empty(0), None, np.empty(0), np.empty(0, np.int64))
+    table = _table(wanted)
+    if wanted.radius < np.inf:
+        near = aligned_within(wanted.query, chosen, table, wanted.radius, wanted.work).numbers
+        allowed &= np.isin(np.arange(len(allowed)), near)
+    background, searched = wanted.whole or Whole(Background.of(wanted.collection), len(wanted.numbers))
+    null = background.null(wanted.query, chosen)
+    aligned = prepared(wanted.query, chosen, table)
+    key_of = aligned.keys(null)
+    best = best_aligned(aligned, key_of, wanted.k, allowed, wanted.work, wanted.partial)
+    rarities = null.rarity(-key_of(best.scores, best.numbers))
+    for common in np.unique(best.same[best.same > 0]).tolist():
+        of = best.same == common
+        rarities[of] = np.maximum(rarities[of], null.rarity_of_same(common))
+    evidence = (rarities - np.log(searched)) / np.log(10)
+    distances = aligned.distances(best.scores, best.numbers)
+    return Found(best.numbers, distances, None if best.is_complete else best.scored, evidence, best.same)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:
+    """The notes of the collection as the matcher takes them for the query."""
+    from roslin.matchers.roslin.notes import contours
     from roslin.matchers.roslin.scores import fitted, tables
+    from roslin.matchers.roslin.table import table_of
     from roslin.search.roslin_table import open_table
 
     def opened(_: Packed) -> MelodyTable:
         return open_table(wanted.collection, tables(fitted("both"), 1), wanted.work.progress)
 
-    return wanted.collection.packed().keep("table of notes", opened)
+    chosen, packed = wanted.matcher, wanted.collection.packed()
+    assert isinstance(chosen, Roslin)
+    table = packed.keep("table of notes", opened)
+    if chosen.compared(wanted.query) != "contour":
+        return table
+    return packed.keep(
+        "table of contours",
+        lambda _: table_of(contours(table.take(np.arange(len(table)))), tables(fitted("contour"), 1, compared="contour")),
+    )
 
 
 def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
@@ -392,10 +379,10 @@ def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
 
 # By type, not by name: a class made from one of these may compare in its own way.
 _SEGMENTED: tuple[type[Matcher], ...] = (TWV, TWVCovered)
-SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], FoundDistances]] = {
+SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {
     EMD: _nearest,
     TWV: _by_segments,
     TWVCovered: _by_segments,
     Roslin: _aligned,
 }
-_BOUNDED: dict[type[Matcher], Callable[[_Wanted], FoundDistances]] = {EMD: _emd_within, Roslin: _aligned_within}
+_BOUNDED: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _emd_within, Roslin: _aligned_within}

@@ -1,12 +1,13 @@
 """The end of every search: from numbers of melodies and their distances to a ranked list.
 
-Ties are broken by id, so that the same collection and query give the same list everywhere.
+Ties are broken by distance, then by id, so that the same collection and query give the same list everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Collection as Container
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +15,12 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.matchers import Matcher
 from roslin.melody import Melody
-from roslin.run import Ranking, Run
+from roslin.run import Kind, Ranking, Run
 
-__all__ = ["Expected", "nearest_first", "stopped"]
+__all__ = ["Found", "nearest_first", "stopped"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
-# From the numbers of melodies and their distances to how many would be as near by chance.
-Expected = Callable[[Numbers, Distances], Distances]
 
 # What is at infinity cannot be compared with the query: it is in no list.
 _FARTHEST = float(np.finfo(np.float64).max)
@@ -29,41 +28,58 @@ _FARTHEST = float(np.finfo(np.float64).max)
 _TIES = 1000
 
 
+class Found(NamedTuple):
+    """Numbers of melodies and their distances.
+
+    `compared` is how many were, if the time was over before the end. With `evidence`, minus the logarithm (to base 10)
+    of the number of chance matches, the list is in its order, otherwise in that of the distances. `same` is the number
+    of notes on which a melody and the query agree, if those are all that both have (`roslin.search.same`).
+    """
+
+    numbers: Numbers
+    distances: Distances
+    compared: int | None = None
+    evidence: Distances | None = None
+    same: Numbers | None = None
+
+
 def nearest_first(
     query: Melody,
     matcher: Matcher,
     collection: Store,
-    found: tuple[Numbers, Distances],
+    found: Found,
     k: int,
     *,
     exclude: Container[str] = (),
     radius: float = np.inf,
-    expected: Expected | None = None,
     unfinished: str = "",
 ) -> Run:
-    """The k nearest of some melodies, given by their numbers and distances, none beyond the radius.
-
-    With `expected`, each is told how many of those that were searched would be as near by chance. `unfinished` says how
-    much was compared, where it was not everything.
-    """
-    numbers, distances = found
-    near = _best(numbers, distances, collection, k + len(exclude), min(radius, _FARTHEST))
-    ranked = sorted(zip(distances[near].tolist(), collection.ids(numbers[near]), numbers[near].tolist(), strict=True))
-    kept = [each for each in ranked if each[1] not in exclude][:k]
-    nearest, places = np.array([each[0] for each in kept]), np.array([each[2] for each in kept], dtype=np.int64)
+    """The k best of some melodies, none beyond the radius. `unfinished` describes what was not compared."""
+    distances, evidence = found.distances, found.evidence
+    keys = distances if evidence is None else _ranks(-evidence, distances)
+    allowed = np.flatnonzero(distances <= min(radius, _FARTHEST))
+    best = allowed[_best(found.numbers[allowed], keys[allowed], collection, k + len(exclude))]
+    ids = collection.ids(found.numbers[best])
+    ranked = sorted(zip(keys[best].tolist(), ids, best.tolist(), strict=True))
+    taken = [each for each in ranked if each[1] not in exclude][:k]
+    places = [each[2] for each in taken]
+    near = tuple(distances[places].tolist())
     ranking = Ranking(
         query.id or "query",
-        tuple(each[1] for each in kept),
-        tuple(nearest.tolist()),
-        expected=None if expected is None else tuple(expected(places, nearest).tolist()),
+        tuple(each[1] for each in taken),
+        near if evidence is None else tuple(evidence[places].tolist()),
         remarks=matcher.remarks(query),
         unfinished=unfinished,
+        distances=None if evidence is None else near,
+        expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
+        same=None if found.same is None else tuple(found.same[places].tolist()),
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
         return [melody.title for melody in collection.melodies(collection.numbers(ids))]
 
-    return Run([ranking], name=repr(matcher), kind="distance", titles=titles)
+    kind: Kind = "distance" if evidence is None else "score"
+    return Run([ranking], name=repr(matcher), kind=kind, titles=titles)
 
 
 def stopped(seconds: float, compared: int, total: int) -> str:
@@ -76,17 +92,24 @@ def stopped(seconds: float, compared: int, total: int) -> str:
     return f"Stopped after {seconds:g} seconds: {counted}. Nearer ones may be missing from the list."
 
 
-def _best(numbers: Numbers, distances: Distances, collection: Store, k: int, radius: float) -> Numbers:
-    """The places of the k nearest within the radius, and perhaps some that tie with the last of them.
+def _ranks(keys: Distances, distances: Distances) -> Distances:
+    """Numbers in the order of the keys and, of equal keys, of the distances; equal only where both are."""
+    order = np.lexsort((distances, keys))
+    ranks = np.zeros(len(keys))
+    differ = (np.diff(keys[order]) != 0) | (np.diff(distances[order]) != 0)
+    ranks[order[1:]] = np.cumsum(differ)
+    return ranks
+
+
+def _best(numbers: Numbers, keys: Distances, collection: Store, k: int) -> Numbers:
+    """The places of the k first by these keys, and perhaps some that tie with the last of them.
 
     Where many tie, those whose ids come first are chosen here: fetching the ids of all would take longer than all else.
     """
     if len(numbers) <= k:
-        return np.flatnonzero(distances <= radius)
-    last = np.partition(distances, k - 1)[k - 1]
-    if last > radius:
-        return np.flatnonzero(distances <= radius)
-    nearer, tied = np.flatnonzero(distances < last), np.flatnonzero(distances == last)
+        return np.arange(len(numbers))
+    last = np.partition(keys, k - 1)[k - 1]
+    before, tied = np.flatnonzero(keys < last), np.flatnonzero(keys == last)
     if len(tied) > _TIES:
-        tied = tied[np.argsort(collection.id_ranks[numbers[tied]])[: k - len(nearer)]]
-    return np.concatenate([nearer, tied])
+        tied = tied[np.argsort(collection.id_ranks[numbers[tied]])[: k - len(before)]]
+    return np.concatenate([before, tied])

@@ -8,7 +8,7 @@ among the k nearest, so the list is that of brute force, with everything that is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +21,20 @@ from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 from roslin.melody import Melody
+from roslin.search.chance import Null
 from roslin.search.nearest import Nearest
+from roslin.search.same import same_notes
 from roslin.search.work import Work
 
 __all__ = [
-    "DistanceOf",
+    "Aligned",
+    "Best",
     "aligned_distances",
     "aligned_within",
+    "best_aligned",
     "closer_bounds",
     "nearest",
-    "nearest_aligned",
+    "prepared",
     "scores_of",
     "upper_bounds",
 ]
@@ -39,8 +43,9 @@ Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.int32]
 Distances = npt.NDArray[np.float64]
-# The distances of melodies with these scores: they fall as scores rise. The second is numbers, or a slice of them.
-DistanceOf = Callable[[Scores, Numbers | slice], Distances]
+# What melodies with these scores are ranked by, the smallest first: it falls as scores rise. The second is numbers, or a
+# slice of them.
+KeyOf = Callable[[Scores, Numbers | slice], Distances]
 
 # Melodies bounded, or scored, in one piece of work.
 PIECE = 8192
@@ -57,56 +62,104 @@ _CLOSER_ROOM = 1.15
 _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 
 
-def nearest_aligned(
-    query: Melody,
-    matcher: Roslin,
-    table: MelodyTable,
-    k: int,
-    allowed: Flags,
-    work: Work,
-    radius: float,
-    partial: bool = False,
-) -> Nearest:
-    """The k nearest by `roslin`, and whatever is as near as the last; none beyond the radius.
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligned:
+    """A query as the kernels take it, and the table to search."""
 
-    `partial`: when the time is over, what was found by then.
-    """
-    asked, tables, distance_of = _prepared(query, matcher, table)
-    return nearest(asked, table, tables, k, allowed, work, radius, distance_of, partial)
+    query: Encoded
+    table: MelodyTable
+    tables: Tables
+    own: int  # self-score of the query
+    others: Scores  # those of the melodies
+    matcher: Roslin
+    compared: str
+
+    def distances(self, scores: Scores, numbers: Numbers | slice) -> Distances:
+        """The distances of melodies with these scores."""
+        return self.matcher.distances_of(scores, self.own, self.others[numbers])
+
+    def keys(self, null: Null) -> KeyOf:
+        """How melodies are ranked: by the evidence above what chance gives, the most first."""
+        size, sizes = len(self.query.pitches), self.table.sizes
+
+        def key(scores: Scores, numbers: Numbers | slice) -> Distances:
+            evidence = self.matcher.evidence(scores, self.own, size, self.others[numbers], sizes[numbers])
+            return -null.excess(evidence, sizes[numbers])
+
+        return key
+
+    def least_of_same(self) -> Scores:
+        """No melody that agrees with the query on all notes of the shorter one scores less than this."""
+        size, tables = len(self.query.pitches), self.tables
+        common = np.minimum(self.table.sizes, size).astype(np.int64)
+        pair = int(tables.equal[0] + tables.contexts[0].min() + 2 * tables.kinds.min() + tables.labels.min())
+        inner = int(tables.contexts[0, 3] - tables.contexts[0].min())  # more for a pair between two others
+        prices = int(tables.starts.max() + tables.ends.max() + tables.tempo_prices.max())
+        last = int(tables.equal[0] - tables.equal.min())  # the last note may have any length
+        return (common * pair + np.maximum(common - 2, 0) * inner - prices - last).astype(np.int32)
 
 
-def aligned_distances(query: Melody, matcher: Roslin, table: MelodyTable, numbers: Numbers, work: Work) -> Distances:
-    """The distances by `roslin` of the melodies with these numbers."""
-    asked, tables, distance_of = _prepared(query, matcher, table)
-    return distance_of(scores_of(asked, table, tables, numbers, work), numbers)
-
-
-def aligned_within(query: Melody, matcher: Roslin, table: MelodyTable, radius: float, work: Work) -> Nearest:
-    """All melodies that are not beyond the radius by `roslin`, in the order of their numbers."""
-    asked, tables, distance_of = _prepared(query, matcher, table)
-    bounds = _lower_bounds(upper_bounds(asked, table, tables, work), distance_of, work)
-    numbers = np.flatnonzero(bounds <= radius * (1 + _SLACK) + _SLACK)
-    distances = distance_of(scores_of(asked, table, tables, numbers, work), numbers)
-    return Nearest(numbers[distances <= radius], distances[distances <= radius], len(numbers))
-
-
-def _prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> tuple[Encoded, Tables, DistanceOf]:
-    """A query as the kernels take it, and how its scores become distances."""
+def prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> Aligned:
+    """A query as the kernels take it. The table has the melodies as `Roslin.encoded` gives them for it."""
     from roslin.matchers.roslin._alignment import self_scores
 
-    asked = matcher.encoded(query, [query])
+    asked, compared = matcher.encoded(query, [query]), matcher.compared(query)
     tables = matcher.tables(query, max(int(table.sizes.max(initial=0)), len(asked.pitches)))
     own = np.empty(1, dtype=np.int32)
     self_scores(asked, tables, own)
     others = table.own_scores
-    if matcher.compared(query) != "both":
+    if compared in ("melody", "rhythm"):  # the table has the self-scores of both together
         others = np.empty(len(table), dtype=np.int32)
         self_scores(table.take(np.arange(len(table))), tables, others)
+    return Aligned(asked, table, tables, int(own[0]), others, matcher, compared)
 
-    def distance_of(scores: Scores, numbers: Numbers | slice) -> Distances:
-        return matcher.distances_of(scores, int(own[0]), others[numbers])
 
-    return asked, tables, distance_of
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """The first by a key, and every melody that agrees with the query on all notes.
+
+    `same` is the number of notes on which a melody and the query agree, if those are all of the shorter one; else 0.
+    """
+
+    numbers: Numbers
+    scores: Scores
+    same: Numbers
+    scored: int
+    is_complete: bool
+
+
+def best_aligned(aligned: Aligned, key_of: KeyOf, k: int, allowed: Flags, work: Work, partial: bool = False) -> Best:
+    """The k first by a key and whatever ties with the last of them, and all that agree with the query exactly.
+
+    `partial`: when the time is over, what was found by then.
+    """
+    table, query = aligned.table, aligned.query
+    upper = upper_bounds(query, table, aligned.tables, work)
+    may_be_same = np.flatnonzero(allowed & (upper >= aligned.least_of_same()))
+    same = same_notes(query, table.take(may_be_same), aligned.matcher, aligned.compared)
+    found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, partial, upper)
+    numbers = np.union1d(found.numbers, may_be_same[same > 0])
+    agrees = np.zeros(len(table), np.int64)
+    agrees[may_be_same] = same
+    with Work(work.threads) as rest:  # few, and found already: the time may be over
+        scores = scores_of(query, table, aligned.tables, numbers, rest)
+    return Best(numbers, scores, agrees[numbers], found.compared, found.is_complete)
+
+
+def aligned_distances(query: Melody, matcher: Roslin, table: MelodyTable, numbers: Numbers, work: Work) -> Distances:
+    """The distances by `roslin` of the melodies with these numbers."""
+    aligned = prepared(query, matcher, table)
+    return aligned.distances(scores_of(aligned.query, table, aligned.tables, numbers, work), numbers)
+
+
+def aligned_within(query: Melody, matcher: Roslin, table: MelodyTable, radius: float, work: Work) -> Nearest:
+    """All melodies that are not beyond the radius by `roslin`, in the order of their numbers."""
+    aligned = prepared(query, matcher, table)
+    upper = upper_bounds(aligned.query, table, aligned.tables, work)
+    bounds = _lower_bounds(upper, aligned.distances, work)
+    numbers = np.flatnonzero(bounds <= radius * (1 + _SLACK) + _SLACK)
+    distances = aligned.distances(scores_of(aligned.query, table, aligned.tables, numbers, work), numbers)
+    return Nearest(numbers[distances <= radius], distances[distances <= radius], len(numbers))
 
 
 def nearest(
@@ -117,12 +170,14 @@ def nearest(
     allowed: Flags,
     work: Work,
     radius: float,
-    distance_of: DistanceOf,
+    distance_of: KeyOf,
     partial: bool = False,
+    upper: Scores | None = None,
 ) -> Nearest:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius.
 
-    `partial`: when the time is over, what was found by then.
+    Near is what `distance_of` makes of the scores. `partial`: when the time is over, what was found by then. `upper`:
+    bounds of the scores, where they are known already.
     """
     is_open = np.array(allowed, dtype=bool)
     candidates = int(np.count_nonzero(is_open))
@@ -132,7 +187,7 @@ def nearest(
         scores = scores_of(query, table, tables, numbers, work)
         found.add(numbers, scores, distance_of(scores, numbers))
         return found.nearest(candidates)
-    upper = upper_bounds(query, table, tables, work)
+    upper = upper_bounds(query, table, tables, work) if upper is None else upper
     bounds = _lower_bounds(upper, distance_of, work)
     rest = np.flatnonzero(is_open & (bounds <= _about(bounds[is_open] if candidates < len(table) else bounds, count)))
     try:
@@ -156,7 +211,7 @@ def nearest(
     return found.nearest(scored)
 
 
-def _lower_bounds(upper: Scores, distance_of: DistanceOf, work: Work) -> Distances:
+def _lower_bounds(upper: Scores, distance_of: KeyOf, work: Work) -> Distances:
     """Lower bounds of the distances of all melodies, a piece at a time."""
     pieces = [slice(start, min(start + PIECE, len(upper))) for start in range(0, len(upper), PIECE)]
     return np.concatenate(list(work.map(lambda piece: distance_of(upper[piece], piece), pieces)))

@@ -25,7 +25,7 @@ from roslin.represent.packed import Candidates
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Encoded
 
-__all__ = ["backwards", "contours", "encoded", "one"]
+__all__ = ["backwards", "contours", "encoded", "first", "one"]
 
 _LONGEST = 24  # steps: 64 quarters, or a 64th of one
 _UNLIKE = 3  # steps from the median that make a note short or long
@@ -106,6 +106,19 @@ def one(melodies: Encoded, number: int) -> Encoded:
         kinds=melodies.kinds[part],
         gaps=melodies.gaps[part],
         labels=melodies.labels[part],
+    )
+
+
+def first(melody: Encoded, length: int) -> Encoded:
+    """The first notes of one melody."""
+    return melody._replace(
+        offsets=np.array([0, length]),
+        pitches=melody.pitches[:length],
+        values=melody.values[:length],
+        intervals=melody.intervals[:length],
+        kinds=melody.kinds[:length],
+        gaps=melody.gaps[:length],
+        labels=melody.labels[:length],
     )
 
 

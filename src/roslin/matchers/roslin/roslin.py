@@ -11,9 +11,9 @@ from 0, the same melody, to 1, nothing in common. Because `hi` counts at most tw
 The distance belongs to the two melodies alone: no other candidate changes it. It is the same in both directions, as
 long as rhythm counts for both (`compare`).
 
-A rhythm alone is the same in any tempo: nobody can hear whether eighths or quarters were meant. Because a few notes of
-it begin nearly everything, rhythms that begin together (`place='start'`) are compared with the query's own worth, so
-that a melody lacks what it is too short for.
+A rhythm alone is the same in any tempo: nobody can hear whether eighths or quarters were meant.
+
+A list of a search is not in the order of this distance but of evidence (`evidence`, `roslin.search.chance`).
 
 Parameters: what is compared (`compare`: both melody and rhythm, melody, rhythm, contour; `auto` is both, but melody
 alone for a query in equal values, which says nothing about rhythm), where they may lie on each other (`place`) and
@@ -45,6 +45,9 @@ __all__ = ["Roslin"]
 
 _LEAST_EVEN = 3  # so few notes of equal length are no statement about rhythm
 _CAP = 2.0  # the longer melody counts at most as twice the shorter
+# What the distance counts beside the share of the query that a melody lacks; chosen on the choosing share (`known_items`
+# and RISM's same works, with short targets among them).
+_OF_DISTANCE = 0.1
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int32]
@@ -111,41 +114,36 @@ class Roslin(Matcher):
         """Distances from scores and self-scores, in units. They fall where the score rises."""
         return np.clip(1.0 - scores / self._scale(own, others), 0.0, 1.0)
 
-    def _scale(self, own: int | Longs, others: Longs) -> Floats:
+    def _scale(self, own: int | Longs | Floats, others: Longs | Floats) -> Floats:
         """What a score is compared with."""
-        if self.place == "start" and self.compare == "rhythm":
-            return np.maximum(own, np.ones_like(others)).astype(np.float64)
         shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
         longer = np.maximum(own, others).astype(np.float64)
-        if self.place == "start":
+        if self.place in ("start", "end"):
             return shorter
         return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
 
-    def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
-        """The distances to melodies that are encoded already (`encoded`)."""
-        return self.distances_of(*self._scores(query, melodies))
+    def evidence(self, scores: Longs, own: int, size: int, others: Longs, sizes: Longs) -> Distances:
+        """What speaks for melodies with these scores, self-scores and numbers of notes; in units, the more the better.
 
-    def missing_in(self, query: Melody, melodies: Encoded) -> Distances:
-        """The share of the query's own worth that is not found in each melody, 0 to 1: what chance is counted by.
-
-        Unlike the distance it does not favour melodies of a few notes, which fit into everything.
+        It is the score, less a little of the distance, so that of melodies that agree as well the one of much the same
+        length comes first. Only the part in common counts: a melody that is shorter than the query is judged by itself.
         """
-        return self.missing_of(query, self._scores(query, melodies)[0])
+        is_part = (sizes < size) & (self.place != "whole")
+        common = np.maximum(np.where(is_part, others, own), 1).astype(np.float64)
+        scale = self._scale(common, np.where(is_part, common, others))
+        return np.asarray(scores + _OF_DISTANCE * common * (scores / scale - 1.0))
 
-    def missing_backwards(self, query: Melody) -> float:
-        """The share that the query backwards, in the same rhythm, lacks of it."""
-        from roslin.matchers.roslin.notes import backwards, contours, encoded
-
-        turned = backwards(encoded([query]))
-        return float(self.missing_in(query, contours(turned) if self.compared(query) == "contour" else turned)[0])
-
-    def missing_of(self, query: Melody, scores: Longs) -> Distances:
-        """The same from scores."""
+    def own_score(self, query: Melody) -> int:
+        """What the query reaches with itself."""
         from roslin.matchers.roslin._alignment import self_scores
 
         own = np.empty(1, dtype=np.int32)
         self_scores(self.encoded(query, [query]), self.tables(query, 1), own)
-        return np.clip(1.0 - scores / max(int(own[0]), 1), 0.0, 1.0)
+        return int(own[0])
+
+    def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
+        """The distances to melodies that are encoded already (`encoded`)."""
+        return self.distances_of(*self._scores(query, melodies))
 
     def _scores(self, query: Melody, melodies: Encoded) -> tuple[Longs, int, Longs]:
         """The scores of the melodies, the query's self-score, and theirs."""

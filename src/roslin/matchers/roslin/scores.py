@@ -6,6 +6,7 @@ on each other (`place`) changes prices:
     anywhere   what is left out at an end of the shorter or the longer melody has a fitted price, a[x > 0] + b ln(1 + x)
     start      both begin together: notes left out before the first pair cost as much as a gap; what follows the last
                pair of the longer one is free
+    end        both end together: the same from the other side
     whole      notes left out at any end cost as much as a gap
 
 `tools/fit_roslin.py` fits the numbers and writes the file, with its provenance.
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["COMPARED", "KEYS", "PLACES", "UNITS", "FittedWorth", "fitted", "tables"]
 
 COMPARED = ("both", "melody", "rhythm", "contour")
-PLACES = ("anywhere", "start", "whole")
+PLACES = ("anywhere", "start", "end", "whole")
 KEYS = ("any", "written")
 
 UNITS = 32  # to a nat: fine enough that rounding moves no list that matters
@@ -95,8 +96,8 @@ def tables(
     is_equal = (apart == 0) | (compared == "rhythm")
     left_out = np.arange(longest + 1)
     gap = (left_out > 0) * (np.median(worth.openings) - worth.extension) + worth.extension * left_out
-    start = gap if place != "anywhere" else None
-    end = gap if place == "whole" else None
+    start = gap if place in ("start", "whole") else None
+    end = gap if place in ("end", "whole") else None
     allowed = np.full(LANES, FARTHEST, dtype=np.int32)
     allowed[: _TRANSPOSITIONS if key == "any" and compared in ("both", "melody") else 1] = 0
     has_tempo = compared in ("both", "rhythm")
@@ -110,7 +111,7 @@ def tables(
         units(_label_worths(worth)),
         units(worth.openings),
         int(units(worth.extension)),
-        _end_prices(worth.start_any, worth.start_more, left_out, start),
+        _end_prices(worth.start_any, worth.start_more, left_out, start, is_free=place == "end"),
         _end_prices(worth.end_any, worth.end_more, left_out, end, is_free=place == "start"),
         units([0.0, worth.tempo[0], worth.tempo[1], worth.tempo[1]] if has_tempo else [0.0]),
         allowed,
