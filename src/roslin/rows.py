@@ -42,6 +42,7 @@ __all__ = [
     "table_rows",
     "to_word",
     "whole_number",
+    "write_text",
 ]
 
 # What a column may be called: Roslin's own name first, then those of ir_measures, ranx and trec tools.
@@ -168,6 +169,20 @@ def _read_bytes(path: Path) -> bytes:
     if path.suffix.lower() in _COMPRESSED:
         raise refuse("not compressed, whatever its name says", expected="gzip or zstd", file=str(path))
     return raw
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, compressed where its name ends with `.gz` or `.zst`."""
+    raw, ending = text.encode(), path.suffix.lower()
+    if ending == ".gz":
+        raw = gzip.compress(raw, mtime=0)
+    elif ending == ".zst":
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError(f"{path}: writing zstd", "zstandard", "zstd") from None
+        raw = zstandard.compress(raw)
+    path.write_bytes(raw)
 
 
 def most_unpacked(packed_bytes: int) -> int:

@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 from tests.browser.conftest import wait_until
 from tests.browser.experts import Served, kept, ready, said, served
 from tests.browser.pages import keep, serious_complaints
 from tests.experiment.studies import small_study, starter_study
 
-PHONE = {"width": 360, "height": 740}
-DESKTOP = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
 def ties(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Two queries, some twelve candidates each, where ties are allowed."""
     place = tmp_path_factory.mktemp("ties")
-    with served(starter_study(place, queries=2, others=8, ties=True), place) as study:
+    with served(starter_study(place, queries=2, others=8, ties=True, differences=True), place) as study:
         yield study
 
 
@@ -372,6 +372,152 @@ def test_practice_of_triplets(triplets: Served, visit: Callable[..., BrowserCont
     expect(page.locator("#feedback li").first.locator("svg.notation")).to_have_count(3)
     page.get_by_role("button", name="On to the first melody").click()
     expect(page.locator(".where")).to_have_text("Melody 1 of 2")
+
+
+# -- nothing is said by accident --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_double_click_sorts_one_candidate_and_moves_nothing(
+    ties: Served, visit: Callable[..., BrowserContext], size: ViewportSize
+) -> None:
+    name = ties.invited()
+    page = ties.enter(visit(viewport=size), name)
+    places = "[scrollY, ...[...document.querySelectorAll('.candidate')].map(one => one.getBoundingClientRect().top)]"
+    for number in range(1, page.locator(".candidate").count() + 1):
+        button = page.locator(f'.candidate[data-candidate="{number - 1}"] [data-verdict-button="perhaps"]')
+        button.scroll_into_view_if_needed()
+        before = page.evaluate(places)
+        button.dblclick()
+        assert page.evaluate(places) == before
+        kept(page)
+        assert ties.numbers(name)["verdicts"] == dict.fromkeys(range(1, number + 1), "perhaps")
+    page.locator(".all-sorted button").click()
+    page.locator("#placing .begin button").dblclick()
+    expect(page.locator("#list li")).to_have_count(1)
+    page.locator('#placing [data-do="last"]').dblclick()
+    expect(page.locator("#list li")).to_have_count(2)
+    kept(page)
+    assert ties.numbers(name)["groups"] == [[1], [2]]
+
+
+def test_a_double_click_makes_one_comparison(pairs: Served, visit: Callable[..., BrowserContext]) -> None:
+    name = pairs.invited()
+    page = pairs.enter(visit(), name)
+    page.locator("#no-difference").dblclick()
+    expect(page.locator("#progress-comparing")).to_have_text("1 of 6")
+    page.locator("#compared [data-choose]").first.dblclick()
+    expect(page.locator("#progress-comparing")).to_have_text("2 of 6")
+    kept(page)
+    assert len(pairs.state(name).choices) == 2
+
+
+def test_a_key_that_is_held_down_decides_once(plain: Served, visit: Callable[..., BrowserContext]) -> None:
+    name = plain.invited()
+    page = plain.enter(visit(), name)
+
+    def hold(*keys: str) -> None:
+        for key in keys:
+            page.keyboard.down(key)
+        for _ in range(5):
+            page.keyboard.down(keys[-1])  # what a browser sends while a key is held
+        for key in keys:
+            page.keyboard.up(key)
+
+    for number, key in enumerate("1r1", start=1):
+        hold(key)
+        expect(page.locator("#progress-sorting")).to_have_text(f"{number} of 6")
+    hold("u")
+    expect(page.locator("#progress-sorting")).to_have_text("2 of 6")
+    hold("Control", "z")
+    expect(page.locator("#progress-sorting")).to_have_text("1 of 6")
+    page.keyboard.type("11333")
+    page.get_by_role("button", name="Go on to the order").click()
+    for placed in (1, 2, 3):
+        hold("b" if placed > 1 else "1")
+        expect(page.locator("#list li")).to_have_count(placed)
+    kept(page)
+
+
+# -- what is shown and told -------------------------------------------------------------------------------------------
+
+
+def test_plays_of_the_query_and_of_candidates_are_events_with_durations(
+    plain: Served, visit: Callable[..., BrowserContext]
+) -> None:
+    name = plain.invited()
+    page = plain.enter(visit(), name)
+    for key, playing in (("q", "#query"), (" ", '.candidate[data-candidate="0"]')):
+        page.keyboard.press(key)
+        wait_until(page, f"document.querySelector('{playing} .sounding') !== null")
+    page.keyboard.press("3")  # the sound goes on over a decision
+    page.keyboard.press("Escape")
+    page.keyboard.press("q")
+    wait_until(page, "document.querySelector('#query .sounding') !== null")
+    page.goto("about:blank")  # leaving ends it, too
+    page.goto(plain.link(name))
+    ready(page)
+    kept(page)
+    plays = [event.payload for event in plain.events(name) if event.kind == "heard"]
+    assert [play["document"] for play in plays] == [None, plain.state(name).shown[0], None]
+    assert all(play["duration_ms"] > 0 for play in plays)
+
+
+def test_differences_are_shown_only_where_the_study_allows_it_and_each_use_is_an_event(
+    plain: Served, ties: Served, visit: Callable[..., BrowserContext]
+) -> None:
+    without = plain.enter(visit(), plain.invited())
+    assert without.get_by_text("ifferences").count() == 0
+    assert without.locator(".difference, #differences").count() == 0
+    without.keyboard.press("d")
+    expect(without.locator("dialog[open]")).to_have_count(0)
+
+    name = ties.invited()
+    page = ties.enter(visit(), name)
+    page.locator(".candidate .difference").nth(1).click()
+    expect(page.locator("#differences .told")).to_contain_text("partner")
+    page.locator("#differences select").first.select_option("2")
+    expect(page.locator('#differences [data-side="first"] .play')).to_have_attribute("aria-label", "Play candidate 3")
+    page.locator("#differences [data-close]").click()
+    kept(page)
+    shown = ties.state(name).shown
+    assert [event.payload["documents"] for event in ties.events(name) if event.kind == "compared"] == [
+        [None, shown[1]],
+        [shown[2], shown[1]],
+    ]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_practice_begins_with_its_explanation_in_sight(
+    plain: Served, visit: Callable[..., BrowserContext], size: ViewportSize
+) -> None:
+    page = plain.enter(visit(viewport=size), plain.invited(until="practice"))
+    guide, above = page.locator("[data-guide=sorting]").bounding_box(), page.locator("#above").bounding_box()
+    assert guide is not None
+    assert above is not None
+    assert guide["y"] >= above["y"] + above["height"]
+
+
+def test_the_step_and_the_panel_count_the_same_candidates(plain: Served, visit: Callable[..., BrowserContext]) -> None:
+    page = plain.enter(visit(), plain.invited())
+    page.keyboard.type("112233")
+    page.get_by_role("button", name="Go on to the order").click()
+    for done, told in enumerate(["2 to place, 2 “perhaps”", "one to place, 2 “perhaps”", "2 “perhaps”"]):
+        expect(page.locator("#progress-ordering")).to_have_text(f"{done} of 2")
+        expect(page.locator('[data-part="left"]')).to_have_text(told)
+        page.keyboard.press("b" if done else "1")
+    expect(page.locator("#progress-ordering")).to_have_text("3 of 3")  # a “perhaps” that has a place counts
+
+
+def test_the_help_of_a_phone_explains_the_stages_and_folds_the_keys(
+    plain: Served, visit: Callable[..., BrowserContext]
+) -> None:
+    for is_phone in (False, True):
+        context = visit(viewport=PHONE, has_touch=True, is_mobile=True) if is_phone else visit()
+        page = plain.enter(context, plain.invited())
+        page.locator("#help-open").click()
+        expect(page.locator("#help")).to_contain_text("Put the candidates that resemble the query in order")
+        expect(page.locator("#help kbd").first).to_be_visible(visible=not is_phone)
 
 
 # -- nothing is lost ------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("study")
-    with served(starter_study(place, queries=1, others=8, ties=True), place) as study:
+    with served(starter_study(place, queries=1, others=8, ties=True, differences=True), place) as study:
         yield study
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -273,6 +274,19 @@ def test_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".cards .play").first).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Escape")
+
+
+def test_the_piano_goes_by_the_places_of_the_keys(page: Page) -> None:
+    """The left key of the middle row is the first white key, whatever the layout of the keyboard prints on it."""
+    page.goto("/")
+    first = page.locator("#keys .key").first
+    first.focus()
+    pressed = [("q", "KeyA"), ("a", "KeyQ"), ("z", "KeyY"), ("ф", "KeyA")]  # AZERTY twice, QWERTZ, Cyrillic
+    for key, code in pressed:
+        first.dispatch_event("keydown", {"key": key, "code": code, "bubbles": True})
+    expect(drawn_notes(page)).to_have_count(3)
+    notes = json.loads(page.locator("#preview").get_attribute("data-notes") or "")
+    assert [pitch for *_, pitch in notes] == [60, 68, 60]
 
 
 @pytest.mark.parametrize("page", [PHONE], indirect=True, ids=["phone"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -273,6 +274,14 @@ def test_a_run_in_a_file_keeps_what_it_means(starter: Path, tmp_path: Path) -> N
     for name, known in (("run.csv", "expected,meaning"), ("run.json", '"meaning": "same tune"')):
         roslin("search", starter, "--id", "roslin-castle", "--run", tmp_path / name)
         assert known in (tmp_path / name).read_text("utf-8")
+
+
+def test_a_run_is_packed_where_its_name_says_so(starter: Path, tmp_path: Path) -> None:
+    for name in ("plain.run", "out.gz", "out.run.gz", "out.json.gz"):
+        roslin("search", starter, "--id", "roslin-castle", "--run", tmp_path / name)
+    for name in ("out.gz", "out.run.gz"):
+        assert gzip.decompress((tmp_path / name).read_bytes()) == (tmp_path / "plain.run").read_bytes()
+    assert b"same tune" in gzip.decompress((tmp_path / "out.json.gz").read_bytes())
 
 
 def test_nothing_close_is_said(starter: Path, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_how_far_it_is(folder: Path) -> None:
 
 def test_an_export_goes_into_the_truth_layer(folder: Path, tmp_path: Path) -> None:
     done = run("export", folder, "-o", tmp_path / "out")
-    assert f"Next: roslin truth group {tmp_path / 'out' / 'rankings.csv'}" in done.stderr
+    assert f"Next: roslin truth group {tmp_path / 'out' / 'rankings.csv'} -o truth.qrel\n" in done.stderr
     assert "rankings: 70 rows" in done.stdout
     assert len(read_rankings(tmp_path / "out" / "rankings.csv")) == 3
     grouped = CliRunner().invoke(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from roslin.errors import ArgumentError, FormatError, UnknownNameError
+from roslin.rows import read_text
 from roslin.run import Hit, Kind, Ranking, Run, read_run
 
 DISTANCES = Run({"q 1": {"a b": 0.0, "c": 0.25, "d": 0.25}, "q2": {"c": 1.5}}, name="dp(place=inside)", kind="distance")
@@ -144,6 +147,54 @@ def test_broken_json_of_our_own(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(FormatError, match=r"x\.json: not a run; expected what Run\.to_json writes"):
         read_run(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [("mine.run.gz", "mine.run"), ("mine.csv.GZ", "mine.csv"), ("mine.json.zst", "mine.json"), ("mine.gz", "mine.run")],
+)
+def test_a_run_is_packed_where_its_name_says_so(tmp_path: Path, name: str, plain: str) -> None:
+    DISTANCES.write(tmp_path / name)
+    DISTANCES.write(tmp_path / plain)
+    packed = (tmp_path / name).read_bytes()
+    assert packed.startswith(b"\x28\xb5\x2f\xfd" if name.endswith(".zst") else b"\x1f\x8b")
+    assert read_text(tmp_path / name) == (tmp_path / plain).read_text("utf-8")
+    assert read_run(tmp_path / name) == read_run(tmp_path / plain)
+    if name.lower().endswith(".gz"):
+        assert gzip.decompress(packed) == (tmp_path / plain).read_bytes()
+
+
+def test_parquet_is_not_packed_again(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"x\.parquet\.gz: Parquet is compressed inside; write x\.parquet"):
+        DISTANCES.write(tmp_path / "x.parquet.gz")
+    with pytest.raises(FormatError, match=r"a run is written as .*; got '\.xls'"):
+        DISTANCES.write(tmp_path / "x.xls.gz")
+
+
+def test_what_chance_does_not_explain_keeps_its_ranks(tmp_path: Path) -> None:
+    ranking = Ranking("q", ("a", "b", "c", "d"), (0.1, 0.2, 0.3, 0.4), expected=(0.1, 5.0, 0.2, 0.3))
+    run = Run([ranking, Ranking("r", ("e", "f"), (0.1, 0.2), expected=(0.1, 5.0))], name="mine", kind="distance")
+    found = run.matches
+    assert [(hit.query, hit.rank, hit.id) for hit in found] == [
+        ("q", 1, "a"),
+        ("q", 3, "c"),
+        ("q", 4, "d"),
+        ("r", 1, "e"),
+    ]
+    assert [line.split()[1] for line in str(found["q"][:2].to_table()).splitlines()[1:]] == ["0.1000", "0.3000"]
+    assert [row["rank"] for row in found["q"][:2].to_table().rows] == [1, 3]
+    assert found.matches == found
+    assert [line.split()[3] for line in found["q"].to_trec().splitlines()] == ["1", "3", "4"]
+    found.write(tmp_path / "found.json")
+    assert read_run(tmp_path / "found.json") == found
+    for ranks in ([2, 1], [0, 1], [1, 1.5], [1]):
+        rows = [{"document": id, "order": 1} for id in "ab"]
+        for row, rank in zip(rows, ranks, strict=False):
+            row["rank"] = rank
+        text = json.dumps({"roslin run": {"name": "x", "kind": "order"}, "queries": {"q": rows}})
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(FormatError, match="query 'q': ranks must be rising whole numbers from 1 on"):
+            read_run(tmp_path / "bad.json")
 
 
 def test_an_unknown_suffix_is_refused(tmp_path: Path) -> None:

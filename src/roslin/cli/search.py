@@ -78,6 +78,7 @@ def search_command(
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
+    from roslin.rows import form_of, write_text
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     shards = is_sharded(collection)
@@ -107,10 +108,10 @@ def search_command(
             remark(f"page written to {html}")
         if run_file is not None:
             shown = run if everything else run.matches[:k]
-            if run_file.suffix in (".csv", ".json", ".parquet"):
+            if form_of(run_file) in (".csv", ".json", ".parquet"):
                 shown.write(run_file)
             else:
-                run_file.write_text(shown.to_trec(), encoding="utf-8")
+                write_text(run_file, shown.to_trec())
         # Last: whoever reads may stop reading, and the files are to be there all the same.
         print_run(opened, run, format, k, everything=everything)
 

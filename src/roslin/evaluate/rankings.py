@@ -144,6 +144,7 @@ def _chosen(ranking: Ranking, order: Sequence[int]) -> Ranking:
         ids=tuple(ranking.ids[k] for k in order),
         values=None if values is None else tuple(values[k] for k in order),
         expected=None if expected is None else tuple(expected[k] for k in order),
+        ranks=None,
     )
 
 

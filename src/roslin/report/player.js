@@ -1,7 +1,8 @@
 // A small synthesiser: plays the notes of a figure, and lights up each note of its drawing while it sounds.
 // A figure carries data-notes, rows of [row of the note table, start, duration, MIDI pitch], times in seconds. A button
 // may say data-from, the second at which it starts, and data-stop, its word while it plays. Pages that add figures later
-// call `roslinPlayer.reveal()`; `note` sounds a single pitch.
+// call `roslinPlayer.reveal()`; `note` sounds a single pitch. A figure that begins or stops to sound is the detail of an event
+// of the document, "roslin:play" or "roslin:stop".
 (() => {
   "use strict";
   const AHEAD = 0.3;     // how far ahead notes are handed to the sound card, in seconds
@@ -42,7 +43,9 @@
     playing.out.disconnect();
     playing.marked.forEach(element => element.classList.remove("sounding"));
     label(playing.button, false);
+    const { timer, figure } = playing;
     playing = null;
+    if (timer) document.dispatchEvent(new CustomEvent("roslin:stop", { detail: figure }));
   }
 
   function step(job) {
@@ -78,13 +81,14 @@
     out.gain.value = 0.8;
     out.connect(audio.destination);
     const length = notes.reduce((end, note) => Math.max(end, note[1] + note[2]), 0);
-    const job = { notes, drawn, out, button, length, next: 0, marked: new Set(), timer: 0, began: 0 };
+    const job = { notes, drawn, out, figure, button, length, next: 0, marked: new Set(), timer: 0, began: 0 };
     playing = job;
     label(button, true);
     audio.resume().then(() => {
       if (playing !== job) return;
       job.began = audio.currentTime + LEAD;
       job.timer = setInterval(() => step(job), EVERY);
+      document.dispatchEvent(new CustomEvent("roslin:play", { detail: figure }));
     });
   }
 

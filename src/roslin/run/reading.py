@@ -125,10 +125,22 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
             checked_value(row["expected"], "expected", row["document"], query) for row in rows if "expected" in row
         )
         _check_order(query, values, kind)
+        ranks = _checked_ranks([row["rank"] for row in rows if "rank" in row], len(ids), query)
         known = counted if len(counted) == len(ids) > 0 else None
         unfinished = str(about.get("unfinished", {}).get(query, ""))
-        rankings.append(Ranking(query, ids, values, expected=known, unfinished=unfinished))
+        rankings.append(Ranking(query, ids, values, expected=known, unfinished=unfinished, ranks=ranks))
     return Run(rankings, name=name or str(about["name"]), kind=kind)
+
+
+def _checked_ranks(ranks: list[Any], size: int, query: str) -> tuple[int, ...] | None:
+    """The ranks of a list that was chosen from a longer one; None where it has none."""
+    if not ranks:
+        return None
+    is_whole = all(type(rank) is int for rank in ranks)
+    if len(ranks) != size or not is_whole or ranks[0] < 1 or sorted(set(ranks)) != ranks:
+        expected = "rising whole numbers from 1 on, one for each document"
+        raise ArgumentError(f"query {shortened(query)!r}: ranks must be {expected}")
+    return tuple(ranks)
 
 
 def _check_order(query: str, values: Sequence[float] | None, kind: Kind) -> None:

@@ -77,7 +77,8 @@ class Ranking:
     `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
     then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
     numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
-    the time was over; it is empty for a list that is complete.
+    the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
+    longer one, in which its documents have these ranks.
     """
 
     query: str
@@ -89,6 +90,7 @@ class Ranking:
     expected: tuple[float, ...] | None = None
     remarks: tuple[str, ...] = ()
     unfinished: str = ""
+    ranks: tuple[int, ...] | None = None
 
     @property
     def tied(self) -> int:
@@ -208,14 +210,12 @@ class Run:
         return tuple(
             Hit(query, rank, id, value, self.kind, expected, titles.get(id))
             for query, ranking in self.rankings.items()
-            for rank, (id, value, expected) in enumerate(
-                zip(
-                    ranking.ids,
-                    ranking.values or [None] * len(ranking.ids),
-                    ranking.expected or [None] * len(ranking.ids),
-                    strict=True,
-                ),
-                start=1,
+            for rank, id, value, expected in zip(
+                ranking.ranks or range(1, len(ranking.ids) + 1),
+                ranking.ids,
+                ranking.values or [None] * len(ranking.ids),
+                ranking.expected or [None] * len(ranking.ids),
+                strict=True,
             )
         )
 
@@ -237,7 +237,7 @@ class Run:
 
     @property
     def matches(self) -> Self:
-        """What chance does not explain: fewer than one melody would be as near by chance.
+        """What chance does not explain: fewer than one melody would be as near by chance. Hits keep their ranks.
 
         >>> run = Run([Ranking("q", ("a", "b"), (0.2, 0.7), expected=(0.001, 30.0))], kind="distance")
         >>> run.matches.ids, run.is_close
@@ -380,7 +380,7 @@ class Run:
         return writing.json_text(self)
 
     def write(self, path: str | Path) -> None:
-        """Write a file in the form that its suffix names: .run, .trec or .txt, .csv, .json, .parquet."""
+        """Write a file in the form that its name tells: .run, .trec or .txt, .csv, .json, .parquet; packed: .run.gz."""
         writing.write(self, Path(path))
 
 
@@ -394,18 +394,22 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
 def _cut(ranking: Ranking, which: slice) -> Ranking:
     values = None if ranking.values is None else ranking.values[which]
     expected = None if ranking.expected is None else ranking.expected[which]
-    return replace(ranking, ids=ranking.ids[which], values=values, expected=expected)
+    ranks = None if ranking.ranks is None else ranking.ranks[which]
+    return replace(ranking, ids=ranking.ids[which], values=values, expected=expected, ranks=ranks)
 
 
 def _beyond_chance(ranking: Ranking) -> Ranking:
     if ranking.expected is None:
         return ranking
     kept = [place for place, expected in enumerate(ranking.expected) if expected <= BY_CHANCE]
+    ranks = ranking.ranks or range(1, len(ranking.ids) + 1)
+    is_beginning = ranking.ranks is None and kept == list(range(len(kept)))
     return replace(
         ranking,
         ids=tuple(ranking.ids[place] for place in kept),
         values=None if ranking.values is None else tuple(ranking.values[place] for place in kept),
         expected=tuple(ranking.expected[place] for place in kept),
+        ranks=None if is_beginning else tuple(ranks[place] for place in kept),
     )
 
 

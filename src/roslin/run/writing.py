@@ -3,7 +3,7 @@
 A TREC run has the columns `query Q0 document rank score tag`; its scores must fall from rank to rank, so distances and
 ranks are written below 0. CSV and Parquet have query, rank, document, and distance or score; where chance
 matches were counted, also these and their meaning. JSON keeps everything: the
-name of the run, its kind, and lists that are empty.
+name of the run, its kind, and lists that are empty. Texts are compressed where the name ends with `.gz` or `.zst`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roslin.errors import FormatError, MissingExtraError
-from roslin.rows import to_word
+from roslin.rows import form_of, to_word, write_text
 
 if TYPE_CHECKING:
     from roslin.run.run import Ranking, Run
@@ -33,14 +33,15 @@ def trec(run: Run) -> str:
     lines = []
     for query, ranking in run.rankings.items():
         word = to_word(query)
-        for rank, (id, score) in enumerate(zip(ranking.ids, _falling(run, ranking), strict=True), start=1):
+        ranks = ranking.ranks or range(1, len(ranking.ids) + 1)
+        for rank, id, score in zip(ranks, ranking.ids, _falling(run, ranking), strict=True):
             lines.append(f"{word} Q0 {to_word(id)} {rank} {score!r} {tag}\n")
     return "".join(lines)
 
 
 def _falling(run: Run, ranking: Ranking) -> Iterable[float]:
     if ranking.values is None:
-        return (float(-rank) for rank in range(1, len(ranking.ids) + 1))
+        return (float(-rank) for rank in ranking.ranks or range(1, len(ranking.ids) + 1))
     return ranking.values if run.kind == "score" else (0.0 - value for value in ranking.values)
 
 
@@ -64,6 +65,7 @@ def json_text(run: Run) -> str:
             {
                 "document": hit.id,
                 **({} if hit.value is None else {run.kind: hit.value}),
+                **({} if ranking.ranks is None else {"rank": hit.rank}),
                 **({} if hit.expected is None else {"expected": hit.expected, "meaning": hit.meaning}),
             }
             for hit in (run[query] if ranking.ids else ())
@@ -85,13 +87,20 @@ _WRITERS: dict[str, Callable[[Run], str]] = {
 
 
 def write(run: Run, path: Path) -> None:
-    """Write a file in the form that its suffix names."""
-    if path.suffix == ".parquet":
+    """Write a file in the form that its name tells, compressed where it ends with `.gz` or `.zst`.
+
+    A name that tells no form but compression, such as `mine.gz`, is a TREC run, as it is when it is read.
+    """
+    form = form_of(path)
+    is_packed = form != path.suffix.lower()
+    if form == ".parquet" and is_packed:
+        raise FormatError(f"{path}: Parquet is compressed inside; write {path.with_suffix('').name}")
+    if form == ".parquet":
         _write_parquet(run, path)
-    elif path.suffix in _WRITERS:
-        path.write_text(_WRITERS[path.suffix](run), encoding="utf-8", newline="\n")
+    elif form in _WRITERS or (is_packed and not form):
+        write_text(path, _WRITERS.get(form, trec)(run))
     else:
-        raise FormatError(f"{path}: a run is written as {', '.join(_WRITERS)} or .parquet; got {path.suffix!r}")
+        raise FormatError(f"{path}: a run is written as {', '.join(_WRITERS)} or .parquet; got {form or path.suffix!r}")
 
 
 def _write_parquet(run: Run, path: Path) -> None:

@@ -353,6 +353,11 @@ def test_exports_are_downloaded(manager: TestClient, tmp_path: Path, format: str
     assert manager.get("/study/export", params={"format": "xls"}).status_code == 422
 
 
+def test_the_page_names_the_command_that_the_export_names(manager: TestClient) -> None:
+    """`tests/cli/test_experiment_data.py` has what `roslin experiment export` says."""
+    assert "<code>roslin truth group rankings.csv -o truth.qrel</code>" in manager.get("/study/downloads").text
+
+
 def test_backups_are_made_and_downloaded(manager: TestClient, study: OpenStudy) -> None:
     page = send(manager, "/study/backups", "/study/downloads")
     names = re.findall(r'href="(/study/backups/[^"]+)"', page.text)

@@ -7,7 +7,8 @@ const WHITE = [0, 2, 4, 5, 7, 9, 11];
 const NAMES = [
   _("C"), _("C sharp"), _("D"), _("E flat"), _("E"), _("F"), _("F sharp"), _("G"), _("G sharp"), _("A"), _("B flat"), _("B"),
 ];
-const LETTERS = "awsedftgyhujkolp"; // from the first C upwards
+// Physical keys from the first C upwards, by their letters on an English keyboard: rows of keys, wherever the letters are.
+const LETTERS = "awsedftgyhujkolp";
 const WIDTH = 34; // pixels that a finger needs for a white key
 const LEAST_WHITE = 7, MOST_WHITE = 15;
 const LOWEST = 36, HIGHEST = 84; // where the first C may be
@@ -17,6 +18,7 @@ const byId = id => document.getElementById(id);
 export function startPiano(entry, editor) {
   const keys = byId("keys"), piano = byId("piano");
   let first = 60, span = 0;
+  let printed = new Map(); // what stands on the keys, where the browser tells
 
   const length = () => document.querySelector("input[name=length]:checked").value + (byId("dotted").checked ? "." : "");
   const append = pitch => editor.play(pitch, length());
@@ -59,7 +61,8 @@ export function startPiano(entry, editor) {
       const letter = document.createElement("span");
       letter.className = "letter";
       letter.setAttribute("aria-hidden", "true");
-      letter.textContent = (LETTERS[pitch - first] || "").toUpperCase();
+      const sign = (LETTERS[pitch - first] || "").toUpperCase();
+      letter.textContent = (printed.get(`Key${sign}`) ?? sign).toUpperCase();
       key.append(letter);
       keys.append(key);
     }
@@ -85,11 +88,11 @@ export function startPiano(entry, editor) {
     if (event.ctrlKey || event.metaKey || event.altKey || !event.target.closest("#keys")) return;
     const pitch = Number(event.target.closest(".key")?.dataset.pitch ?? first);
     const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: 12, ArrowDown: -12, Home: first - pitch, End: first + span - pitch };
-    const letter = LETTERS.indexOf(event.key.toLowerCase());
+    const letter = event.code?.startsWith("Key") ? LETTERS.indexOf(event.code.slice(3).toLowerCase()) : -1;
     if (event.key in steps) focusKey(pitch + steps[event.key]);
     else if (event.key === "Backspace") entry.takeBack();
+    else if (letter >= 0) { if (!event.repeat) press(first + letter); }
     else if (event.key === "-" || event.key === "r") append(null);
-    else if (event.key.length === 1 && letter >= 0) { if (!event.repeat) press(first + letter); }
     else return;
     event.preventDefault();
   });
@@ -99,6 +102,7 @@ export function startPiano(entry, editor) {
   connectMidi(byId("midi"), press);
   new ResizeObserver(() => { if (spanThatFits() !== span) draw(); }).observe(keys);
   draw();
+  navigator.keyboard?.getLayoutMap?.().then(map => { printed = map; draw(); }, () => {});
 }
 
 // A keyboard is asked for only when somebody wants one: the browser may ask for permission.

@@ -10,6 +10,7 @@ export class Comparing {
     this.shown = "";
     this.section.addEventListener("click", event => {
       const button = event.target.closest("[data-choose]");
+      if (trial.isSecondClick(event)) return;
       if (button) this.choose(Number(button.dataset.choose));
       else if (event.target.closest("#no-difference")) this.choose(0);
       else if (event.target.closest("#compare-pair")) this.trial.compare(...this.trial.state.offered.slice(0, 2));

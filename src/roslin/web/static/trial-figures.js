@@ -44,20 +44,38 @@ export function play(element) {
   else sound.pause();
 }
 
-// `heard(k)` is called whenever a candidate begins to sound; one sound at a time.
+// `heard(k, ms)` is called when the query or a candidate has stopped, with how long it sounded; one sound at a time.
+// Returns what stops the sound at once.
 export function watchSounds(heard) {
-  const tell = element => {
-    const k = element.closest("[data-candidate]")?.dataset.candidate;
-    if (k !== undefined) heard(Number(k));
+  let sounding = null;
+  const end = source => {
+    if (!sounding || sounding.source !== source) return;
+    const { k, began } = sounding;
+    sounding = null;
+    heard(k, Math.round(performance.now() - began));
   };
-  document.addEventListener("click", event => {
-    const button = event.target.closest?.("figure.melody button.play");
-    if (button?.getAttribute("aria-pressed") === "false") tell(button);
-  }, true);
+  const begin = source => {
+    end(sounding?.source);
+    const place = source.closest("#query, [data-candidate]"); // now: what is shown there may change while it sounds
+    if (!place) return;
+    const name = place.id === "query" ? "query" : place.dataset.candidate;
+    sounding = { source, k: name === "query" ? name : Number(name), began: performance.now() };
+  };
+  document.addEventListener("roslin:play", event => begin(event.detail));
+  document.addEventListener("roslin:stop", event => end(event.detail));
   document.addEventListener("play", event => {
     for (const other of document.querySelectorAll("audio")) if (other !== event.target) other.pause();
-    tell(event.target);
+    begin(event.target);
+    event.target.addEventListener("pause", () => end(event.target), { once: true }); // also when it has left the page
   }, true);
+  const stop = () => {
+    window.roslinPlayer?.stop();
+    if (!sounding) return;
+    sounding.source.pause?.();
+    end(sounding.source);
+  };
+  addEventListener("pagehide", stop);
+  return stop;
 }
 
 // A drawing wider than its place can be scrolled; then it can be reached by keyboard too.

@@ -193,6 +193,8 @@ export class Ordering {
     const button = event.target.closest("button[data-do]");
     const row = event.target.closest("#list [data-candidate]");
     const k = row ? Number(row.dataset.candidate) : this.placing;
+    const isAboutNew = button && (!row || button.dataset.do === "below");
+    if (isAboutNew && this.trial.isSecondClick(event)) return;
     if (button) this.act(button.dataset.do, k);
     else if (row) this.stand(k, false);
   }
@@ -288,7 +290,7 @@ export class Ordering {
     this.part("heading").textContent = isPerhaps
       ? _("Perhaps: where does {name} belong?", { name: candidate(k) })
       : _("Where does {name} belong?", { name: candidate(k) });
-    this.part("left").textContent = ngettext("the last one", "{count} to place", waiting.length);
+    this.part("left").textContent = this.left(state);
     this.fill("new", k);
     if (found.pivot === null) {
       this.part("question").textContent = _("The list is empty: it begins with this one.");
@@ -301,6 +303,16 @@ export class Ordering {
       this.part("steps").textContent = ` · ${ngettext("one question", "at most {count} questions", questions)}`;
     }
     this.panel.querySelectorAll("[data-tie]").forEach(each => { each.hidden = !this.trial.ties || isEmpty; });
+  }
+
+  // As the step above counts: a “perhaps” need not get a place.
+  left(state) {
+    const sure = unplaced(state, this.trial.count, "resembles").length;
+    const perhaps = unplaced(state, this.trial.count, "perhaps").length;
+    return [
+      sure ? ngettext("one to place", "{count} to place", sure) : "",
+      perhaps ? ngettext("one “perhaps”", "{count} “perhaps”", perhaps) : "",
+    ].filter(Boolean).join(", ");
   }
 
   fill(name, k) {

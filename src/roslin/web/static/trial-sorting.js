@@ -25,7 +25,7 @@ export class Sorting {
       if (!card) return;
       const k = Number(card.dataset.candidate);
       const button = event.target.closest("[data-verdict-button]");
-      if (button) this.sort(k, button.dataset.verdictButton);
+      if (button) trial.isSecondClick(event) || this.sort(k, button.dataset.verdictButton);
       else if (event.target.closest(".difference")) trial.compare("query", k);
       else this.stand(k, !event.target.closest("button, a, audio"));
     });
@@ -51,7 +51,9 @@ export class Sorting {
   }
 
   enter() {
-    this.stand(unsorted(this.trial.state, this.trial.count)[0] ?? this.at, true);
+    const k = unsorted(this.trial.state, this.trial.count)[0] ?? this.at;
+    this.stand(k);
+    if (k === 0) scrollTo({ top: 0 }); // the heading, and in the practice the explanation, are above it
   }
 
   // Make a candidate the one that keys speak of.
@@ -70,10 +72,11 @@ export class Sorting {
     const said = `${Candidate(k)} ${WORDS[verdict]()}.`;
     if (left.length) {
       announce(`${said} ${ngettext("One is left.", "{count} are left.", left.length)}`);
-      this.stand(left.find(each => each > k) ?? left[0]);
+      this.stand(left.find(each => each > k) ?? left[0], !this.trial.isPointing);
     } else {
       announce(`${said} ${_("All candidates are sorted.")}`);
       this.stand(k, false);
+      if (this.trial.isPointing) return;
       this.done.querySelector("button").focus({ preventScroll: true });
       this.trial.bring(this.done);
     }

@@ -29,11 +29,15 @@ const trial = {
   show,
   // A study may show no differences; then the key for them does nothing.
   compare: (first, second) => differences?.open(first, second) ?? false,
+  compared: (first, second) => decide({ kind: "compared", documents: [first, second].map(numberOf) }),
   ask: path => call(`/api/trials/${given.trial}/${path}`),
   finish,
   bring: (card, block = "start") => card.scrollIntoView({ block }),
   top: () => top.getBoundingClientRect().bottom,
-  // Nothing may move between the press of a mouse button and its release, or the click would go elsewhere.
+  // The second click of a double click decides nothing: it would be about something that nobody has looked at.
+  isSecondClick: event => event.detail > 1,
+  // Nothing may move between the press of a mouse button and its release, or the click would go elsewhere; nor after a
+  // click, or a second one would.
   get isPointing() { return pointer !== "keyboard"; },
 };
 
@@ -146,7 +150,13 @@ function undo() {
   trial.views[view].undone(event);
 }
 
+// The query has no number for the server.
+function numberOf(k) {
+  return k === "query" ? null : k;
+}
+
 async function finish() {
+  stopSounds();
   queue.hurry();
   const limit = Date.now() + 8000;
   while (queue.length && !queue.mood && Date.now() < limit) await new Promise(done => { setTimeout(done, 50); });
@@ -248,13 +258,17 @@ addEventListener("keydown", event => {
   if (document.querySelector("dialog[open]") || isTyped) return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
     event.preventDefault();
-    undo();
+    if (!event.repeat) undo();
     return;
   }
   const isSingle = event.key.length === 1;
   if (event.ctrlKey || event.metaKey || event.altKey || (isSingle && !areKeysOn())) return;
   const isPressed = event.target.matches?.("button, a, summary, audio, input");
   if (isPressed && (event.key === " " || event.key === "Enter")) return;
+  if (event.repeat && isSingle) { // a key that is held down decides once
+    event.preventDefault();
+    return;
+  }
   if (event.key === "u") undo();
   else if (event.key === "q") play(element("query"));
   else if (event.key === "?") element("help").showModal();
@@ -273,11 +287,12 @@ trial.views = trial.isRanking
   ? { sorting: new Sorting(trial), ordering: new Ordering(trial), review }
   : { comparing: new Comparing(trial), review };
 label(element("query"), "query");
-watchSounds(k => decide({ kind: "heard", document: k }));
+const stopSounds = watchSounds((k, ms) => decide({ kind: "heard", document: numberOf(k), duration_ms: ms }));
 watchWidths();
 new ResizeObserver(() => document.documentElement.style.setProperty("--above", `${top.offsetHeight}px`)).observe(top);
 
 element("undo").addEventListener("click", undo);
+element("keys").open = matchMedia("(hover: hover)").matches; // a phone has no keys
 element("help-open").addEventListener("click", () => element("help").showModal());
 try {
   element("keys-on").checked = !localStorage.getItem(KEYS_OFF);
