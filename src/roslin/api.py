@@ -33,7 +33,6 @@ from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
 from roslin.run import Run
 from roslin.search import depended_on, search
-from roslin.search.beginnings import search_beginnings
 from roslin.search.work import Progress, Work
 
 if TYPE_CHECKING:
@@ -170,31 +169,7 @@ class Collection(Store):
             within = within.numbers_in(self)
         return search(
             self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius,
-            work=Work(threads, seconds, progress), chance=chance,
-        )  # fmt: skip
-
-    def search_beginnings(
-        self,
-        query: Query,
-        matcher: str | Matcher = DEFAULT_MATCHER,
-        k: int = 10,
-        *,
-        within: Selection | npt.NDArray[np.int64] | None = None,
-        exclude: Container[str] = (),
-        radius: float | None = None,
-        threads: int = 1,
-        seconds: float | None = None,
-        progress: Progress | None = None,
-    ) -> Run:
-        """The same as `search`, but of every melody only the beginning is compared, a little longer than the query.
-
-        A matcher with a way of its own to compare beginnings, as `roslin(place='start')`, does not need it.
-        """
-        if isinstance(within, Selection):
-            within = within.numbers_in(self)
-        return search_beginnings(
-            self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius, threads=threads,
-            seconds=seconds, progress=progress,
+            work=Work(threads, seconds, progress),
         )  # fmt: skip
 
     def identify(

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from roslin.display.words import N_
 
-__all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "by_chance", "expected_words", "meaning_of"]
+__all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "SAME_NOTES", "by_chance", "expected_words", "headline_of", "meaning_of"]
 
 CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense
 MEANINGS = ((0.001, N_("same tune")), (CLOSE, N_("probably")), (BY_CHANCE, N_("perhaps")))
 _NO_MORE = N_("no more alike than chance")
+SAME_NOTES = N_("same notes")  # a fact, whatever chance gives
+_HEADLINES = (
+    N_("Found"),
+    N_("Possible matches"),
+    N_("Nothing better than chance; the nearest are shown"),
+)
 
 
 def meaning_of(expected: float) -> str:
@@ -45,3 +51,12 @@ def by_chance(expected: float) -> str:
     """
     number = expected_words(expected).replace("<", "fewer than")
     return f"{number} such matches expected by chance"
+
+
+def headline_of(surest: float, *, has_same: bool = False) -> str:
+    """What a list has, by its surest hit and whether any agrees with the query on all notes.
+
+    >>> headline_of(0.3), headline_of(40, has_same=True)
+    ('Possible matches', 'Found')
+    """
+    return _HEADLINES[0 if has_same or surest <= CLOSE else 1 if surest <= BY_CHANCE else 2]

@@ -121,14 +121,23 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
         values = (
             tuple(checked_value(row[kind], kind, row["document"], query) for row in rows) if kind != "order" else None
         )
-        counted = tuple(
-            checked_value(row["expected"], "expected", row["document"], query) for row in rows if "expected" in row
+        counted, near = (
+            tuple(checked_value(row[name], name, row["document"], query) for row in rows if name in row)
+            for name in ("expected", "distance")
         )
+        same = tuple(int(row.get("same", 0)) for row in rows)
         _check_order(query, values, kind)
-        ranks = _checked_ranks([row["rank"] for row in rows if "rank" in row], len(ids), query)
-        known = counted if len(counted) == len(ids) > 0 else None
-        unfinished = str(about.get("unfinished", {}).get(query, ""))
-        rankings.append(Ranking(query, ids, values, expected=known, unfinished=unfinished, ranks=ranks))
+        ranking = Ranking(
+            query,
+            ids,
+            values,
+            expected=counted if len(counted) == len(ids) > 0 else None,
+            unfinished=str(about.get("unfinished", {}).get(query, "")),
+            ranks=_checked_ranks([row["rank"] for row in rows if "rank" in row], len(ids), query),
+            distances=near if kind != "distance" and len(near) == len(ids) > 0 else None,
+            same=same if any(same) else None,
+        )
+        rankings.append(ranking)
     return Run(rankings, name=name or str(about["name"]), kind=kind)
 
 

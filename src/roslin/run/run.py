@@ -16,7 +16,7 @@ from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
-from roslin.run.meaning import BY_CHANCE, CLOSE, meaning_of
+from roslin.run.meaning import BY_CHANCE, CLOSE, SAME_NOTES, headline_of, meaning_of
 
 __all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
@@ -27,13 +27,16 @@ Titles = Mapping[str, str | None] | Callable[[Sequence[str]], Sequence[str | Non
 _KINDS = ("distance", "score", "rank", "order")
 _RISING = ("distance", "rank")  # the smallest value is the best
 _ROWS_SHOWN = 20
+_COLUMNS = ("ids", "values", "expected", "ranks", "distances", "same")  # of a ranking: one entry for each document
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One line of a ranked list. Ranks count from 1; `value` is None where the run has an order only.
 
-    `expected` is how many melodies would be as near by chance, where that was counted. `title` is the title of the
+    `expected` is how many melodies would be as near by chance, where that was counted; such a list is in the order of
+    this number, and its value is the evidence, minus the logarithm of it to base 10. `same` is the number of notes on
+    which the query and the melody agree exactly, if those are all that one of them has; otherwise 0. `title` is the title of the
     melody, in a run that comes from a collection.
     """
 
@@ -43,17 +46,24 @@ class Hit:
     value: float | None = None
     kind: Kind = "order"
     expected: float | None = None
+    near: float | None = field(default=None, repr=False)
+    same: int = 0
     title: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def meaning(self) -> str:
-        """How sure it is, in words; nothing where chance matches were not counted."""
-        return "" if self.expected is None else meaning_of(self.expected)
+        """The label: how sure it is, in words; nothing where chance matches were not counted."""
+        return SAME_NOTES if self.same else "" if self.expected is None else meaning_of(self.expected)
+
+    @property
+    def is_above_chance(self) -> bool:
+        """Whether fewer than one melody would be as near by chance; true where that was not counted."""
+        return self.expected is None or self.expected <= BY_CHANCE
 
     @property
     def distance(self) -> float:
-        """The distance, in a run that has distances."""
-        return self._measured("distance")
+        """The distance, in a list of a search or a run that has distances."""
+        return self._measured("distance") if self.near is None else self.near
 
     @property
     def score(self) -> float:
@@ -78,7 +88,8 @@ class Ranking:
     then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
     numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
     the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
-    longer one, in which its documents have these ranks.
+    longer one, in which its documents have these ranks. `distances` are given where the values are something else, and `same` as
+    for `Hit`.
     """
 
     query: str
@@ -91,6 +102,8 @@ class Ranking:
     remarks: tuple[str, ...] = ()
     unfinished: str = ""
     ranks: tuple[int, ...] | None = None
+    distances: tuple[float, ...] | None = None
+    same: tuple[int, ...] | None = None
 
     @property
     def tied(self) -> int:
@@ -208,13 +221,15 @@ class Run:
         """Every line of every list."""
         titles = self.titles
         return tuple(
-            Hit(query, rank, id, value, self.kind, expected, titles.get(id))
+            Hit(query, rank, id, value, self.kind, expected, near, same, titles.get(id))
             for query, ranking in self.rankings.items()
-            for rank, id, value, expected in zip(
+            for rank, id, value, expected, near, same in zip(
                 ranking.ranks or range(1, len(ranking.ids) + 1),
                 ranking.ids,
                 ranking.values or [None] * len(ranking.ids),
                 ranking.expected or [None] * len(ranking.ids),
+                ranking.distances or [None] * len(ranking.ids),
+                ranking.same or [0] * len(ranking.ids),
                 strict=True,
             )
         )
@@ -223,6 +238,11 @@ class Run:
     def has_meaning(self) -> bool:
         """Whether chance matches were counted."""
         return any(ranking.expected is not None for ranking in self.rankings.values())
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether every hit has a distance."""
+        return self.kind == "distance" or any(ranking.distances is not None for ranking in self.rankings.values())
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -247,9 +267,23 @@ class Run:
 
     @property
     def is_close(self) -> bool:
-        """Whether anything was found that chance hardly explains; true where chance matches were not counted."""
-        expected = (each for ranking in self.rankings.values() for each in ranking.expected or ())
-        return not self.has_meaning or any(each <= CLOSE for each in expected)
+        """Whether anything was found that chance hardly explains, or that agrees with the query on all notes.
+
+        True where chance matches were not counted.
+        """
+        return not self.has_meaning or self.headline == headline_of(0.0)
+
+    @property
+    def headline(self) -> str:
+        """What the list has, in a few words; nothing where chance matches were not counted.
+
+        >>> Run([Ranking("q", ("a",), (0.5,), expected=(0.3,))]).headline
+        'Possible matches'
+        """
+        if not self.has_meaning:
+            return ""
+        expected = [each for ranking in self.rankings.values() for each in ranking.expected or ()]
+        return headline_of(min(expected, default=math.inf), has_same=any(hit.same for hit in self.hits))
 
     def __len__(self) -> int:
         return sum(len(ranking.ids) for ranking in self.rankings.values())
@@ -326,7 +360,7 @@ class Run:
         columns = [
             *(["query"] if len(self.rankings) != 1 else []),
             "rank",
-            *([self.kind] if self.kind in ("distance", "score") else []),
+            *(["distance"] if self.has_distances else [self.kind] if self.kind == "score" else []),
             *(["expected", "meaning"] if self.has_meaning else []),
             "document",
             *(["title"] if self.titles else []),
@@ -334,7 +368,7 @@ class Run:
         rows = [
             {
                 "query": hit.query,
-                self.kind: hit.value,
+                **({"distance": hit.distance} if self.has_distances else {self.kind: hit.value}),
                 "expected": hit.expected,
                 "meaning": hit.meaning,
                 "document": hit.id,
@@ -392,25 +426,19 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
 
 
 def _cut(ranking: Ranking, which: slice) -> Ranking:
-    values = None if ranking.values is None else ranking.values[which]
-    expected = None if ranking.expected is None else ranking.expected[which]
-    ranks = None if ranking.ranks is None else ranking.ranks[which]
-    return replace(ranking, ids=ranking.ids[which], values=values, expected=expected, ranks=ranks)
+    changed = {name: each[which] for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
+    return replace(ranking, **changed)
 
 
 def _beyond_chance(ranking: Ranking) -> Ranking:
     if ranking.expected is None:
         return ranking
-    kept = [place for place, expected in enumerate(ranking.expected) if expected <= BY_CHANCE]
-    ranks = ranking.ranks or range(1, len(ranking.ids) + 1)
-    is_beginning = ranking.ranks is None and kept == list(range(len(kept)))
-    return replace(
-        ranking,
-        ids=tuple(ranking.ids[place] for place in kept),
-        values=None if ranking.values is None else tuple(ranking.values[place] for place in kept),
-        expected=tuple(ranking.expected[place] for place in kept),
-        ranks=None if is_beginning else tuple(ranks[place] for place in kept),
-    )
+    chosen = [place for place, expected in enumerate(ranking.expected) if expected <= BY_CHANCE]
+    if chosen == list(range(len(chosen))):
+        return _cut(ranking, slice(len(chosen)))
+    ranked = ranking if ranking.ranks else replace(ranking, ranks=tuple(range(1, len(ranking.ids) + 1)))
+    columns = {name: each for name in _COLUMNS if (each := getattr(ranked, name)) is not None}
+    return replace(ranked, **{name: tuple(each[place] for place in chosen) for name, each in columns.items()})
 
 
 def _has_values(ranking: object) -> bool:

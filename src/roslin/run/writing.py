@@ -19,7 +19,7 @@ from roslin.errors import FormatError, MissingExtraError
 from roslin.rows import form_of, to_word, write_text
 
 if TYPE_CHECKING:
-    from roslin.run.run import Ranking, Run
+    from roslin.run.run import Hit, Ranking, Run
 
 __all__ = ["JSON_MARK", "comma_separated", "json_text", "trec", "write"]
 
@@ -48,14 +48,26 @@ def _falling(run: Run, ranking: Ranking) -> Iterable[float]:
 def comma_separated(run: Run) -> str:
     """CSV with a header."""
     out = io.StringIO()
-    kind = [run.kind] if run.kind in _MEASURED else []
-    chance = ["expected", "meaning"] if run.has_meaning else []
+    columns = _measured(run)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["query", "rank", "document", *kind, *chance])
+    writer.writerow(["query", "rank", "document", *columns])
     for hit in run:
-        value = [repr(hit.value)] if kind else []
-        writer.writerow([hit.query, hit.rank, hit.id, *value, *([repr(hit.expected), hit.meaning] if chance else [])])
+        values = (each(hit) for each in columns.values())
+        cells = (value if isinstance(value, str) else repr(value) for value in values)
+        writer.writerow([hit.query, hit.rank, hit.id, *cells])
     return out.getvalue()
+
+
+def _measured(run: Run) -> dict[str, Callable[[Hit], Any]]:
+    """What a run knows of each hit, by column."""
+    columns: dict[str, Callable[[Hit], Any]] = {}
+    if run.kind in _MEASURED:
+        columns[run.kind] = lambda hit: hit.value
+    if run.has_distances:
+        columns["distance"] = lambda hit: hit.distance
+    if run.has_meaning:
+        columns |= {"expected": lambda hit: hit.expected, "meaning": lambda hit: hit.meaning}
+    return columns
 
 
 def json_text(run: Run) -> str:
@@ -114,8 +126,5 @@ def _write_parquet(run: Run, path: Path) -> None:
         "rank": [hit.rank for hit in run],
         "document": [hit.id for hit in run],
     }
-    if run.kind in _MEASURED:
-        columns[run.kind] = [hit.value for hit in run]
-    if run.has_meaning:
-        columns |= {"expected": [hit.expected for hit in run], "meaning": [hit.meaning for hit in run]}
+    columns |= {name: [value(hit) for hit in run] for name, value in _measured(run).items()}
     parquet.write_table(pa.table(columns), path)

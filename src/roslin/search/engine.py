@@ -331,7 +331,7 @@ def _aligned(wanted: _Wanted) -> Found:
     chosen, allowed = wanted.matcher, wanted.allowed
     assert isinstance(chosen, Roslin)
     if not len(wanted.numbers):
-        return Found(wanted.numbers, np.empty(0), None, np.empty(0), np.empty(0, np.int64))
+        return Found(wanted.numbers, np.empty(0), None, np.empty(0), np.empty(0), np.empty(0, np.int64))
     table = _table(wanted)
     if wanted.radius < np.inf:
         near = aligned_within(wanted.query, chosen, table, wanted.radius, wanted.work).numbers
@@ -341,13 +341,14 @@ def _aligned(wanted: _Wanted) -> Found:
     aligned = prepared(wanted.query, chosen, table)
     key_of = aligned.keys(null)
     best = best_aligned(aligned, key_of, wanted.k, allowed, wanted.work, wanted.partial)
-    rarities = null.rarity(-key_of(best.scores, best.numbers))
+    excess = -key_of(best.scores, best.numbers)
+    rarities = null.rarity(excess)
     for common in np.unique(best.same[best.same > 0]).tolist():
         of = best.same == common
         rarities[of] = np.maximum(rarities[of], null.rarity_of_same(common))
     evidence = (rarities - np.log(searched)) / np.log(10)
     distances = aligned.distances(best.scores, best.numbers)
-    return Found(best.numbers, distances, None if best.is_complete else best.scored, evidence, best.same)
+    return Found(best.numbers, distances, None if best.is_complete else best.scored, evidence, excess, best.same)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:

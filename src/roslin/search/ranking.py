@@ -1,6 +1,6 @@
 """The end of every search: from numbers of melodies and their distances to a ranked list.
 
-Ties are broken by distance, then by id, so that the same collection and query give the same list everywhere.
+Ties are broken by id, so that the same collection and query give the same list everywhere.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ class Found(NamedTuple):
     """Numbers of melodies and their distances.
 
     `compared` is how many were, if the time was over before the end. With `evidence`, minus the logarithm (to base 10)
-    of the number of chance matches, the list is in its order, otherwise in that of the distances. `same` is the number
-    of notes on which a melody and the query agree, if those are all that both have (`roslin.search.same`).
+    of the number of chance matches, the list is in its order, otherwise in that of the distances. `fit` decides between
+    melodies with the same evidence, the highest first. `same` is the number of notes on which a melody and the query
+    agree, if those are all that one of them has (`roslin.search.same`).
     """
 
     numbers: Numbers
     distances: Distances
     compared: int | None = None
     evidence: Distances | None = None
+    fit: Distances | None = None
     same: Numbers | None = None
 
 
@@ -56,7 +58,7 @@ def nearest_first(
 ) -> Run:
     """The k best of some melodies, none beyond the radius. `unfinished` describes what was not compared."""
     distances, evidence = found.distances, found.evidence
-    keys = distances if evidence is None else _ranks(-evidence, distances)
+    keys = distances if evidence is None or found.fit is None else _ranks(distances, -found.fit, -evidence)
     allowed = np.flatnonzero(distances <= min(radius, _FARTHEST))
     best = allowed[_best(found.numbers[allowed], keys[allowed], collection, k + len(exclude))]
     ids = collection.ids(found.numbers[best])
@@ -72,7 +74,7 @@ def nearest_first(
         unfinished=unfinished,
         distances=None if evidence is None else near,
         expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
-        same=None if found.same is None else tuple(found.same[places].tolist()),
+        same=None if found.same is None or not found.same[places].any() else tuple(found.same[places].tolist()),
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
@@ -92,12 +94,11 @@ def stopped(seconds: float, compared: int, total: int) -> str:
     return f"Stopped after {seconds:g} seconds: {counted}. Nearer ones may be missing from the list."
 
 
-def _ranks(keys: Distances, distances: Distances) -> Distances:
-    """Numbers in the order of the keys and, of equal keys, of the distances; equal only where both are."""
-    order = np.lexsort((distances, keys))
-    ranks = np.zeros(len(keys))
-    differ = (np.diff(keys[order]) != 0) | (np.diff(distances[order]) != 0)
-    ranks[order[1:]] = np.cumsum(differ)
+def _ranks(*keys: Distances) -> Distances:
+    """Numbers in the order of the last key and, where it is equal, of those before; equal where all are."""
+    order = np.lexsort(keys)
+    ranks = np.zeros(len(order))
+    ranks[order[1:]] = np.cumsum(np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
     return ranks
 
 
