@@ -343,12 +343,12 @@ def _aligned(wanted: _Wanted) -> Found:
     best = best_aligned(aligned, key_of, wanted.k, allowed, wanted.work, wanted.partial)
     excess = -key_of(best.scores, best.numbers)
     rarities = null.rarity(excess)
-    for common in np.unique(best.same[best.same > 0]).tolist():
-        of = best.same == common
+    for common in np.unique(best.same.notes[best.same.is_full]).tolist():
+        of = (best.same.notes == common) & best.same.is_full
         rarities[of] = np.maximum(rarities[of], null.rarity_of_same(common))
     evidence = (rarities - np.log(searched)) / np.log(10)
     distances = aligned.distances(best.scores, best.numbers)
-    return Found(best.numbers, distances, None if best.is_complete else best.scored, evidence, excess, best.same)
+    return Found(best.numbers, distances, None if best.is_complete else best.scored, evidence, excess, best.same.notes)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:

@@ -23,7 +23,7 @@ from roslin.matchers.roslin.table import MelodyTable
 from roslin.melody import Melody
 from roslin.search.chance import Null
 from roslin.search.nearest import Nearest
-from roslin.search.same import same_notes
+from roslin.search.same import Agreement, same_notes
 from roslin.search.work import Work
 
 __all__ = [
@@ -116,14 +116,11 @@ def prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> Aligned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
-    """The first by a key, and every melody that agrees with the query on all notes.
-
-    `same` is the number of notes on which a melody and the query agree, if those are all of the shorter one; else 0.
-    """
+    """The first by a key, and every melody that agrees with the query on all notes of one of them."""
 
     numbers: Numbers
     scores: Scores
-    same: Numbers
+    same: Agreement
     scored: int
     is_complete: bool
 
@@ -138,12 +135,12 @@ def best_aligned(aligned: Aligned, key_of: KeyOf, k: int, allowed: Flags, work: 
     may_be_same = np.flatnonzero(allowed & (upper >= aligned.least_of_same()))
     same = same_notes(query, table.take(may_be_same), aligned.matcher, aligned.compared)
     found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, partial, upper)
-    numbers = np.union1d(found.numbers, may_be_same[same > 0])
-    agrees = np.zeros(len(table), np.int64)
-    agrees[may_be_same] = same
+    numbers = np.union1d(found.numbers, may_be_same[same.notes > 0])
+    agrees = Agreement(np.zeros(len(table), np.int64), np.zeros(len(table), bool))
+    agrees.notes[may_be_same], agrees.is_full[may_be_same] = same
     with Work(work.threads) as rest:  # few, and found already: the time may be over
         scores = scores_of(query, table, aligned.tables, numbers, rest)
-    return Best(numbers, scores, agrees[numbers], found.compared, found.is_complete)
+    return Best(numbers, scores, agrees.of(numbers), found.compared, found.is_complete)
 
 
 def aligned_distances(query: Melody, matcher: Roslin, table: MelodyTable, numbers: Numbers, work: Work) -> Distances:

@@ -3,11 +3,14 @@
 Agreement is a fact, whatever chance gives. Notes agree when the intervals between them are equal and, where rhythm
 counts, their lengths are in the same proportion (the last note may be cut short or held). Where only rhythm or contour
 is compared, too little agrees to call it the same notes.
+
+A melody that has all of the query, or with which the query begins, has everything of it that it could have: an incipit
+just ends. One that is a passage from within the query is the same notes too, but no more than chance makes of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +20,7 @@ from roslin.matchers.roslin.roslin import Roslin
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Encoded
 
-__all__ = ["LEAST_SAME", "same_notes"]
+__all__ = ["LEAST_SAME", "Agreement", "same_notes"]
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -25,21 +28,35 @@ Flags = npt.NDArray[np.bool_]
 LEAST_SAME = 4  # notes; fewer are in nearly every melody
 
 
-def same_notes(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -> Numbers:
-    """For each melody, how many notes it and the query have in common if they agree on all of them; otherwise 0.
+class Agreement(NamedTuple):
+    """For each melody: on how many notes it agrees with the query, if those are all that one of them has, else 0.
 
-    All of them are the notes of the shorter one, which must be side by side in the longer.
+    `is_full`: it has all of the query, or the query begins with it (where both end together: ends with it).
     """
+
+    notes: Numbers
+    is_full: Flags
+
+    def of(self, which: Numbers) -> Agreement:
+        """That of some of the melodies."""
+        return Agreement(self.notes[which], self.is_full[which])
+
+
+def same_notes(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -> Agreement:
+    """Which melodies agree with a query. All notes of the shorter one must be side by side in the longer."""
     size, sizes = len(query.pitches), np.diff(melodies.offsets)
-    same = np.zeros(len(sizes), np.int64)
+    same, is_full = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), bool)
     if compared not in ("both", "melody"):
-        return same
-    if size >= LEAST_SAME:
-        same[_has_all(query, melodies, chosen, compared)] = size
+        return Agreement(same, is_full)
     if chosen.place != "whole":
-        is_part = _is_part(query, melodies, chosen, compared) & (sizes >= LEAST_SAME) & (sizes < size)
-        same[is_part] = sizes[is_part]
-    return same
+        for begin in range(size - LEAST_SAME):
+            is_part = _is_part(query, begin, np.flatnonzero((same == 0) & (sizes >= LEAST_SAME)), melodies, chosen, compared)
+            same[is_part] = sizes[is_part]
+            is_full[is_part] = begin == 0 or chosen.place == "end"
+    if size >= LEAST_SAME:
+        has_all = _has_all(query, melodies, chosen, compared)
+        same[has_all], is_full[has_all] = size, True
+    return Agreement(same, is_full)
 
 
 def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -> Numbers:
@@ -63,30 +80,32 @@ def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -
     return np.unique(np.searchsorted(melodies.offsets, at, side="right") - 1)
 
 
-def _is_part(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -> Flags:
-    """For each melody, whether the query has every note of it."""
+def _is_part(
+    query: Encoded, begin: int, among: Numbers, melodies: Encoded, chosen: Roslin, compared: str
+) -> Numbers:
+    """Of these melodies, those that are all of the query from one of its notes on, as far as they go."""
     size, sizes, firsts = len(query.pitches), np.diff(melodies.offsets), melodies.offsets[:-1]
-    found = np.zeros(len(sizes), bool)
-    for begin in range(1 if chosen.place == "start" else size):
-        left = np.flatnonzero(~found & (sizes > 0) & (sizes <= size - begin))
-        if chosen.place == "end":
-            left = left[sizes[left] == size - begin]
-        if chosen.key == "written":
-            left = left[melodies.pitches[firsts[left]] == query.pitches[begin]]
-        step = 1
-        while len(left):
-            ended = sizes[left] == step
-            found[left[ended]] = True
-            left = left[~ended]
-            if begin + step >= size:
-                break
-            left = left[melodies.intervals[firsts[left] + step] == query.intervals[begin + step]]
-            if compared == "both":
-                is_last = sizes[left] == step + 1
-                agrees = _ratio(melodies, firsts[left] + step, firsts[left]) == _ratio(query, begin + step, begin)
-                left = left[is_last | agrees]
-            step += 1
-    return found
+    left = among[sizes[among] < size] if begin == 0 else among[sizes[among] <= size - begin]
+    if chosen.place == "end":
+        left = left[sizes[left] == size - begin]
+    elif chosen.place == "start" and begin:
+        return left[:0]
+    if chosen.key == "written":
+        left = left[melodies.pitches[firsts[left]] == query.pitches[begin]]
+    found, step = [], 1
+    while len(left):
+        ended = sizes[left] == step
+        found.append(left[ended])
+        left = left[~ended]
+        if begin + step >= size:
+            break
+        left = left[melodies.intervals[firsts[left] + step] == query.intervals[begin + step]]
+        if compared == "both":
+            is_last = sizes[left] == step + 1
+            agrees = _ratio(melodies, firsts[left] + step, firsts[left]) == _ratio(query, begin + step, begin)
+            left = left[is_last | agrees]
+        step += 1
+    return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int64)
 
 
 def _ratio(melodies: Encoded, at: Numbers | int, first: Numbers | int) -> npt.NDArray[np.int16]:
