@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Any:
     for each in opened.invite(3, participant="PROLIFIC-77"):
         judge_all(opened, each.name, years=each.number)
     late = opened.invite()[0].name
-    opened.add(late, "consented")
+    opened.consent(late)
     opened.add(late, "answered", {"answers": {"years": 2, "remarks": "=cmd|' /C calc'!A0", "other": [1, 2]}})
     trial = opened.begin(late)
     shown = trial_state(opened.events(late, trial)).shown

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Self
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "StudyRules",
     "Task",
     "Words",
+    "checksum",
     "most_comparisons",
 ]
 
@@ -135,6 +137,11 @@ class StudyPlan:
         """The task of a query."""
         return next(task for task in self.tasks if task.query.id == query)
 
+    def consent_in(self, language: str) -> tuple[str, str]:
+        """The language in which a reader of this one is asked to agree, and the checksum of the text."""
+        shown = language if self.consent.get(language) else self.languages[0]
+        return shown, checksum(self.consent.get(shown, ""))
+
     def text(self, words: Mapping[str, str], language: str) -> str:
         """A text in a language, or in the first language of the study where it has none."""
         return words.get(language) or words.get(self.languages[0], "")
@@ -146,7 +153,7 @@ class StudyPlan:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the plan."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        return checksum(self.to_json())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -172,6 +179,12 @@ class StudyPlan:
             for part in (mine, theirs)
         ]
         return [name for name in FROZEN if flat[0][name] != flat[1][name]]
+
+
+@lru_cache(maxsize=256)
+def checksum(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def most_comparisons(candidates: int, size: int) -> int:

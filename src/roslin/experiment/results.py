@@ -18,7 +18,7 @@ from typing import Any
 
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
-from roslin.experiment.events import DECIDED, USES, Event, TrialState, ranks_of, trial_state
+from roslin.experiment.events import DECIDED, USES, Event, TrialState, is_complete, ranks_of, trial_state
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.variables import answer_columns
@@ -286,7 +286,7 @@ def _person(plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], *, part
         "language": expert.language,
         "trials_begun": len({event.trial for event in told if event.kind == "began" and event.trial > 0}),
         "trials_finished": sum(event.kind == "finished" and event.trial > 0 for event in told),
-        "is_complete": _yes(any(event.kind == "completed" for event in told)),
+        "is_complete": _yes(is_complete(told)),
         **({"participant": expert.participant} if participants else {}),
         **{column: _answer(answers.get(name)) for name, column in answer_columns(plan).items()},
     }

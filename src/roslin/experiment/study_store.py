@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from roslin.experiment import clock
 from roslin.experiment.database import StudyDatabase
 from roslin.experiment.events import HOUR_MS
 from roslin.experiment.experts import StudyExpert, everybody, expert_named, expert_of, held, printable
-from roslin.experiment.plan import StudyPlan
+from roslin.experiment.plan import StudyPlan, Words
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
 __all__ = ["StoredBackup", "StudyStatus", "StudyStore", "status_of"]
@@ -79,6 +80,16 @@ class StudyStore:
                 "plan": plan.to_json(),
             }
             connection.execute(sa.insert(PLANS).values(values))
+
+    def consents(self) -> list[Words]:
+        """The consents that people were asked for, in order; the number of one counts from 1."""
+        found: list[Words] = []
+        with self.database.reading() as connection:
+            for plan in connection.execute(sa.select(PLANS.c.plan).order_by(PLANS.c.number)).scalars():
+                consent = json.loads(plan)["consent"]
+                if consent not in found:
+                    found.append(consent)
+        return found
 
     # -- who takes part -----------------------------------------------------------------------------------------------
 

@@ -108,36 +108,52 @@ def go_on(study: Served, who: Visiting) -> Response:
 
 
 def _where(study: OpenStudy, name: str) -> str:
-    position, status = study.position(name), study.store.status
+    position, store = study.position(name), study.store
     if position.stage == "done":
         return "/thanks"
-    if position.stage != "trial":
-        return f"/{position.stage}" if position.is_open or status == "open" else "/wait"
-    if study.store.begin(name):
-        return "/trial"
-    # Whoever has judged something gets a receipt for it when there is nothing more for them; in a pause there may be.
-    if position.finished == 0 or study.store.status == "paused":
+    if position.is_open or store.status == "open":
+        if position.stage != "trial":
+            return f"/{position.stage}"
+        if store.begin(name):
+            return "/trial"
+    status = store.status
+    if status == "paused":
         return "/wait"
-    try:
-        study.store.complete(name)
-    except DecisionError:  # at this moment somebody gave up a place
-        return "/trial"
-    return "/thanks"
+    # There is nothing for them now. Whoever has judged something is done, or may go on when the study opens again.
+    if position.finished:
+        try:
+            store.complete(name)
+        except DecisionError:
+            if status == "open":  # at this moment somebody gave up a place
+                return "/trial"
+        else:
+            return "/thanks"
+    if position.sequence:
+        store.turn_away(name)
+    return "/thanks" if position.finished else "/wait"
 
 
 @router.get("/wait")
 def wait(request: Request, study: Served) -> Response:
-    """There is nothing to do: the study is paused, closed, or needs no more answers."""
-    return HTMLResponse(page(request, "wait.html", status=study.store.status))
+    """There is nothing to do: the study is paused, closed, full for the moment, or needs no more answers."""
+    status, who, receipt = study.store.status, visitor_or_none(request), ""
+    if who is not None and status != "paused":
+        receipt = study.position(who.name).receipt
+    is_enough = all(load.finished >= study.plan.rules.quota for load in study.store.loads().values())
+    return HTMLResponse(page(request, "wait.html", status=status, receipt=receipt, is_enough=is_enough))
 
 
 @router.get("/thanks")
 def thanks(request: Request, study: Served, who: Visiting) -> Response:
-    """The receipt, when everything is kept."""
+    """The receipt, when everything is kept: of who has done everything, and of others while the study is closed."""
     position = study.position(who.name)
-    if position.stage != "done":
+    is_complete, is_closed = position.stage == "done", study.store.status == "closed"
+    may_see = is_complete or (is_closed and position.finished > 0 and not position.is_open)
+    if not may_see or not position.receipt:
         return see("/continue")
-    return HTMLResponse(page(request, "thanks.html", receipt=position.receipt, finished=position.finished))
+    has_more = is_complete and study.store.has_more(who.name)
+    context = {"receipt": position.receipt, "is_complete": is_complete, "has_more": has_more}
+    return HTMLResponse(page(request, "thanks.html", **context))
 
 
 @router.post("/language")
