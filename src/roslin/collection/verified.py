@@ -24,6 +24,7 @@ from roslin.collection.files import (
     ARRAY_NAMES,
     DATABASE,
     REJECTS,
+    WARNINGS,
     array_dtype,
     array_header,
     array_path,
@@ -147,7 +148,7 @@ def damaged_files(folder: Path, token: str) -> Iterator[DamagedError]:
             if _checksum(folder, name) != checksum:
                 yield damaged(folder, name)
         except FileNotFoundError as error:
-            if name != REJECTS:  # a writer that was stopped at the last moment leaves none
+            if name not in (REJECTS, WARNINGS):  # a writer that was stopped at the last moment leaves none
                 yield missing(folder, error, token)
     for path in derived_files(folder, token):
         if not is_sealed(path):
