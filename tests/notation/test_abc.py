@@ -438,7 +438,10 @@ def test_refused_even_leniently(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("|:" + "A" * 20_000 + "|1-20 B:|", "too many notes once repeats are played out"),
+        (
+            "|:" + "A" * 20_000 + "|1-20 B:|",
+            "1, 1: too many repeated notes; expected at most 50000 added to one melody",
+        ),
         ("|:A|20 B:|" * 20_000, "too many repeats"),
         ("L:999/1\n" + "|:" + "A9999" * 100 + "|20 B:|", "longer than any music once repeats are played out"),
     ],

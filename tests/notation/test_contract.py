@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.notation.samples import PITCHES, SAMPLES, Sample
+from tests.notation.samples import PITCHES, SAMPLES, Sample, abc_tune, jsonl_line
 
 from roslin import Melody, load
 from roslin.errors import FormatError, NotationError, RoslinError, UnknownNameError
@@ -198,3 +198,32 @@ def test_voices_are_apart_or_together() -> None:
 def test_an_option_that_nobody_knows() -> None:
     with pytest.raises(RoslinError, match="unknown option 'tempo'; known: part, voice"):
         load("'4C", tempo=3)  # type: ignore[call-arg]
+
+
+# -- repeats ----------------------------------------------------------------------------------------------------------
+
+FIGURE = "!'6" + "C" * 240 + "!" + "f" * 200  # 48,000 notes from 445 signs
+REPEATING: dict[str, tuple[bytes, bytes]] = {
+    "pae": (f"{FIGURE}\n".encode(), f"{FIGURE}ffffffffff\n".encode()),
+    "jsonl": (jsonl_line(pae=FIGURE), jsonl_line(pae=f"{FIGURE}ffffffffff")),
+    "abc": (abc_tune("|:" + "C" * 2500 + "|1-20 D:|\n"), abc_tune("|:" + "C" * 2700 + "|1-20 D:|\n")),
+}
+
+
+@pytest.mark.parametrize("name", REPEATING)
+def test_repeats_have_a_limit_for_a_melody_and_for_a_file(name: str) -> None:
+    most, too_many = REPEATING[name]
+    asked: Options = {"expand_repeats": True} if name == "abc" else {}
+    (refused,) = records(too_many, name, **asked)
+    assert refused.melody is None
+    assert refused.problems[0].reason == "too many repeated notes"
+    assert refused.problems[0].expected == "at most 50000 added to one melody by repeats"
+    assert refused.problems[0].column or refused.problems[0].line
+    for data in (most, too_many):  # refused ones cost as much
+        found = list(records(data * 20, name, **asked))
+        assert len(found) in (4, 5)
+        last = found[-1].problems[0]
+        assert last.reason == "too many repeated notes"
+        assert last.expected.startswith("at most 200000 added to one file by repeats, or 4 times as many as")
+        assert last.record == ("1" if name == "abc" else "scale" if name == "jsonl" else f"melody {len(found)}")
+        assert last.is_damage

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from roslin.notation.mei.notes import Pitch
 from roslin.notation.mei.values import ratio
+from roslin.notation.record import Repeats
 from roslin.notation.scores import Element
 
 __all__ = ["Context", "Controls"]
@@ -48,10 +49,12 @@ class Context:
     """What holds for every note of a score.
 
     `sounding` gives the pitch of a note by its id, where the source knows better than the MEI that was made from it;
-    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed.
+    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed. `repeats`
+    counts for the whole file.
     """
 
     controls: Controls
     written_pitch: bool
     sounding: Callable[[str], Pitch | None] | None
     infer_accidentals: bool
+    repeats: Repeats

@@ -17,6 +17,7 @@ from roslin.notation.mei.signatures import define, signs_in
 from roslin.notation.mei.staff import Staff, settle_ppq
 from roslin.notation.mei.structure import SECTIONS, VARIANTS, chosen, label, layers_in, staff_definitions, staves_in
 from roslin.notation.mei.values import integer
+from roslin.notation.record import Repeats
 from roslin.notation.scores import Element, refusal
 
 __all__ = ["MAX_STAVES", "Score"]
@@ -28,14 +29,20 @@ class Score:
     """One score: its staves fill while it is read."""
 
     def __init__(
-        self, element: Element, notation: str, *, written_pitch: bool, sounding: Callable[[str], Pitch | None] | None
+        self,
+        element: Element,
+        notation: str,
+        repeats: Repeats,
+        *,
+        written_pitch: bool,
+        sounding: Callable[[str], Pitch | None] | None,
     ):
         self.element = element
         self.staves: dict[str, Staff] = {}
         told = (e for e in element.iter("note", "accid") if "accid.ges" in e.attributes)
         # MusicXML tells the alteration of every note: a note without one has none.
         infer = notation != "musicxml" and next(told, None) is None
-        self.context = Context(Controls.of(element), written_pitch, sounding, infer)
+        self.context = Context(Controls.of(element), written_pitch, sounding, infer, repeats)
         self.time = Fraction(0)
         self.bars = 0
 

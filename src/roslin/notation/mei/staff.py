@@ -9,7 +9,7 @@ from fractions import Fraction
 from roslin.errors import Problem
 from roslin.notation.mei.notes import ScoreNote
 from roslin.notation.mei.values import QUARTERS, dots, integer
-from roslin.notation.record import MAX_PROBLEMS
+from roslin.notation.record import MAX_PROBLEMS, Repeats
 from roslin.notation.scores import Element
 
 __all__ = ["Signatures", "Staff", "settle_ppq"]
@@ -47,7 +47,7 @@ class Staff:
     declared_ppq: Fraction | None = None
     ppq: Fraction | None = None
     ppq_in_doubt: bool = False
-    repeated: int = 0  # notes that stand for a bar that was to be repeated
+    repeats: Repeats = field(default_factory=Repeats)  # from bars that are to be repeated
     default_duration: str = ""
     default_octave: str = ""
     last_bar: dict[int, tuple[Fraction, Fraction, list[ScoreNote]]] = field(default_factory=dict)
