@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Self
+from urllib.parse import quote
 
 __all__ = [
     "FROZEN",
@@ -108,6 +109,8 @@ class StudyRules:
     comparisons: int = 40  # that an expert makes of each query; for pairs and triplets
     differences: bool = False  # whether the page marks the notes of two melodies that have no partner
     keeps_participant: bool = False  # whether the id in the address (of Prolific and the like) is kept
+    completion_address: str = ""  # where the platform of a panel takes people back who have done everything
+    screen_out_address: str = ""  # and people for whom there was nothing to judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,11 @@ class StudyPlan:
     tasks: tuple[Task, ...]
     rules: StudyRules
     seed: int
+
+    def way_back(self, receipt: str, participant: str, *, is_complete: bool) -> str:
+        """The address at which the platform of a panel takes somebody back; empty: there is none."""
+        address = self.rules.completion_address if is_complete else self.rules.screen_out_address
+        return address.replace("{receipt}", quote(receipt, "")).replace("{participant}", quote(participant, ""))
 
     @property
     def experts_needed(self) -> int:

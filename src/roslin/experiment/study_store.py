@@ -112,12 +112,18 @@ class StudyStore:
             return [expert_of(row) for row in connection.execute(made, rows)]
 
     def join(self, name: str, participant: str = "", language: str = "") -> StudyExpert:
-        """Somebody who comes by the open invitation, under a name that the server drew; twice is once."""
+        """Somebody who comes by the open invitation, under a name that the server drew; twice is once.
+
+        The id of a participant joins once: who comes with it again is given as the expert that they are already.
+        """
         values: dict[str, Any] = {"name": name, "source": "open"}
         values |= {"participant": printable(participant, 200), "language": printable(language, 10)}
         with self.database.writing() as connection:
             self.database.hold_study(connection)
             found = connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()
+            if found is None and values["participant"]:
+                known = sa.select(EXPERTS).where(EXPERTS.c.participant == values["participant"])
+                found = connection.execute(known.order_by(EXPERTS.c.number).limit(1)).first()
             if found is None:
                 values |= {"invited_ms": clock.now_ms(), "sequence": 0}
                 found = connection.execute(sa.insert(EXPERTS).values(values).returning(EXPERTS)).one()

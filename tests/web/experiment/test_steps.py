@@ -386,6 +386,66 @@ def test_the_open_invitation(alone: Alone) -> None:
     assert browser.post(address, data=fields).status_code == 404
 
 
+def test_the_same_participant_joins_once(alone: Alone) -> None:
+    owner = alone(keeps_participant=True)
+    study = owner.study
+    address = study.open_invitation("http://testserver")
+    first, again = TestClient(owner.client.app), TestClient(owner.client.app)
+    assert _joined(first, address, participant="5f0").url.path == "/link"
+    before = len(study.store.experts())
+    refused = _joined(again, address, participant="5f0")
+    assert refused.status_code == 409
+    assert "participant number 5f0 takes part in this study already" in refused.text
+    assert "<form" not in refused.text.partition("<main")[2].partition("</main>")[0]
+    assert "/e/" not in refused.text, "whoever knows a number gets nobody's link"
+    assert again.get("/continue").status_code == 401
+    assert len(study.store.experts()) == before
+    assert _joined(again, address, participant="6a1").url.path == "/link"
+    assert _joined(TestClient(owner.client.app), address).url.path == "/link", "without a number nobody is known"
+
+
+def test_one_address_joins_only_so_often(alone: Alone) -> None:
+    owner = alone({"joins": 3})
+    study = owner.study
+    address = study.open_invitation("http://testserver")
+    browser = TestClient(owner.client.app)
+    assert [_joined(browser, address).url.path for _ in range(3)] == ["/link"] * 3
+    refused = _joined(browser, address)
+    assert refused.status_code == 429
+    assert 0 < int(refused.headers["retry-after"]) <= 601
+    assert re.search(r"Please try again in \d+ minutes", refused.text)
+    assert len(study.store.experts()) == 4
+    elsewhere = TestClient(owner.client.app, client=("192.0.2.7", 4711))
+    assert _joined(elsewhere, address).url.path == "/link"
+    assert owner.follow().url.path == "/consent", "personal links have no such limit"
+
+
+def _joined(browser: TestClient, address: str, participant: str = "") -> Any:
+    page = browser.get(address, params={"PROLIFIC_PID": participant} if participant else None)
+    ticket = re.search(r'name="ticket" value="([^"]*)"', page.text)
+    assert ticket
+    return browser.post(address, data={"ticket": ticket[1], "participant": participant})
+
+
+def test_the_way_back_to_the_platform(alone: Alone) -> None:
+    rules = {
+        "completion_address": "https://panel.example/complete?cc=C1&pid={participant}&code={receipt}",
+        "screen_out_address": "https://panel.example/complete?cc=S1",
+    }
+    done = alone(quota=1, keeps_participant=True, **rules)
+    study = done.study
+    participant = "5f0 & more"
+    done.name = study.store.invite(participant=participant)[0].name
+    page = done.judge_everything()
+    receipt = study.position(done.name).receipt
+    assert f'href="https://panel.example/complete?cc=C1&amp;pid=5f0%20%26%20more&amp;code={receipt}"' in page.text
+    late = _another(done)
+    late.at_trial()
+    page = late.follow()
+    assert page.url.path == "/wait"
+    assert 'href="https://panel.example/complete?cc=S1"' in page.text
+
+
 def test_a_participant_is_not_kept_unless_the_plan_says_so(invited: Invited, study: OpenStudy) -> None:
     address = study.open_invitation("http://testserver")
     browser = invited().client
