@@ -55,7 +55,7 @@ Query = Melody | Source
 Within: TypeAlias = "Selection | str | Iterable[str] | Iterable[int] | Iterable[bool]"
 """A selection, ids, numbers of melodies, or a mask with a truth value for each melody of the collection."""
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 _ROWS_SHOWN = 5
 _TITLES = "SELECT id, title FROM melodies WHERE id IN "
 _WITHIN = "a selection, ids, numbers of melodies (each a whole number), or a mask (each True or False)"
@@ -106,15 +106,22 @@ class Collection(Store):
         strict: bool = False,
         voices: Voices = "apart",
         progress: write.Progress | None = None,
+        allow_damaged: bool = False,
+        allow_smaller: bool = False,
     ) -> Collection:
         """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
 
         With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
-        One that is there already is replaced when the new one is complete.
+        One that is there already is replaced when the new one is complete. A source that is damaged, unknown or empty
+        is a `SourceError`, unless `allow_damaged`; a new collection with less than 90% of the old one's melodies is a
+        `SmallerError`, unless `allow_smaller`. Nothing is written then.
         """
         from roslin.collection import write
 
-        write.build(sources, path, strict=strict, voices=voices, progress=progress)
+        write.build(
+            sources, path, strict=strict, voices=voices, progress=progress, allow_damaged=allow_damaged,
+            allow_smaller=allow_smaller,
+        )  # fmt: skip
         return cls(path)
 
     def add(
@@ -124,8 +131,12 @@ class Collection(Store):
         strict: bool = False,
         voices: Voices = "apart",
         progress: write.Progress | None = None,
+        allow_damaged: bool = False,
+        replace: bool = False,
     ) -> BuildReport:
         """Add files, folders and melodies; what came of them. Not while another thread searches.
+
+        Other music or metadata under an id that is there already is a `ChangedError`; with `replace` it is replaced.
 
         >>> from tempfile import TemporaryDirectory
         >>> from roslin import load
@@ -140,16 +151,29 @@ class Collection(Store):
         from roslin.collection import write
 
         self._check_open()
-        report = write.add(sources, self.path, strict=strict, voices=voices, progress=progress)
+        report = write.add(
+            sources, self.path, strict=strict, voices=voices, progress=progress, allow_damaged=allow_damaged,
+            replace=replace,
+        )  # fmt: skip
         self._reopen()
         return report
 
-    def remove(self, ids: str | Sequence[str], *, progress: write.Progress | None = None) -> int:
-        """Remove one or several melodies by id; how many are left. Where an id is unknown, nothing is removed."""
+    def remove(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        records: str | Sequence[str] = (),
+        progress: write.Progress | None = None,
+    ) -> int:
+        """Remove melodies by id, and all of catalogue records by number; how many are left.
+
+        Where an id or a record is unknown, nothing is removed.
+        """
         from roslin.collection import write
 
         self._check_open()
-        left = write.remove([ids] if isinstance(ids, str) else list(ids), self.path, progress=progress)
+        wanted = [[each] if isinstance(each, str) else list(each) for each in (ids, records)]
+        left = write.remove(wanted[0], self.path, records=wanted[1], progress=progress)
         self._reopen()
         return left
 
@@ -272,7 +296,7 @@ class Collection(Store):
         return np.unique(chosen.astype(np.int64))
 
     def _incipits(self, source: Query | Sequence[Melody]) -> list[Melody]:
-        from roslin.concordances.identify import by_source, melodies_of
+        from roslin.concordances.identify import by_source, source_named
 
         if isinstance(source, Melody):
             return [source]
@@ -282,9 +306,10 @@ class Collection(Store):
                 kinds = "one melody or several, notation or MARCXML as text, or a file"
                 raise ArgumentError(f"a source must be {kinds}; got {type(source).__name__}")
             return given
-        if isinstance(source, str) and not is_path(source) and (known := melodies_of(self, source)):
-            return known
-        sources = by_source(read_source(source))
+        if isinstance(source, str) and not is_path(source):
+            sources = source_named(self, source.strip(), lambda: read_source(source))
+        else:
+            sources = by_source(read_source(source))
         if len(sources) > 1:
             named = ", ".join(list(sources)[:_ROWS_SHOWN])
             raise ArgumentError(f"one source is identified at a time; got {len(sources)}: {named} ...")

@@ -92,7 +92,7 @@ class SourceRecord:
         extra: Mapping[str, str] = melody.extra
         return cls(
             id=melody.id or "",
-            record=record_of(melody.id or ""),
+            record=record_of(melody),
             library=extra.get("siglum", ""),
             shelfmark=extra.get("shelfmark", ""),
             composer=melody.composer or "",

@@ -11,9 +11,9 @@ import numpy as np
 
 from roslin.api import Collection
 from roslin.concordances.attribution import Identification, SourceMatch
-from roslin.concordances.identify import by_source, melodies_of
+from roslin.concordances.identify import by_source, source_named
 from roslin.deadline import Deadline
-from roslin.errors import ArgumentError, TimeLimitError, UnknownNameError
+from roslin.errors import ArgumentError, TimeLimitError, UnknownNameError, UnknownRecordError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
 from roslin.web.explaining import match_of
@@ -92,7 +92,7 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
         if wait.is_gone:
             raise GoneError("the search was given up: nobody waits for it")
 
-    sources = by_source(_read(collection, asked, sent, settings))
+    sources = _read(collection, asked, sent, settings)
     record = asked.record or next(iter(sources))
     if record not in sources:
         raise UnknownNameError("record of the source", record, list(sources))
@@ -120,14 +120,18 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
     )
 
 
-def _read(collection: Collection, asked: IdentifyParams, sent: bytes, settings: Settings) -> list[Melody]:
-    """The incipits that are meant. Text is read as bytes: nothing that a request holds may be the name of a file."""
-    if sent or not asked.id:
+def _read(collection: Collection, asked: IdentifyParams, sent: bytes, settings: Settings) -> dict[str, list[Melody]]:
+    """The sources that are meant. Text is read as bytes: nothing that a request holds may be the name of a file."""
+    if asked.id and not sent:
+        known = source_named(collection, asked.id, list)
+        if not known:
+            raise UnknownRecordError("record", asked.id, ())
+        return known
+
+    def read() -> list[Melody]:
         return shared_readers().source(sent or asked.q.encode(errors="replace"), settings)
-    known = melodies_of(collection, asked.id)
-    if not known:
-        raise UnknownNameError("melody", asked.id, [])
-    return known
+
+    return source_named(collection, asked.q.strip(), read) if asked.q.strip() else by_source(read())
 
 
 def _deviations(incipits: list[Melody]) -> Iterator[str]:
