@@ -227,6 +227,8 @@ def test_modes_are_those_of_the_matcher(starter: Collection) -> None:
     assert starter.search(query, "dp", k=5, place="anywhere").ids == starter.search(query, "dp(place=inside)", k=5).ids
     beginning = starter["roslin-castle"][:6]
     assert starter.search(beginning, "dp", k=1, place="start").ids == ["roslin-castle"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
+        starter.search(query, thread=2)  # type: ignore[call-arg]
     with pytest.raises(ArgumentError, match=r"dp cannot compare contours .*; these can: roslin"):
         starter.search(query, "dp", compare="contour")
     with pytest.raises(UnknownNameError, match="unknown place 'middle'; known: anywhere, start, "):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from roslin.collection import write
     from roslin.concordances.attribution import Identification
 
-__all__ = ["Collection", "Query", "SearchOptions", "Selection", "Within"]
+__all__ = ["Collection", "Query", "SearchOptions", "Selection", "Within", "WorkOptions"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -65,17 +65,22 @@ _NEAR_DUPLICATES = "Identical with another, or part of it."
 _SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
-class SearchOptions(TypedDict, total=False):
-    """What else a search can be asked for; `Collection.search` says what each does."""
+class WorkOptions(TypedDict, total=False):
+    """How a search works; `Collection.search` describes each option."""
+
+    threads: int
+    seconds: float | None
+    progress: Progress | None
+
+
+class SearchOptions(WorkOptions, total=False):
+    """What else a search can be asked for; `Collection.search` describes each option."""
 
     compare: str | None
     place: str | None
     key: str | None
     exclude: str | Iterable[str]
     radius: float | None
-    threads: int
-    seconds: float | None
-    progress: Progress | None
     chance: bool
 
 
@@ -199,10 +204,8 @@ class Collection(Store):
         within: Within | None = None,
         exclude: str | Iterable[str] = (),
         radius: float | None = None,
-        threads: int = 1,
-        seconds: float | None = None,
-        progress: Progress | None = None,
         chance: bool = True,
+        **options: Unpack[WorkOptions],
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
@@ -212,9 +215,9 @@ class Collection(Store):
 
         `within` limits the search to a selection, to ids, to numbers of melodies, or to a mask with a truth value for
         each melody. `exclude` is an id or several; an id that is not in the collection changes nothing, so that a query
-        can be left out wherever it comes from. `threads` work at once. After `seconds` the search stops with the
-        melodies compared by then (`Run.is_complete`, `Run.remarks`); where there are none, it is a `TimeLimitError`.
-        `progress` receives the share that is done. With `chance` every hit has the number of melodies expected to be as
+        can be left out wherever it comes from. `threads` (1 by default) work at once. After `seconds` the search stops
+        with the melodies compared by then (`Run.is_complete`, `Run.remarks`); where there are none, it is a
+        `TimeLimitError`. `progress` receives the share that is done. With `chance` every hit has the number of melodies expected to be as
         similar by chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` has the hits that chance does not explain.
         """
         self._check_open()
@@ -222,13 +225,12 @@ class Collection(Store):
         asked, numbers, without = self._query(query), self._within(within), _excluded(exclude)
         if is_cut:
             run = search_beginnings(
-                asked, self, chosen, k, within=numbers, exclude=without, radius=radius, threads=threads,
-                seconds=seconds, progress=progress,
+                asked, self, chosen, k, within=numbers, exclude=without, radius=radius, **options,
             )  # fmt: skip
         else:
             run = search(
                 asked, self, chosen, k, within=numbers, exclude=without, radius=radius,
-                work=Work(threads, seconds, progress), chance=chance,
+                work=Work(**options), chance=chance,
             )  # fmt: skip
         return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
 
