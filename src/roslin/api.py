@@ -217,8 +217,9 @@ class Collection(Store):
         each melody. `exclude` is an id or several; an id that is not in the collection changes nothing, so that a query
         can be left out wherever it comes from. `threads` (1 by default) work at once. After `seconds` the search stops
         with the melodies compared by then (`Run.is_complete`, `Run.remarks`); where there are none, it is a
-        `TimeLimitError`. `progress` receives the share that is done. With `chance` every hit has the number of melodies expected to be as
-        similar by chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` has the hits that chance does not explain.
+        `TimeLimitError`. `progress` receives the share that is done. With `chance` every hit has the number of melodies
+        expected to be as similar by chance (`Hit.expected`, `Hit.meaning`), and `Run.matches` has the hits that chance
+        does not explain.
         """
         self._check_open()
         chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher))
