@@ -254,7 +254,7 @@ def _open_database(folder: Path) -> sqlite3.Connection:
     if not (folder / DATABASE).is_file():
         what = "there is no such folder" if not folder.exists() else "it is not a Roslin collection"
         raise CollectionError(f"{folder}: {what}; make one with: roslin collection build FILE... {folder}")
-    address = f"file:{quote(str((folder / DATABASE).resolve()))}?immutable=1"
+    address = f"file:{quote(str((folder / DATABASE).absolute()))}?immutable=1"
     return sqlite3.connect(address, uri=True, check_same_thread=False)
 
 

@@ -240,7 +240,7 @@ def _listed(texts: Iterable[str]) -> str:
 def _melodies_in(folder: Path) -> int:
     """How many melodies the collection in a folder has, whichever Roslin wrote it; 0 where that is not known."""
     try:
-        with closing(sqlite3.connect(f"{(folder / DATABASE).resolve().as_uri()}?immutable=1", uri=True)) as database:
+        with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?immutable=1", uri=True)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
             return int(count)
     except (sqlite3.Error, ValueError):
