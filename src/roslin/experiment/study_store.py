@@ -11,7 +11,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from roslin.errors import ArgumentError, FrozenError, NotKeptError
+from roslin.errors import ArgumentError, ExperimentError, FrozenError, NotKeptError
 from roslin.experiment import clock
 from roslin.experiment.database import StudyDatabase
 from roslin.experiment.events import HOUR_MS
@@ -19,9 +19,10 @@ from roslin.experiment.experts import StudyExpert, everybody, expert_named, expe
 from roslin.experiment.plan import StudyPlan, Words
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
-__all__ = ["StoredBackup", "StudyStatus", "StudyStore", "status_of"]
+__all__ = ["MOVED", "StoredBackup", "StudyStatus", "StudyStore", "status_of"]
 
 StudyStatus = Literal["open", "paused", "closed"]
+MOVED = "moved"  # the setting that says where
 _TRACES = "traces"  # the setting that says so
 _LOG = logging.getLogger("roslin.experiment")
 
@@ -41,7 +42,10 @@ class StudyStore:
         self.url, self.plan = url, plan
         self.database = StudyDatabase(url)
         try:
+            self.database.check()
             self.database.upgrade()
+            if moved := self.state(MOVED):
+                raise ExperimentError(f"the answers of this study are in {moved} since they were moved there")
             self._keep_plan(plan)
             if self.has_traces:
                 self._forget_deleted()
