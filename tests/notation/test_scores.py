@@ -825,7 +825,7 @@ def test_kern_refusals(lines: list[str], message: str) -> None:
         (["**kern", "4c", "4d"], "spines without an end; expected *- in every spine; found the end of the file", 2),
         (
             ["**kern | **kern", "4c | 2e", "4d | 4f", "*- | *-"],
-            "3, column 1: notes of one line do not start together; expected times that add up; found 4d",
+            "3, column 1: notes of one line do not start together; expected times that add up; found '4d'",
             4,
         ),
     ],

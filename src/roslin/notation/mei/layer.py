@@ -116,6 +116,7 @@ class LayerWalk:
     def _chord(self, element: Element) -> None:
         length = self._length(element)
         members = list(element.iter("note"))
+        self.context.met.update(map(id, members))
         grace = self._is_grace(element) or any("grace" in note.attributes for note in members)
         lengths = [self._length(note, quiet=True) if length is None else length for note in members]
         taken = length if length is not None else max((one for one in lengths if one), default=None)
@@ -131,6 +132,7 @@ class LayerWalk:
             self._advance(taken)
 
     def _single(self, element: Element) -> None:
+        self.context.met.add(id(element))
         grace = self._is_grace(element)
         length = self._length(element)
         if length is None:

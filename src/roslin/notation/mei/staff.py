@@ -38,6 +38,7 @@ class Staff:
     syllables: list[str] = field(default_factory=list)
     start: Signatures = field(default_factory=Signatures)
     now: Signatures = field(default_factory=Signatures)
+    is_unpitched: bool = False  # percussion or tablature
     bar_quarters: Fraction = Fraction(4)
     beat_quarters: Fraction = Fraction(1)
     key_alterations: dict[int, int] = field(default_factory=dict)
