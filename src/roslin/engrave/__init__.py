@@ -62,7 +62,7 @@ OPTIONS = {
     "svgViewBox": True,
 }
 # Of 400 incipits of RISM and 150 tunes, all are at most 400 pixels wide by the second: a bar is never broken.
-_LAYOUTS: Mapping[Layout, Mapping[str, Any]] = {"page": {}, "narrow": {"pageWidth": 900}, "line": {"breaks": "none"}}
+_LAYOUTS: dict[Layout, dict[str, object]] = {"page": {}, "narrow": {"pageWidth": 900}, "line": {"breaks": "none"}}
 _DRAWING = 1  # change it when the drawing changes for the same MEI and options
 
 _WIDTH = re.compile(r'^<svg [^>]*? width="(\d+)"')
