@@ -168,6 +168,17 @@ def test_a_study_does_not_go_on_in_two_databases(folder: StudyFolder, tmp_path: 
         opened(folder)
 
 
+def test_a_folder_that_takes_no_file_is_served_all_the_same(
+    folder: StudyFolder, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_database: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(folder, "remember", refuse)
+    folder.settle(f"sqlite:///{tmp_path / 'other.db'}")
+    assert f"{folder.path}: the address of the database is not remembered: Permission denied" in caplog.text
+
+
 def test_an_address_that_is_wrong_is_not_remembered(folder: StudyFolder, tmp_path: Path) -> None:
     with pytest.raises(NotKeptError, match="unable to open"):
         folder.settle(f"sqlite:///{tmp_path / 'nowhere' / 'study.db'}")

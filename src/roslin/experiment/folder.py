@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import os
 import secrets
 import shutil
@@ -46,6 +47,7 @@ from roslin.search.work import Progress
 
 __all__ = ["Created", "StudyFolder", "create_study", "throwaway_study"]
 
+_LOG = logging.getLogger("roslin.experiment")
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are mistaken for one another
 _ENDING = ".study"
 
@@ -103,7 +105,10 @@ class StudyFolder:
                     f"roslin experiment move"
                 )
         EventStore(database, self.plan).close()
-        self.remember(database)
+        try:
+            self.remember(database)
+        except OSError as error:  # the server runs all the same
+            _LOG.warning("%s: the address of the database is not remembered: %s", self.path, error.strerror)
 
     def remember(self, database: str) -> None:
         """Write down the address of the database, without a password; one that somebody wrote into the file stays."""
