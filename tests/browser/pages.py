@@ -53,7 +53,7 @@ def cut_drawings(page: Page) -> list[str]:
           const shown = [...document.querySelectorAll("svg.notation, svg.narrow, svg.roll, svg.flow")].filter(one =>
             one.checkVisibility());
           const cut = shown.filter(one => {
-            const sides = ["scroll", "staves"].map(name => one.closest(`.${name}`)).find(Boolean);
+            const sides = ["scroll", "staves", "wide"].map(name => one.closest(`.${name}`)).find(Boolean);
             if (sides?.querySelector(".cue")?.checkVisibility()) return false;
             const place = sides ?? one.parentElement, box = one.getBoundingClientRect();
             return place.scrollWidth > place.clientWidth || box.width > place.clientWidth + 1

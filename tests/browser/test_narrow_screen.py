@@ -15,6 +15,11 @@ from tests.experiment.studies import starter_study
 from tests.report.concording import concorded
 from tests.web.running import Server, running
 
+from roslin import Collection, load
+from roslin.report.explanation import explanation_page
+from roslin.report.results import results_page
+from roslin.starter import tunes_path
+
 PHONE = (390, 844)
 TUNE = "'4xFFGA/AGFE/DDEF/4.F8E2E/4FFGA/AGFE/DDEF/4.E8D2D//'4EEFD/E8FG4FD/E8FG4FE/DE,2A/"
 phone = pytest.mark.parametrize("page", [PHONE], indirect=True, ids=["phone"])
@@ -104,6 +109,21 @@ def test_aligned_lines_have_a_cue_where_they_go_on(browser: Browser, aligned: Se
     page.set_viewport_size({"width": 2500, "height": 900})
     expect(cue).to_be_hidden()
     page.close()
+
+
+def test_all_of_a_report_is_in_sight(browser: Browser, tmp_path: Path) -> None:
+    with Collection.build(tunes_path(), tmp_path / "tunes.roslin") as collection:
+        found = collection.explain(TUNE, "ode-to-joy")
+        run = collection.search(TUNE)
+        query = load(TUNE, format="pae")[0]
+        listed = results_page(query, run, run, [collection[hit.id] for hit in run], "")
+    for name, text in (("explanation", explanation_page(found, "")), ("results", listed)):
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        whole(page)
+        keep(page, f"phone-report-{name}.png")
+        page.close()
 
 
 def test_all_of_a_trial_is_in_sight(browser: Browser, tmp_path: Path) -> None:

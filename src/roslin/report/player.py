@@ -43,6 +43,8 @@ PLAYER_STYLE = """
 .melody .play:hover { border-color: var(--accent); color: var(--accent); }
 .melody .play:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .melody .play[aria-pressed="true"] { background: var(--accent); border-color: var(--accent); color: var(--card); }
+.cue { position: sticky; left: 0; width: fit-content; color: var(--soft); font-size: .9rem; }
+.cue[hidden] { display: none; }
 .roll .note, .roll .grace { fill: var(--note); }
 .roll .grace { opacity: .55; }
 .roll .bar-line { stroke: var(--line); stroke-width: 1; }
