@@ -457,6 +457,20 @@ def test_old_chords_between_plus_signs() -> None:
     assert record.melody_or_raise().notes["pitch_midi"].tolist() == [69, 64, 71, 69]
 
 
+def test_signs_among_grace_notes_are_told_and_words_among_them_are_no_notes() -> None:
+    record = lenient(tune('{"Am"g!accent!a§h}B'))
+    assert record.melody_or_raise().notes["pitch_midi"].tolist() == [79, 81, 71]
+    assert [problem.found for problem in record.problems] == ["'§'", "'h'"]
+    assert {problem.reason for problem in record.problems} == {"unreadable sign in grace notes"}
+
+
+def test_notes_between_exclamation_marks_are_read_and_told() -> None:
+    record = lenient(tune("A!BcA!B !f!A !fff!A"))
+    assert record.melody_or_raise().notes["pitch_midi"].tolist() == [69, 71, 72, 69, 71, 69, 69]
+    (problem,) = record.problems
+    assert (problem.reason, problem.found, problem.taken) == ("notes between ! and !", "!BcA!", "notes")
+
+
 def test_only_so_many_problems_are_kept() -> None:
     assert len(lenient(tune("A§" * 500 + "A" * 10)).problems) == 100
 

@@ -263,7 +263,9 @@ class _Spines:
             else:
                 notes += 1
                 if len(letters) > 1 or _pitch(token) is None:
-                    self._problem("unreadable pitch", "one letter from a to g, repeated for octaves", token, number, column)
+                    self._problem(
+                        "unreadable pitch", "one letter from a to g, repeated for octaves", token, number, column
+                    )
                 elif token is tokens[0] and not re.search("[0-9qQ]", token):
                     self._problem("note without a length", "a length such as 4, or q", token, number, column)
             column += len(token) + 1
