@@ -2,7 +2,7 @@
 # make test    set everything up and run the tests
 # make check   formatting, lint, types, direction of imports
 # make docs    build the documentation as a site
-# make lock    renew requirements.lock
+# make lock    renew requirements.lock, the versions and checksums of everything that is installed (needs uv)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs lock clean
@@ -29,13 +29,12 @@ docs: .venv/ready-docs
 	@echo "Open docs/_build/html/index.html"
 
 lock:
-	uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate --no-header pyproject.toml \
-		--upgrade -o requirements.lock
-	@sed -i '1i # Exact versions that the tests ran with, for every platform. Made by: make lock' requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --all-extras --group build --generate-hashes --upgrade \
+		--annotation-style line --custom-compile-command "make lock" pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv demo docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.venv/ready-%: pyproject.toml requirements.lock tools/environment.sh
+.venv/ready-%: pyproject.toml requirements.lock tools/environment.sh tools/locked.py
 	@tools/environment.sh $*
 	@touch $@

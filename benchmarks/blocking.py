@@ -86,8 +86,9 @@ def main() -> int:
         copies = representatives(everything)
     distinct = np.flatnonzero(copies == np.arange(len(copies)))
     table = table_of(everything.take(distinct), tables(fitted("both"), 1))
-    ends = [np.searchsorted(distinct, end[~found.is_copy]) for end in (found.first, found.second)]
-    doubts = found.doubts[~found.is_copy]
+    own = np.isin(found.first, distinct) & np.isin(found.second, distinct)  # those of copies repeat them
+    ends = [np.searchsorted(distinct, end[own]) for end in (found.first, found.second)]
+    doubts = found.doubts[own]
     tried: list[tuple[Sequence[Alphabet], int]] = [(ALPHABETS, most) for most in (50, 100, MOST, 400, 800)]
     tried += [((*ALPHABETS, further), MOST) for further in FURTHER]
     rows = [_row(table, alphabets, most, ends, doubts) for alphabets, most in tried]

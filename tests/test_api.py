@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,21 @@ def test_a_query_that_is_read_otherwise_is_warned_about(starter: Collection) -> 
     assert answer.query.deviations == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
 
 
+def test_a_warning_points_at_the_line_that_asks(starter: Collection) -> None:
+    everything, faulty = starter.filter(), "''4CDEZC"
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: starter.search(faulty, "dp", k=1),
+        lambda: starter.search(faulty, "p2", k=1, place="start"),
+        lambda: everything.search(faulty, "dp", k=1),
+        lambda: starter.explain(faulty, 0, "dp"),
+        lambda: starter.expected(faulty, "roslin-castle", "dp"),
+    )
+    for way in ways:
+        with pytest.warns(ReadingWarning) as found:
+            way()
+        assert [(each.filename, each.lineno) for each in found] == [(__file__, way.__code__.co_firstlineno)]
+
+
 def test_rhythmic_variants_stay_where_rhythm_is_exact(tmp_path: Path) -> None:
     plain, dotted, doubled, part = "'4CDE2F", "'4CDE2.F", "'2CDE1F", "'4DE2F"
     melodies = [load(text)[0] for text in (plain, dotted, doubled, part)]
@@ -192,6 +208,157 @@ def test_explain_takes_an_id_a_place_or_a_melody(starter: Collection) -> None:
         starter.explain(demo_query(), "nobody")
     with pytest.raises(ArgumentError, match=r"one melody is explained at a time: its id or its place; got slice"):
         starter.explain(demo_query(), slice(3))  # type: ignore[arg-type]
+
+
+# -- modes ------------------------------------------------------------------------------------------------------------
+
+
+def test_modes_are_those_of_the_matcher(starter: Collection) -> None:
+    query, few = demo_query(), starter.filter(pitch_range(12, 15))
+    for modes, name in (
+        ({"compare": "melody"}, "roslin(compare=melody)"),
+        ({"compare": "rhythm", "place": "whole"}, "roslin(compare=rhythm, place=whole)"),
+        ({"key": "written"}, "roslin(key=written)"),
+        ({"place": "start"}, "roslin(place=start)"),
+    ):
+        options: Any = modes
+        assert starter.search(query, k=5, **options) == starter.search(query, name, k=5)
+        assert few.search(query, k=5, **options) == few.search(query, name, k=5)
+    assert starter.search(query, "dp", k=5, place="anywhere").ids == starter.search(query, "dp(place=inside)", k=5).ids
+    beginning = starter["roslin-castle"][:6]
+    assert starter.search(beginning, "dp", k=1, place="start").ids == ["roslin-castle"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
+        starter.search(query, thread=2)  # type: ignore[call-arg]
+    with pytest.raises(ArgumentError, match=r"dp cannot compare contours .*; these can: roslin"):
+        starter.search(query, "dp", compare="contour")
+    with pytest.raises(UnknownNameError, match="unknown place 'middle'; known: anywhere, start, "):
+        few.search(query, place="middle")
+
+
+# -- only some of the melodies ----------------------------------------------------------------------------------------
+
+
+def test_a_search_is_limited_to_a_mask_numbers_or_ids(four: Collection) -> None:
+    import pandas as pd
+    import polars as pl
+
+    mask, query = [True, False, False, True], "'4CDEC"
+    wanted = ["melody-1", "melody-4"]
+    ways: tuple[Any, ...] = (
+        mask, np.array(mask), pd.Series(mask), pl.Series(mask),
+        [0, 3], (3, 0, 3, 3), np.array([3, 0, 0], dtype=np.uint8), pd.Series([3, 0]), {0, 3}, range(0, 4, 3),
+        wanted, ("melody-4", "melody-1", "melody-4"), np.array(wanted), iter(wanted), dict.fromkeys(wanted),
+    )  # fmt: skip
+    for within in ways:
+        assert four.search(query, "dp", within=within).ids == wanted, within
+    assert four.search(query, "dp", within="melody-3").ids == ["melody-3"]
+    assert four.search(query, within=np.array([3, 0, 0])) == four.search(query, within=np.array([0, 3]))
+    nothing: Any
+    for nothing in ([], np.array([]), (), np.zeros(4, dtype=bool), iter(())):
+        assert four.search(query, "dp", within=nothing).ids == []
+    assert four.search(query, "p2", within=mask, place="start").ids == wanted
+    assert len(four.identify(query, within=[False] * 4).to_dict()["attributions"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("within", "message"),
+    [
+        ([True, False], "within: the mask has 2 values, the collection 4 melodies"),
+        (np.ones(5, dtype=bool), "within: the mask has 5 values, the collection 4 melodies"),
+        (np.zeros(0, dtype=bool), "within: the mask has 0 values, the collection 4 melodies"),
+        ([1.5], r"within must be a selection, ids, numbers of melodies .*, or a mask .*; got 1\.5"),
+        (np.array([1.0, 2.0]), r"within must be .*; got 1\.0"),
+        ([0, -1], "within: there is no melody -1; the collection has 4 melodies, from 0 on"),
+        (np.array([4]), "within: there is no melody 4; the collection has 4 melodies, from 0 on"),
+        ([10**30], "within: there is no melody 10{30};"),
+        (["melody-1", "nobody"], "within: unknown melody 'nobody'; known: melody-1, "),
+        ("melody", "within: unknown melody 'melody'; known: melody-1, "),
+        ([0, True], "within must be .*; got True"),
+        ([True, 0, False, False], "within must be .*; got 0"),
+        (["melody-1", 0], "within must be .*; got 'melody-1'"),
+        ([None], "within must be .*; got None"),
+        (1, "within must be .*; got 1"),
+        (b"melody-1", "within must be .*; got b'melody-1'"),
+        (np.array(1), r"within must be .*; got array\(1\)"),
+        (np.array([[0, 1]]), r"within must be .*; got array\(\[\[0, 1\]\]\)"),
+    ],
+)
+def test_what_does_not_limit_a_search_is_refused(four: Collection, within: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        four.search("'4CDEC", "dp", within=within)
+    with pytest.raises(ArgumentError, match=message):
+        four.identify("'4CDEC", within=within)
+
+
+def test_one_id_or_several_are_left_out(tmp_path: Path) -> None:
+    melodies = [load("'4CDEC")[0].with_metadata(id=id) for id in ("deu", "altdeu10-1", "altdeu10-101", "10")]
+    with Collection.build(melodies, tmp_path / "alike.roslin") as collection:
+
+        def left(exclude: Any) -> set[str]:
+            return set(collection.search("'4CDEC", "dp", exclude=exclude).ids)
+
+        assert left("altdeu10-101") == {"deu", "altdeu10-1", "10"}
+        for several in (
+            ["deu", "10"],
+            ("10", "deu", "deu"),
+            {"deu", "10"},
+            iter(["deu", "10"]),
+            np.array(["deu", "10"]),
+        ):
+            assert left(several) == {"altdeu10-1", "altdeu10-101"}
+        assert left(collection.filter()) == set()
+        assert left("nobody") == left(["nobody", "else"]) == left(()) == set(collection.ids())
+        for wrong, shown in (([0], "0"), (3, "3"), (None, "None"), ([None], "None"), (b"deu", "b'deu'")):
+            with pytest.raises(ArgumentError, match=f"exclude must be ids of melodies, each a text; got {shown}"):
+                left(wrong)
+
+
+# -- results elsewhere ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_outlives_its_collection(tmp_path: Path) -> None:
+    with Collection.build(tunes_path(), tmp_path / "starter.roslin") as collection:
+        run = collection.search(demo_query(), "dp", k=3)
+        table = run.to_table()
+    came = pickle.loads(pickle.dumps(run))
+    assert came == run
+    for each in (run, came, came[:3], came.named("dp")):
+        assert each.to_table() == table
+        assert each[0].title == "Roslin Castle (The House of Glamis)"
+    assert [hit.title for hit in came.matches] == [hit.title for hit in run.matches]
+
+
+def test_a_closed_collection_says_so(tmp_path: Path) -> None:
+    collection = Collection.build(load("'4CDEC\n'4CDEF"), tmp_path / "two.roslin")
+    everything, melody = collection.filter(), collection[0]
+    collection.close()
+    collection.close()
+    for use in (
+        lambda: collection["melody-1"],
+        lambda: collection[0],
+        lambda: list(collection),
+        lambda: "melody-1" in collection,
+        lambda: melody in collection,
+        lambda: collection.ids(),
+        lambda: collection.report,
+        lambda: collection.search("'4CDEC", "dp"),
+        lambda: collection.search("'4CDEC", "dp", place="start"),
+        lambda: collection.explain("'4CDEC", 0),
+        lambda: collection.expected("'4CDEC", "melody-1"),
+        lambda: collection.identify("'4CDEC"),
+        lambda: collection.filter(pitch_range(0, 12)),
+        lambda: collection.add(load("'4E")),
+        lambda: collection.remove("melody-1"),
+        lambda: collection.to_table(),
+        lambda: collection.to_frame(),
+        lambda: everything.ids,
+        lambda: everything.search("'4CDEC", "dp"),
+    ):
+        with pytest.raises(CollectionError, match=r"two\.roslin: the collection is closed; open it again"):
+            use()
+    assert len(collection) == 2
+    with Collection(collection.path) as again:
+        assert again.ids() == ["melody-1", "melody-2"]
 
 
 # -- selections -------------------------------------------------------------------------------------------------------
@@ -279,6 +446,20 @@ def test_a_collection_shows_its_first_melodies(starter: Collection, tmp_path: Pa
     with Collection.build([Melody.from_notes([0], [1], [60], id="<b>")], tmp_path / "x.roslin") as odd:
         assert "<b>" not in odd._repr_html_()
         assert "&lt;b&gt;" in odd._repr_html_()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_collections_and_selections_are_frames_of_their_melodies(starter: Collection, library: Any) -> None:
+    frame = starter.to_frame(library)
+    assert list(frame["id"]) == starter.ids()
+    assert [*frame.columns][:4] == ["id", "title", "composer", "voice"]
+    assert [*frame.columns][-4:] == ["note_count", "pitch_range", "max_interval", "duration_ratio"]
+    narrow = frame["pitch_range"] <= 9
+    selection = starter.filter(pitch_range(0, 9))
+    assert list(frame.filter(narrow)["id"] if library == "polars" else frame[narrow]["id"]) == selection.ids
+    assert starter.search(demo_query(), "dp", 5, within=narrow) == selection.search(demo_query(), "dp", 5)
+    assert list(selection.to_frame(library)["title"]) == [melody.title for melody in selection]
+    assert len(starter.filter(note_count(high=0)).to_frame(library)) == 0
 
 
 def test_other_ways_add_to_what_the_filters_left(starter: Collection) -> None:

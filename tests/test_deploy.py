@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 import yaml  # type: ignore[import-untyped]
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from roslin.cli import app
 from roslin.web.settings import check_proxies
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
+sys.path.insert(0, str(ROOT / "tools"))
+
+from locked import locked  # noqa: E402
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+LOCK = (ROOT / "requirements.lock").read_text("utf-8")
 
 
 def options_of(words: list[str]) -> set[str]:
@@ -65,12 +77,76 @@ def test_the_programs_of_the_database_are_as_new_as_the_database(compose: dict[s
 
 def test_the_image_has_what_a_study_needs() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
-    extras = re.search(r"roslin\[([\w,]+)\]", text)
+    extras = re.search(r"locked\.py ((?:\w+ )+)>", text)
     assert extras
-    declared = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert all(re.search(rf"^{extra} = \[", declared, re.MULTILINE) for extra in extras[1].split(","))
+    assert locked(extras[1].split(), PROJECT, LOCK)
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").split()
-    assert {"src", "README.md", "LICENSE", "pyproject.toml", "requirements.lock"}.isdisjoint(ignored)
+    assert {"src", "tools", "README.md", "LICENSE", "pyproject.toml", "requirements.lock"}.isdisjoint(ignored)
+
+
+# -- what is installed ----------------------------------------------------------------------------------------------
+
+
+def packages(lock: str) -> dict[str, str]:
+    """The versions of a lock on this platform, by their names."""
+    found = (re.fullmatch(r"([\w.-]+)==([^ ;]+)(?: ; (.*))?", line.strip(" \\")) for line in lock.splitlines())
+    return {each[1]: each[2] for each in found if each and (not each[3] or Marker(each[3]).evaluate())}
+
+
+def test_every_package_of_the_lock_has_checksums() -> None:
+    blocks = re.findall(r"^[\w.-]+==.*\n(?:    .*\n)+", LOCK, re.MULTILINE)
+    assert len(blocks) == len(re.findall("^[^ #]", LOCK, re.MULTILINE))
+    assert all(re.search("--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+
+
+def test_the_lock_has_what_the_project_requires() -> None:
+    declared, locked_ones = PROJECT["project"], packages(LOCK)
+    required = [*declared["dependencies"], *PROJECT["dependency-groups"]["build"], *PROJECT["build-system"]["requires"]]
+    for extra in declared["optional-dependencies"].values():
+        required += extra
+    for each in map(Requirement, required):
+        assert each.specifier.contains(locked_ones[canonicalize_name(each.name)]), each
+
+
+@pytest.mark.parametrize("extra", ["web", "experiment", "test", "docs"])
+def test_the_part_of_the_lock_for_an_extra_is_whole(extra: str) -> None:
+    """By what the installed packages themselves say that they need."""
+    part = packages(locked([extra], PROJECT, LOCK))
+    looked = 0
+    for name in part:
+        try:
+            needed = requires(name) or []
+        except PackageNotFoundError:  # it is for building Roslin, which is done
+            continue
+        looked += 1
+        for each in map(Requirement, needed):
+            if each.marker is None or each.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(each.name) in part, f"{name} needs {each}"
+    assert looked > 30
+
+
+def test_a_demonstration_installs_no_tools_for_tests() -> None:
+    part = packages(locked(["web"], PROJECT, LOCK))
+    assert {"fastapi", "numpy", "hatchling"} <= set(part)
+    assert {"pytest", "music21", "sphinx", "mypy", "sqlalchemy"}.isdisjoint(part)
+
+
+def test_an_extra_or_a_package_that_is_not_there_is_named() -> None:
+    with pytest.raises(SystemExit, match=r"pyproject.toml: no extra webb; expected some of parquet, .*web"):
+        locked(["webb"], PROJECT, LOCK)
+    with pytest.raises(SystemExit, match=r"requirements.lock: no uvicorn; run `make lock`"):
+        locked(["web"], PROJECT, LOCK.replace("\nuvicorn==", "\nunicorn=="))
+
+
+@pytest.mark.parametrize("path", ["deploy/Dockerfile", "tools/environment.sh"])
+def test_everything_that_is_downloaded_is_checked(path: str) -> None:
+    commands = [line for line in (ROOT / path).read_text("utf-8").splitlines() if re.search(r"install\b.* --\w", line)]
+    installing = [line for line in commands if "--requirement" in line or "--no-deps" in line]
+    assert ["--require-hashes" in line for line in installing] == [True, False]
+    assert "--no-deps --no-build-isolation" in installing[1]
+
+
+# -- what is served -------------------------------------------------------------------------------------------------
 
 
 def test_the_server_believes_its_proxy_and_nobody_else(compose: dict[str, Any]) -> None:

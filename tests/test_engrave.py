@@ -95,6 +95,22 @@ def test_every_note_is_drawn_and_carries_its_row(music: str, worker: Worker) -> 
     assert_played_as_written(melody, worker)
 
 
+@pytest.mark.parametrize("music", MUSIC)
+def test_narrow_systems_hold_every_note(music: str, worker: Worker) -> None:
+    melody = read(music)
+    page, narrow, line = (engrave(melody, worker=worker, layout=layout) for layout in ("page", "narrow", "line"))
+    assert notes_in(narrow.svg) == notes_in(page.svg) == notes_in(line.svg)
+    assert 0 < narrow.width <= 440
+    assert narrow.width <= page.width
+    assert line.svg.count('class="system"') == 1
+    assert narrow.svg.count('class="system"') >= page.svg.count('class="system"')
+
+
+def test_a_melody_that_cannot_be_drawn_has_no_width(worker: Worker) -> None:
+    nothing = engrave(Melody.from_notes([], [], []), worker=worker, layout="narrow")
+    assert (nothing.drawn, nothing.width) == (False, 0)
+
+
 def test_a_tied_note_is_drawn_in_pieces_of_one_row(worker: Worker) -> None:
     melody = Melody.from_notes([0, 3], [3, 1], [60, 62], barlines=[2], metre="2/4")
     drawn = notes_in(engrave(melody, worker=worker).svg)

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Make .venv and install Roslin in it with what PURPOSE needs (demo, test, docs, or the name of an extra): with uv when it is there, otherwise
-# with python -m venv and pip. Versions are those of requirements.lock.
+# with python -m venv and pip. Everything that is downloaded must have a checksum of requirements.lock; Roslin itself has none, so it comes last
+# and alone, built by what has been installed before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-purpose=$1
-case $purpose in
-    demo) package=".[web]" ;;
-    *) package=".[$purpose]" ;;
+case $1 in
+    demo) extra=web ;;
+    *) extra=$1 ;;
 esac
+needed=$(mktemp)
+trap 'rm -f "$needed"' EXIT
 
 newest_python() {
     for name in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python; do
@@ -24,10 +26,13 @@ newest_python() {
 if command -v uv >/dev/null; then
     [ -x .venv/bin/python ] || uv venv --quiet --python "${PYTHON:->=3.11}" .venv
     # Compiled at once, as pip does: commands start in a fraction of the time.
-    uv pip install --quiet --compile-bytecode --python .venv/bin/python --constraint requirements.lock --editable "$package"
+    install="uv pip install --quiet --compile-bytecode --python .venv/bin/python"
 else
     python=$(newest_python)
     [ -x .venv/bin/python ] || "$python" -m venv .venv
+    install=".venv/bin/python -m pip install --quiet --disable-pip-version-check"
     echo "Installing (a minute or two; with uv it would be seconds) ..." >&2
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable "$package"
 fi
+.venv/bin/python tools/locked.py "$extra" >"$needed"
+$install --require-hashes --requirement "$needed"
+$install --no-deps --no-build-isolation --editable .

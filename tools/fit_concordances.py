@@ -50,7 +50,7 @@ def main() -> int:
         names = np.array(["" if is_nobody(each.composer) else surname(each.composer or "") for each in melodies])
         records = np.array([record_of(each.id or "") for each in melodies])
         with Work(options.threads) as work:
-            pairs = find_pairs(collection, LEAST, work)
+            pairs = find_pairs(collection, 1.0 - LEAST, work)
     by_chance = same_by_chance(names, records)
     print(f"two random melodies of different records name the same composer: {by_chance:.4f}")
     counted = (names[pairs.first] != "") & (names[pairs.second] != "") & (records[pairs.first] != records[pairs.second])

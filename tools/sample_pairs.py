@@ -42,9 +42,11 @@ def main(path: Path) -> int:
 
 
 def sampled(collection: Collection, found: FoundPairs) -> dict[str, list[int]]:
-    """The places of the pairs of each level."""
+    """The places of the pairs of each level; of pairs that repeat one for copies, the first."""
     records = np.array([record_of(id) for id in collection.ids()])
     counted = ~found.is_copy & (records[found.first] != records[found.second])
+    _, first_of = np.unique(np.column_stack([found.distances, found.expected]), axis=0, return_index=True)
+    counted &= np.isin(np.arange(len(found)), first_of)
     rng, chosen, surer = np.random.default_rng(SEED), {}, -1.0
     for word, most in LEVELS.items():
         among = np.flatnonzero(counted & (found.doubts > surer) & (found.doubts <= most))

@@ -6,13 +6,16 @@ The rooms behind it do not know each other's doors; this is where they meet.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Collection as Container
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +23,14 @@ import numpy.typing as npt
 from roslin.collection.chain import costs_of
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
 from roslin.collection.report import BuildReport
-from roslin.collection.store import Store, chosen_places
+from roslin.collection.store import METADATA_COLUMNS, Store, chosen_places
+from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, CollectionError, NotationError, ReadingWarning, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, NotationError, ReadingWarning, UnknownNameError, shortened
 from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
 from roslin.matchers import matcher as matcher_of
+from roslin.matchers.modes import Mode
 from roslin.melody import Melody
 from roslin.notation import Source, is_path, records
 from roslin.notation.query import read_query, read_source
@@ -39,25 +44,42 @@ if TYPE_CHECKING:
     from roslin.collection import write
     from roslin.concordances.attribution import Identification
 
-__all__ = ["Collection", "Query", "SearchOptions", "Selection"]
+__all__ = ["Collection", "Query", "SearchOptions", "Selection", "Within", "WorkOptions"]
+
+Numbers = npt.NDArray[np.int64]
 
 Query = Melody | Source
 """A melody, notation as text or bytes, or a file: a path, or the name of a file that is there."""
 
+Within: TypeAlias = "Selection | str | Iterable[str] | Iterable[int] | Iterable[bool]"
+"""A selection, ids, numbers of melodies, or a mask with a truth value for each melody of the collection."""
+
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 _ROWS_SHOWN = 5
+_TITLES = "SELECT id, title FROM melodies WHERE id IN "
+_WITHIN = "a selection, ids, numbers of melodies (each a whole number), or a mask (each True or False)"
+_EXCLUDE = "ids of melodies, each a text"
+_FRAME_COLUMNS = (*METADATA_COLUMNS, "note_count", "pitch_range", "max_interval", "duration_ratio")
 _NEAR_DUPLICATES = "Identical with another, or part of it."
 _SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
-class SearchOptions(TypedDict, total=False):
-    """What else a search can be asked for; `Collection.search` says what each does."""
+class WorkOptions(TypedDict, total=False):
+    """How a search works; `Collection.search` describes each option."""
 
-    exclude: Container[str]
-    radius: float | None
     threads: int
     seconds: float | None
     progress: Progress | None
-    chance: bool
+
+
+class SearchOptions(WorkOptions, total=False):
+    """What else a search can be asked for; `Collection.search` describes each option."""
+
+    compare: str | None
+    place: str | None
+    key: str | None
+    exclude: str | Iterable[str]
+    radius: float | None
 
 
 class Collection(Store):
@@ -87,15 +109,22 @@ class Collection(Store):
         strict: bool = False,
         voices: Voices = "apart",
         progress: write.Progress | None = None,
+        allow_damaged: bool = False,
+        allow_smaller: bool = False,
     ) -> Collection:
         """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
 
         With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
-        One that is there already is replaced when the new one is complete.
+        One that is there already is replaced when the new one is complete. A source that is damaged, unknown or empty
+        is a `SourceError`, unless `allow_damaged`; a new collection with less than 90% of the old one's melodies is a
+        `SmallerError`, unless `allow_smaller`. Nothing is written then.
         """
         from roslin.collection import write
 
-        write.build(sources, path, strict=strict, voices=voices, progress=progress)
+        write.build(
+            sources, path, strict=strict, voices=voices, progress=progress, allow_damaged=allow_damaged,
+            allow_smaller=allow_smaller,
+        )  # fmt: skip
         return cls(path)
 
     def add(
@@ -105,8 +134,12 @@ class Collection(Store):
         strict: bool = False,
         voices: Voices = "apart",
         progress: write.Progress | None = None,
+        allow_damaged: bool = False,
+        replace: bool = False,
     ) -> BuildReport:
         """Add files, folders and melodies; what came of them. Not while another thread searches.
+
+        Other music or metadata under an id that is there already is a `ChangedError`; with `replace` it is replaced.
 
         >>> from tempfile import TemporaryDirectory
         >>> from roslin import load
@@ -120,15 +153,30 @@ class Collection(Store):
         """
         from roslin.collection import write
 
-        report = write.add(sources, self.path, strict=strict, voices=voices, progress=progress)
+        self._check_open()
+        report = write.add(
+            sources, self.path, strict=strict, voices=voices, progress=progress, allow_damaged=allow_damaged,
+            replace=replace,
+        )  # fmt: skip
         self._reopen()
         return report
 
-    def remove(self, ids: str | Sequence[str], *, progress: write.Progress | None = None) -> int:
-        """Remove one or several melodies by id; how many are left. Where an id is unknown, nothing is removed."""
+    def remove(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        records: str | Sequence[str] = (),
+        progress: write.Progress | None = None,
+    ) -> int:
+        """Remove melodies by id, and all of catalogue records by number; how many are left.
+
+        Where an id or a record is unknown, nothing is removed.
+        """
         from roslin.collection import write
 
-        left = write.remove([ids] if isinstance(ids, str) else list(ids), self.path, progress=progress)
+        self._check_open()
+        wanted = [[each] if isinstance(each, str) else list(each) for each in (ids, records)]
+        left = write.remove(wanted[0], self.path, records=wanted[1], progress=progress)
         self._reopen()
         return left
 
@@ -148,35 +196,44 @@ class Collection(Store):
         matcher: str | Matcher = DEFAULT_MATCHER,
         k: int = 10,
         *,
-        within: Selection | npt.NDArray[np.int64] | None = None,
-        exclude: Container[str] = (),
+        compare: str | None = None,
+        place: str | None = None,
+        key: str | None = None,
+        within: Within | None = None,
+        exclude: str | Iterable[str] = (),
         radius: float | None = None,
-        threads: int = 1,
-        seconds: float | None = None,
-        progress: Progress | None = None,
-        chance: bool = True,
+        **options: Unpack[WorkOptions],
     ) -> Run:
         """The k melodies most similar to the query, none beyond the radius.
 
-        The query is a melody, notation as text, or a file with one melody; where it had to be read otherwise than it is
-        written, a `ReadingWarning` says so. `within` leaves out what is not in a selection, `exclude` some ids.
-        `threads` work at once. After `seconds` the search stops with what it has compared by then, and says so
-        (`Run.is_complete`, `Run.remarks`); where that is nothing, it is a `TimeLimitError`. `progress` is told the
-        share that is done. With `chance` every hit says how many melodies would be as near by chance (`Hit.expected`,
-        `Hit.meaning`), and `Run.matches` has the hits that chance does not explain.
+        The query is a melody, notation as text, or a file with one melody. A `ReadingWarning` lists anything that had
+        to be reinterpreted. `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end",
+        "whole") and `key` ("any", "written") are the modes of `roslin search`; a matcher that cannot do one is refused.
+        Every matcher can compare beginnings: it cuts each melody to a little more than the query has.
+
+        `within` limits the search to a selection, to ids, to numbers of melodies, or to a mask with a truth value for
+        each melody. `exclude` is an id or several; an id that is not in the collection changes nothing, so that a query
+        can be left out wherever it comes from. `threads` (1 by default) work at once. After `seconds` the search stops
+        with the melodies compared by then (`Run.is_complete`, `Run.remarks`); where there are none, it is a
+        `TimeLimitError`. `progress` receives the share that is done.
+
+        The list of `roslin` is in the order of its evidence: every hit has the number of melodies expected to match as
+        well by chance (`Hit.expected`) and a label (`Hit.meaning`), and `Run.matches` has the hits above chance. The
+        list of any other matcher is in the order of its distances.
         """
-        if isinstance(within, Selection):
-            within = within.numbers_in(self)
-        return search(
-            self._query(query), self, matcher, k, within=within, exclude=exclude, radius=radius,
-            work=Work(threads, seconds, progress),
-        )  # fmt: skip
+        self._check_open()
+        chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher))
+        asked, numbers, without = self._query(query), self._within(within), _excluded(exclude)
+        run = search(
+            asked, self, chosen, k, within=numbers, exclude=without, radius=radius, work=Work(**options), is_cut=is_cut
+        )
+        return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
 
     def identify(
         self,
         source: Query | Sequence[Melody],
         *,
-        within: Selection | npt.NDArray[np.int64] | None = None,
+        within: Within | None = None,
         threads: int = 1,
         seconds: float | None = None,
         progress: Progress | None = None,
@@ -188,12 +245,31 @@ class Collection(Store):
         """
         from roslin.concordances.identify import identify
 
-        if isinstance(within, Selection):
-            within = within.numbers_in(self)
-        return identify(self._incipits(source), self, within=within, work=Work(threads, seconds, progress))
+        work = Work(threads, seconds, progress)
+        return identify(self._incipits(source), self, within=self._within(within), work=work)
+
+    def _within(self, within: Within | None) -> Numbers | None:
+        """The numbers of the melodies that are meant, each once; None for all."""
+        if within is None or isinstance(within, Selection):
+            return within if within is None else within.numbers_in(self)
+        given = [within] if isinstance(within, str) else _listed("within", within, _WITHIN)
+        if isinstance(given, list) and all(isinstance(each, str) for each in given):
+            try:
+                return np.unique(self.numbers(given))
+            except UnknownNameError as error:
+                raise ArgumentError(f"within: {error}") from error
+        chosen, melodies = _flags_or_places(given), counted(len(self), "melody", "melodies")
+        if chosen.dtype == np.bool_:
+            if len(chosen) != len(self):
+                raise ArgumentError(f"within: the mask has {counted(len(chosen), 'value')}, the collection {melodies}")
+            return np.flatnonzero(chosen)
+        outside = chosen[(chosen < 0) | (chosen >= len(self))]
+        if len(outside):
+            raise ArgumentError(f"within: there is no melody {outside[0]}; the collection has {melodies}, from 0 on")
+        return np.unique(chosen.astype(np.int64))
 
     def _incipits(self, source: Query | Sequence[Melody]) -> list[Melody]:
-        from roslin.concordances.identify import by_source, melodies_of
+        from roslin.concordances.identify import by_source, source_named
 
         if isinstance(source, Melody):
             return [source]
@@ -203,9 +279,10 @@ class Collection(Store):
                 kinds = "one melody or several, notation or MARCXML as text, or a file"
                 raise ArgumentError(f"a source must be {kinds}; got {type(source).__name__}")
             return given
-        if isinstance(source, str) and not is_path(source) and (known := melodies_of(self, source)):
-            return known
-        sources = by_source(read_source(source))
+        if isinstance(source, str) and not is_path(source):
+            sources = source_named(self, source.strip(), lambda: read_source(source))
+        else:
+            sources = by_source(read_source(source))
         if len(sources) > 1:
             named = ", ".join(list(sources)[:_ROWS_SHOWN])
             raise ArgumentError(f"one source is identified at a time; got {len(sources)}: {named} ...")
@@ -270,8 +347,49 @@ class Collection(Store):
         title = f"{self.path.name}: {', '.join(numbers)}"
         return Table(columns, tuple(dict(zip(columns, row, strict=True)) for row in found), title)
 
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for each melody, in the order of the collection."""
+        return self._frame(np.arange(len(self)), library)
+
+    def _frame(self, numbers: Numbers, library: FrameLibrary) -> Any:
+        columns = ", ".join(("number", *_FRAME_COLUMNS))
+        statement = f"SELECT {columns} FROM melodies JOIN features USING (number) WHERE number IN "  # noqa: S608
+        rows = sorted(self._in_chunks(statement, numbers.tolist()), key=itemgetter(0))
+        return frame({name: [row[k] for row in rows] for k, name in enumerate(_FRAME_COLUMNS, start=1)}, library)
+
     def _repr_html_(self) -> str:
         return self.to_table().to_html()
+
+
+def _listed(name: str, given: object, expected: str) -> list[Any] | npt.NDArray[Any]:
+    if isinstance(given, np.ndarray) and given.ndim == 1:
+        return given if given.dtype.kind in "biu" else given.tolist()
+    if isinstance(given, (str, bytes, np.ndarray)) or not isinstance(given, Iterable):
+        raise ArgumentError(f"{name} must be {expected}; got {shortened(repr(given))}")
+    return list(given)
+
+
+def _flags_or_places(given: list[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A mask, or numbers of melodies."""
+    if isinstance(given, np.ndarray):
+        return given
+    is_mask = isinstance(given[0], (bool, np.bool_))
+    for each in given:
+        is_flag = isinstance(each, (bool, np.bool_))
+        if is_flag != is_mask or not (is_flag or isinstance(each, Integral)):
+            raise ArgumentError(f"within must be {_WITHIN}; got {shortened(repr(each))}")
+    return np.array(given, dtype=np.bool_ if is_mask else object)
+
+
+def _excluded(given: str | Iterable[str]) -> frozenset[str]:
+    """The ids to leave out."""
+    if isinstance(given, Selection):
+        return frozenset(given.ids)
+    ids = [given] if isinstance(given, str) else _listed("exclude", given, _EXCLUDE)
+    for id in ids:
+        if not isinstance(id, str):
+            raise ArgumentError(f"exclude must be {_EXCLUDE}; got {shortened(repr(id))}")
+    return frozenset(ids)
 
 
 def _one_melody(query: Query) -> Melody:
@@ -290,8 +408,16 @@ def _one_melody(query: Query) -> Melody:
             raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
         melody = found[0].melody_or_raise()
     if melody.problems:
-        warnings.warn(f"the query: {'; '.join(melody.deviations)}", ReadingWarning, stacklevel=4)
+        warnings.warn(f"the query: {'; '.join(melody.deviations)}", ReadingWarning, stacklevel=_caller())
     return melody
+
+
+def _caller() -> int:
+    """How many calls up the line is that called Roslin, for warnings to point at."""
+    level, calling = 1, sys._getframe(1)
+    while calling.f_back is not None and calling.f_code.co_filename.startswith(_PACKAGE):
+        level, calling = level + 1, calling.f_back
+    return level
 
 
 @dataclass(frozen=True, repr=False)
@@ -462,6 +588,10 @@ class Selection:
         added = ("added",) if self.report.additions else ()
         columns = ("removed", "percent", *added, "left", "step")
         return Table(columns, tuple({name: row.get(name) for name in columns} for row in rows), self._title)
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for each melody of the selection."""
+        return self.collection._frame(self.numbers, library)
 
     @property
     def summary(self) -> str:

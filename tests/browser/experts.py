@@ -34,8 +34,8 @@ class Served:
     def invited(self, *, until: str = "trial") -> str:
         """A new expert, who has gone through the pages up to a stage."""
         name = self.store.invite()[0].name
-        for kind in ("consented", "answered"):
-            self.store.add(name, kind, {"answers": {}} if kind == "answered" else None)
+        self.store.consent(name)
+        self.store.add(name, "answered", {"answers": {}})
         self.store.read_again(name)
         if until == "trial" and self.folder.plan.practice:
             self.store.begin_practice(name)

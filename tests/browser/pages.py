@@ -9,7 +9,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
-__all__ = ["complaints", "drawn_notes", "is_too_wide", "keep", "press", "serious_complaints"]
+__all__ = ["complaints", "cut_drawings", "drawn_notes", "is_too_wide", "keep", "press", "serious_complaints"]
 
 _SERIOUS = ("serious", "critical")
 
@@ -44,6 +44,27 @@ def serious_complaints(page: Page, context: dict[str, Any] | None = None) -> lis
     """What of it keeps somebody from using the page. `context` says which part of the page is looked at."""
     found = Axe().run(page, context=context).response["violations"]
     return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in _SERIOUS]
+
+
+def cut_drawings(page: Page) -> list[str]:
+    """Notation that is wider than its place, with no cue that there is more of it. Some must be shown."""
+    found: dict[str, list[str]] = page.evaluate(
+        """() => {
+          const shown = [...document.querySelectorAll("svg.notation, svg.narrow, svg.roll, svg.flow")].filter(one =>
+            one.checkVisibility());
+          const cut = shown.filter(one => {
+            const sides = ["scroll", "staves", "wide"].map(name => one.closest(`.${name}`)).find(Boolean);
+            if (sides?.querySelector(".cue")?.checkVisibility()) return false;
+            const place = sides ?? one.parentElement, box = one.getBoundingClientRect();
+            return place.scrollWidth > place.clientWidth || box.width > place.clientWidth + 1
+              || box.right > document.documentElement.clientWidth + 1;
+          });
+          return { shown: shown.map(String), cut: cut.map(one => `${one.querySelector("title")?.textContent}: `
+            + `${one.getBoundingClientRect().width} in ${one.parentElement.clientWidth}`) };
+        }"""
+    )
+    assert found["shown"]
+    return found["cut"]
 
 
 def is_too_wide(page: Page) -> bool:

@@ -92,7 +92,7 @@ def test_refusals(
     assert said == ("roslin: the study has begun, so rules.ties can no longer change; make a new study for that\n")
     toml.write_text(text.replace("quota", "qouta"), encoding="utf-8")
     said = refused(monkeypatch, capsys, "create", toml)
-    assert said == f"roslin: {toml}:9, design.qouta: unknown key; expected 'quota'?; found 'qouta'\n"
+    assert said == f"roslin: {toml}:10, design.qouta: unknown key; expected 'quota'?; found 'qouta'\n"
 
 
 def test_without_the_extra(toml: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

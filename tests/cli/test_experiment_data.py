@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.experiment.filling import filled
 from tests.experiment.studies import small_study
+from tests.postgresql import Cluster
 from typer.testing import CliRunner, Result
 
 from roslin.cli import app
@@ -88,6 +90,45 @@ def test_a_backup(folder: Path, tmp_path: Path) -> None:
         run("backup", folder, "-o", tmp_path / "copy")
 
 
+def test_every_command_finds_the_database_that_the_study_was_served_from(tmp_path: Path) -> None:
+    with small_study(tmp_path) as made:
+        path = made.path
+    elsewhere = tmp_path / "elsewhere.db"
+    run("invite", path, "-n", 2, "--database", f"sqlite:///{elsewhere}")
+    run("invite", path)
+    assert not (path / "study.db").exists()
+    assert json.loads(run("status", path, "--format", "json").stdout)["funnel"][0] == {"step": "invited", "experts": 3}
+    assert "3 experts" in run("backup", path, "-o", tmp_path / "copy").stdout
+
+
+def test_a_study_is_moved(tmp_path: Path) -> None:
+    with small_study(tmp_path) as made:
+        path = made.path
+        store = EventStore(made.database, made.plan)
+        filled(store, 2)
+        store.close()
+    target = f"sqlite:///{tmp_path / 'new.db'}"
+    done = run("move", path, target)
+    assert re.fullmatch(rf"{target}: 4 experts, \d+ events\n", done.stdout)
+    assert f"The old database still holds everything: sqlite:///{path / 'study.db'}" in done.stderr
+    assert "of 90 opinions" in run("status", path).stderr
+    with pytest.raises(ExperimentError, match="a study is in it already"):
+        run("move", path, "file")
+    for left in path.glob("study.db*"):
+        left.unlink()
+    assert run("move", path, "file").stdout.startswith(f"sqlite:///{path / 'study.db'}: 4 experts")
+
+
+def test_deleting_from_postgresql_says_what_its_log_still_holds(tmp_path: Path, postgresql: Cluster) -> None:
+    with small_study(tmp_path) as made:
+        path = made.path
+    name = postgresql.new()
+    run("invite", path, "--database", postgresql.url(name))
+    done = run("delete", path, "expert-001", "--yes")
+    assert "write-ahead log of PostgreSQL holds them until the server has overwritten it" in done.stderr
+    postgresql.drop(name)
+
+
 def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore, tmp_path: Path) -> None:
     first, second = store.invite(2)
     assert "Delete all that" in run("delete", folder, first.label, code=1, text="n\n").stderr
@@ -112,7 +153,7 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
 def test_a_study_in_which_nothing_is_kept(tmp_path: Path) -> None:
     with small_study(tmp_path) as made:
         path = made.path
-    with pytest.raises(ExperimentError, match="nothing is kept in it yet; a study on PostgreSQL needs --database"):
+    with pytest.raises(ExperimentError, match="nothing is kept yet, because nobody was invited"):
         run("status", path)
     assert not (path / "study.db").exists()
     with pytest.raises(ExperimentError, match="no study; expected a folder"):

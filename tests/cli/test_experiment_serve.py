@@ -87,6 +87,24 @@ def test_refusals_are_one_line(
     assert [line for line in said.err.splitlines() if line.startswith("roslin:")] == said.err.splitlines()[-1:]
 
 
+@pytest.mark.parametrize(("content", "said"), [(b"", "it is empty"), (b"no database" * 2000, "not a database")])
+def test_a_damaged_database_is_refused_before_anything_is_promised(
+    tmp_path: Path, content: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with small_study(tmp_path) as made:
+        damaged = made.path / "study.db"
+    damaged.write_bytes(content)
+    for command in ("serve", "status", "invite"):
+        monkeypatch.setattr(sys, "argv", ["roslin", "experiment", command, str(damaged.parent)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"roslin: {damaged}: the database of the study is damaged (")
+        assert said in line
+        assert damaged.read_bytes() == content
+
+
 @contextmanager
 def running(folder: Path, *arguments: object) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A command that serves, with a folder of its own for temporary files, until the block ends."""

@@ -79,6 +79,7 @@ def test_what_another_program_writes(starter: Path) -> None:
     [
         (["no-such-file.xml"], "roslin: no-such-file.xml: no such file; expected a file\n"),
         (["?!"], "no notes"),
+        (["99999999"], "roslin: no record with the number 99999999 is in the collection\n"),
         ([JOY, "--part", "1"], "--part is for reading a file; there is none to read"),
         ([JOY, "--contour", "3"], "--contour without LETTERS= needs a query"),
         ([], "Missing argument"),

@@ -23,7 +23,14 @@ from roslin.collection.check import check
 from roslin.collection.export import export
 from roslin.collection.files import DATABASE, writing
 from roslin.collection.store import Store
-from roslin.errors import ArgumentError, CollectionError, UnknownNameError
+from roslin.errors import (
+    ArgumentError,
+    ChangedError,
+    CollectionError,
+    SourceError,
+    UnknownNameError,
+    UnknownRecordError,
+)
 from roslin.melody import Melody
 from roslin.notation import pae
 
@@ -83,7 +90,10 @@ def test_build_reads_files_folders_archives_and_melodies(tmp_path: Path) -> None
     (folder / "unknown.bin").write_bytes(b"\0\1\2")
     seen: list[str] = []
     report = write.build(
-        [folder, three_melodies()[0]], tmp_path / "out.roslin", progress=lambda count, label: seen.append(label)
+        [folder, three_melodies()[0]],
+        tmp_path / "out.roslin",
+        progress=lambda count, label: seen.append(label),
+        allow_damaged=True,
     )
     with Store(tmp_path / "out.roslin") as store:
         assert store.ids() == ["j1", "p1", "p2", "three/inner/a-1", "three/b-1", "a"]
@@ -145,9 +155,97 @@ def test_add_and_remove(collection_path: Path) -> None:
         assert len(collection) == 2
 
 
+def incipits(*rows: tuple[str, str, str], number: str = "7") -> str:
+    fields = "".join(
+        f'<datafield tag="031"><subfield code="a">{name}</subfield><subfield code="p">{music}</subfield></datafield>'
+        for name, music, _ in rows
+    )
+    composer = f'<datafield tag="100"><subfield code="a">{rows[0][2]}</subfield></datafield>'
+    return f'<record><controlfield tag="001">{number}</controlfield>{composer}{fields}</record>'
+
+
+def exported(path: Path, *records: str) -> Path:
+    path.write_text(f"<collection>{''.join(records)}</collection>")
+    return path
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Path:
+    first = incipits(("1.1.1", "'4CDE", "Krommer"), ("1.1.2", "'4GFE", "Krommer"), ("1.1.2", "'4GGG", "Krommer"))
+    write.build(
+        exported(tmp_path / "old.xml", first, incipits(("1.1.1", "'4EEE", ""), number="70")), tmp_path / "c.roslin"
+    )
+    return tmp_path / "c.roslin"
+
+
+@pytest.mark.parametrize(
+    ("corrected", "changed"),
+    [
+        ([("1.1.1", "'4CDE", "Anonymus")], ["7-1.1.1"]),  # the composer
+        ([("1.1.1", "'4CDF", "Krommer")], ["7-1.1.1"]),  # the music
+        ([("1.1.2", "'4GGG", "Krommer"), ("1.1.2", "'4GFF", "Krommer")], ["7-1.1.2"]),
+    ],
+)
+def test_corrected_records_are_refused_by_name_or_replace_the_old_ones(
+    catalogue: Path, tmp_path: Path, corrected: list[tuple[str, str, str]], changed: list[str]
+) -> None:
+    source = exported(tmp_path / "corrected.xml", incipits(*corrected))
+    with Collection(catalogue) as collection:
+        before = list(collection)
+        assert collection.ids() == ["7-1.1.1", "7-1.1.2", "7-1.1.2~2", "70-1.1.1"]
+        with pytest.raises(
+            ChangedError, match=rf"other music or metadata under 1 id of the sources: {changed[0]}; .* --replace"
+        ):
+            collection.add(source)
+    with Collection(catalogue) as collection:
+        assert list(collection) == before
+        report = collection.add(source, replace=True)
+        assert (report.taken, report.replaced, report.unchanged) == (len(corrected), len(corrected), 0)
+        assert sorted(collection.ids()) == ["7-1.1.1", "7-1.1.2", "7-1.1.2~2", "70-1.1.1"]
+        wanted = {(f"7-{name}", music, composer) for name, music, composer in corrected}
+        assert wanted <= {(str(each.id).partition("~")[0], each.music, each.composer) for each in collection}
+    assert check(catalogue) == []
+
+
+def test_what_has_not_changed_stays_where_it_is(catalogue: Path, tmp_path: Path) -> None:
+    whole = [("1.1.1", "'4CDE", "Krommer"), ("1.1.2", "'4GFE", "Krommer"), ("1.1.2", "'4GGG", "Krommer")]
+    new = incipits(("1.1.1", "'4AAA", "Hasse"), number="8")
+    source = exported(tmp_path / "another-name.xml", incipits(*whole), new)
+    with Collection(catalogue) as collection:
+        report = collection.add(source)
+        assert (report.taken, report.refused) == (1, 3)
+        assert report.refusals == {"the same melody under the same id is there already": 3}
+        collection.remove("8-1.1.1")
+        report = collection.add(source, replace=True)
+        assert str(report) == "1 melody taken; 0 replaced; 3 unchanged; 0 refused"
+        assert collection.report == report
+        assert [each.source for each in collection] == ["old.xml"] * 4 + ["another-name.xml"]
+    melody = Melody.from_notes([0], [1], [60], id="m", source="a book")
+    with Collection.build([melody], tmp_path / "m.roslin") as collection:
+        with pytest.raises(ChangedError, match="1 id of the sources: m;"):
+            collection.add(melody.with_metadata(source="another book"))
+        with pytest.raises(ChangedError):
+            collection.add(melody.with_metadata(extra={"date": "1750"}))
+        collection.add(melody.with_metadata(source="another book"), replace=True)
+        assert collection["m"].source == "another book"
+        nameless = Melody.from_notes([0, 1], [1, 1], [60, 62])
+        for pitch in (64, 65):
+            collection.add([nameless, Melody.from_notes([0], [1], [pitch])], replace=True)
+        assert collection.ids() == ["m", "melody-1", "melody-2", "melody-2~2"]  # a name that was made replaces nothing
+
+
+def test_a_record_is_removed_by_its_number(catalogue: Path) -> None:
+    with Collection(catalogue) as collection:
+        with pytest.raises(UnknownRecordError, match=r"no record with the number 9 is in the collection; similar: 7-1"):
+            collection.remove(records=["7", "9"])
+        assert collection.remove(records="7") == 1
+        assert collection.ids() == ["70-1.1.1"]
+        assert collection.remove("70-1.1.1") == 0
+
+
 def test_build_replaces_what_was_there(collection_path: Path) -> None:
     old = Collection(collection_path)
-    write.build(three_melodies()[:1], collection_path)
+    write.build(three_melodies()[:1], collection_path, allow_smaller=True)
     assert list(old) == three_melodies()  # whoever has it open still sees the old state
     with Collection(collection_path) as new:
         assert len(new) == 1
@@ -161,6 +259,7 @@ def test_build_replaces_what_was_there(collection_path: Path) -> None:
         "offsets",
         "rejects.tsv",
         "verified",
+        "warnings.tsv",
         "writer.lock",
     ]
 
@@ -182,7 +281,7 @@ def test_others_read_while_one_writes(collection_path: Path) -> None:
     for reader in readers:
         reader.start()
     for k in range(12):
-        write.build(three_melodies()[: 2 + k % 2], collection_path)
+        write.build(three_melodies()[: 2 + k % 2], collection_path, allow_smaller=True)
     stop.set()
     for reader in readers:
         reader.join()
@@ -243,8 +342,8 @@ def test_a_source_that_is_not_there_is_refused_before_anything_is_replaced(colle
         write.build([5], collection_path)  # type: ignore[list-item]
     with Collection(collection_path) as collection:
         assert list(collection) == three_melodies()
-    late = write.add((path for path in [Path("missing.krn")]), collection_path)  # seen when it is its turn
-    assert (late.taken, late.refused) == (0, 1)
+    with pytest.raises(SourceError, match=r"damaged source: missing\.krn: no such file"):  # seen when it is its turn
+        write.add((path for path in [Path("missing.krn")]), collection_path)
 
 
 def test_two_writers_do_not_meet(collection_path: Path) -> None:

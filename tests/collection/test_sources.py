@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from roslin.api import Collection
+from roslin.collection import write
+from roslin.collection.files import DATABASE
 from roslin.collection.sources import Reading, read
-from roslin.errors import CollectionError
+from roslin.errors import CollectionError, SmallerError, SourceError
 from roslin.melody import Melody
 from roslin.notation import parts, records
 from roslin.notation.parts import Part, read_part
@@ -72,3 +75,111 @@ def test_half_a_character_refuses_one_melody(tmp_path: Path) -> None:
     ] * 2
     assert [each.problems[0].line for each in refused] == [2, 0]
     assert refused[1].problems[0].record == "d"
+
+
+# -- sources that are damaged, not recognised or empty ----------------------------------------------------------------
+
+_RECORD = """<record><controlfield tag="001">{0}</controlfield><datafield tag="031">
+<subfield code="a">1.{0}.1</subfield><subfield code="p">'4CDE{1}</subfield></datafield></record>"""
+EXPORT = f"<collection>{''.join(_RECORD.format(number, 'CDEFGAB'[number % 7]) for number in range(20))}</collection>"
+JSONL = b'{"id": "a", "pae": "\'4CDE"}\n{"id": "b", "pae": "\'4CDE'
+BAD = {
+    "page.xml": (b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>", "damaged"),
+    "page.html": (b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>", "damaged"),
+    "answer.xml": (b'<OAI-PMH><error code="badResumptionToken"/></OAI-PMH>', "damaged"),
+    "cut.xml": (EXPORT[:-1000].encode(), "damaged"),
+    "cut.xml.gz": (gzip.compress(EXPORT.encode())[:-100], "damaged"),
+    "cut.jsonl": (JSONL, "damaged"),
+    "dump.mrc": (b"00714cam a2200205", "damaged"),
+    "nothing.xml": (b"", "empty"),
+    "none.xml": (b"<collection/>", "empty"),
+    "none.xml.gz": (gzip.compress(b""), "empty"),
+    "words.pae": (b"Sol majeur", "empty"),
+}
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Path:
+    """A collection that is in use, of an export with twenty melodies."""
+    (tmp_path / "export.xml").write_text(EXPORT)
+    report = write.build(tmp_path / "export.xml", tmp_path / "live.roslin")
+    assert (report.taken, report.refused) == (20, 0)
+    Collection(tmp_path / "live.roslin").close()  # once it was opened, it has all its files
+    return tmp_path / "live.roslin"
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_source_leaves_the_collection_as_it_was(live: Path, tmp_path: Path, name: str) -> None:
+    content, word = BAD[name]
+    bad = tmp_path / "bad" / name
+    bad.parent.mkdir()
+    bad.write_bytes(content)
+    before = {path.name: path.read_bytes() for path in live.iterdir()}
+    for work in (write.build, write.add):
+        for spread in (None, map):
+            with pytest.raises(SourceError, match=rf"{word}.*live.roslin was not written, --allow-damaged"):
+                work([tmp_path / "export.xml", bad], live, spread=spread)
+    assert {path.name: path.read_bytes() for path in live.iterdir()} == before
+    report = write.build([tmp_path / "export.xml", bad], live, allow_damaged=True)
+    assert 20 <= report.taken <= 21
+    assert report.refused >= 1
+    with pytest.raises(SourceError, match=word), Collection(live) as collection:
+        collection.add(bad)
+    with Collection.build(bad, tmp_path / "new.roslin", allow_damaged=True) as collection:
+        assert len(collection) < 20
+
+
+def test_several_bad_sources_are_all_named(tmp_path: Path) -> None:
+    for number in range(7):
+        (tmp_path / f"{number}.mrc").write_bytes(BAD["dump.mrc"][0])
+    with pytest.raises(
+        SourceError, match=r"0\.mrc: unknown .*4\.mrc: unknown notation; .*, \.\.\.; .*x\.roslin was not"
+    ):
+        write.build(sorted(tmp_path.glob("*.mrc")), tmp_path / "x.roslin")
+
+
+@pytest.mark.parametrize("name", ["cut.xml", "cut.xml.gz", "cut.jsonl", "page.xml", "dump.mrc", "nothing.xml"])
+def test_a_bad_file_in_a_folder_or_an_archive_is_not_passed_over(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "export.xml").write_text(EXPORT)
+    (folder / name).write_bytes(BAD[name][0])
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, path.name)
+    for source in (folder, tmp_path / "in.zip"):
+        with pytest.raises(SourceError, match=name.replace(".", r"\.")):
+            write.build(source, tmp_path / "x.roslin")
+
+
+def test_refused_records_and_files_that_promise_no_music_are_no_damage(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "export.xml").write_text(EXPORT.replace("'4CDEC<", "--/<"))
+    (folder / "LICENSE").write_bytes(b"\0")
+    (folder / "cover.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    (folder / "words.pae").write_text("Sol majeur")
+    (folder / "none.xml").write_text('<OAI-PMH><error code="noRecordsMatch"/></OAI-PMH>')
+    report = write.build(folder, tmp_path / "x.roslin")
+    assert (report.taken, report.refused) == (17, 6)
+
+
+def test_a_folder_without_music_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with pytest.raises(SourceError, match=r"in: empty source; expected at least one melody"):
+        write.build([Melody.from_notes([0], [1], [60]), tmp_path / "in"], tmp_path / "x.roslin")
+
+
+def test_a_rebuild_that_loses_more_than_a_tenth_has_to_be_asked_for(live: Path, tmp_path: Path) -> None:
+    with Collection(live) as collection:
+        melodies = list(collection)
+    with pytest.raises(SmallerError, match=r"has 20 melodies, the new one would have 17; nothing .* --allow-smaller"):
+        Collection.build(melodies[:17], live)
+    with pytest.raises(SmallerError, match="would have 0"):
+        Collection.build([], live)
+    with Collection(live) as collection:
+        assert len(collection) == 20
+    assert len(Collection.build(melodies[:18], live)) == 18
+    assert len(Collection.build(melodies[:2], live, allow_smaller=True)) == 2
+    (live / DATABASE).write_bytes(b"broken")  # how many it had is not known
+    assert len(Collection.build(melodies[:1], live)) == 1

@@ -17,10 +17,10 @@ from roslin import Collection
 from roslin.collection import sealed, verified, write
 from roslin.collection.check import check
 from roslin.collection.files import ARRAY_NAMES, DATABASE
-from roslin.collection.sealed import Remembered, is_sealed, read_sealed, write_sealed
+from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, read_sealed, seal, write_sealed
 from roslin.collection.store import Store, token_of
 from roslin.collection.verified import out_of_range, unsafe
-from roslin.errors import DamagedError
+from roslin.errors import CollectionError, DamagedError
 from roslin.melody import NOTE_DTYPE, Melody
 
 # -- sealed files -----------------------------------------------------------------------------------------------------
@@ -37,6 +37,57 @@ def test_a_sealed_file_shows_every_changed_byte(tmp_path: Path) -> None:
         path.write_bytes(changed)
         assert not is_sealed(path)
         assert read_sealed(path) is None
+
+
+@pytest.mark.parametrize("content", [b"\xff" * 300, b"one\ntwo three\n"])
+def test_a_sealed_file_in_the_place_of_another(collection_path: Path, content: bytes) -> None:
+    """A table where checksums belong: it is whole, and no text, or a text of another kind."""
+    Store(collection_path).close()
+    Remembered._of_folder.clear()
+    for name in ("verified", "checksums"):
+        (path,) = collection_path.glob(f"{name}-*")
+        path.write_bytes(bytes(SEAL_BYTES) + content)
+        seal(path)
+        assert is_sealed(path)
+        if name == "verified":
+            Store(collection_path).close()  # it is only a memory
+    with pytest.raises(DamagedError, match=r"damaged: checksums-.* is not what was written; restore the folder"):
+        Store(collection_path)
+
+
+@pytest.mark.parametrize("name", ["verified", "checksums", "notes"])
+def test_a_file_that_has_grown_is_not_read_to_its_end(collection_path: Path, name: str, read_files: list[str]) -> None:
+    Store(collection_path).close()
+    Remembered._of_folder.clear()
+    read_files.clear()
+    (path,) = collection_path.glob(f"{name}-*")
+    os.truncate(path, 2**40)
+    if name == "verified":
+        Store(collection_path).close()
+    else:
+        with pytest.raises(DamagedError, match=f"damaged: {name}-.* is not what was written"):
+            Store(collection_path)
+        assert read_files == []
+
+
+def test_a_link_that_leads_back_to_itself(collection_path: Path) -> None:
+    for path in [path for path in collection_path.iterdir() if path.name != "rejects.tsv"]:
+        before = path.read_bytes()
+        path.unlink()
+        path.symlink_to(path.name)
+        Remembered._of_folder.clear()
+        if path.name in ("writer.lock", "warnings.tsv") or path.name.startswith("verified-"):
+            Store(collection_path).close()
+        else:
+            with pytest.raises((CollectionError, OSError), match=r"not a Roslin collection|Too many levels"):
+                Store(collection_path)
+        path.unlink()
+        path.write_bytes(before)
+    database = collection_path / DATABASE
+    database.unlink()
+    database.symlink_to(DATABASE)
+    write.build(three_melodies(), collection_path)
+    assert check(collection_path) == []
 
 
 # -- what was written -------------------------------------------------------------------------------------------------

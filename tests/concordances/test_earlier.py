@@ -173,6 +173,15 @@ def test_another_measure_than_before(before: Path, known: Certainty, wanted: Cer
         replace(earlier_pairs(before), certainty=known).check(wanted)
 
 
+def test_pairs_without_those_of_copies_are_found_again(before: Path, tmp_path: Path) -> None:
+    """An earlier version kept of several copies the pairs of the first only."""
+    folder = copied(before, tmp_path, {"form": 1})
+    with Collection(before.with_name("tunes.roslin")) as now:
+        with pytest.raises(CollectionError, match="an earlier version of Roslin, which left out pairs of melodies"):
+            Concordances.read(folder, now)
+        assert kept_concordances(now, Certainty(LEVEL), folder, exact=True) is None
+
+
 @pytest.mark.parametrize("change", [{"roslin": "0.0"}, {"all": False}, {"digests": ""}])
 def test_what_cannot_be_a_beginning(before: Path, tmp_path: Path, change: dict[str, object]) -> None:
     folder = copied(before, tmp_path, change)

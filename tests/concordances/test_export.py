@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.report.concording import related
+from tests.report.concording import concorded, related
 
 from roslin.collection import write
 from roslin.collection.store import Store
@@ -177,6 +177,23 @@ def test_nothing_found_is_a_file_of_nothing(tmp_path: Path, store: Store, what: 
 def test_an_export_that_is_not_known_is_refused(tmp_path: Path, found: Concordances, review: Review) -> None:
     with pytest.raises(UnknownNameError, match="unknown export 'pdf'; known: pairs, groups, graphml, truth"):
         export("pdf", found, review, tmp_path / "x.pdf")
+
+
+def test_all_pairs_of_copies_are_exported(tmp_path: Path) -> None:
+    opened, found = concorded(tmp_path)
+    review = Review.of(opened)
+    export("pairs", found, review, tmp_path / "pairs.csv")
+    export("graphml", found, review, tmp_path / "graph.graphml")
+    rows = [row for row in table(tmp_path / "pairs.csv") if row["group"] == "1"]
+    assert [(row["first"], row["second"], row["is_copy"], row["is_weak"]) for row in rows] == [
+        ("400-1.1.1", "401-1.1.1", "true", "false"),
+        ("400-1.1.1", "402-1.1.1", "false", "true"),
+        ("401-1.1.1", "402-1.1.1", "false", "true"),  # 401 has the notes of 400, and so the same weak link
+        ("402-1.1.1", "403-1.1.1", "false", "true"),
+    ]
+    assert rows[1]["probability"] == rows[2]["probability"]
+    assert (tmp_path / "graph.graphml").read_text("utf-8").count("<edge ") == len(found.pairs) == 7
+    opened.close()
 
 
 # Truth.

@@ -58,7 +58,7 @@ def test_no_two_groups_could_be_one(links: set[tuple[int, int]]) -> None:
     ends = np.array(sorted(links))
     melodies = np.unique(ends)
     expected = np.random.default_rng(len(links)).random(len(links))
-    part = grown(melodies, ends[:, 0], ends[:, 1], expected, np.zeros(len(links), dtype=bool))
+    part = grown(melodies, ends[:, 0], ends[:, 1], expected)
     head = dict(zip(melodies.tolist(), part.tolist(), strict=True))
     for one, two in itertools.combinations(set(head.values()), 2):
         pair = [{each for each in head if head[each] == which} for which in (one, two)]
@@ -101,3 +101,32 @@ def test_a_long_chain_needs_no_recursion() -> None:
     count = 5000
     first, second = np.arange(count - 1), np.arange(1, count)
     assert sum(1 for _ in bridges(np.arange(count), first, second)) == count - 1
+
+
+def test_copies_of_a_weak_link_do_not_hide_it() -> None:
+    """0, 1 and 2 are copies of each other, and so are 3 and 4: one resemblance holds the two kinds together."""
+    ends = np.array([*itertools.combinations(range(5), 2)])
+    is_copy = (ends[:, 0] < 3) == (ends[:, 1] < 3)
+    doubts = np.where(is_copy, 1e-5, 0.009)
+    (group,) = groups_of(ends[:, 0], ends[:, 1], doubts, 0.01, is_copy=is_copy)
+    (link,) = group.weak_links
+    assert sorted(link.sides) == [2, 3]
+    assert sorted([link.pair, *link.copies]) == np.flatnonzero(~is_copy).tolist()
+    assert group.stability == pytest.approx((3 + 1) / 10)
+
+
+def test_copies_count_once_though_all_their_pairs_are_there() -> None:
+    """Four copies are near to one of three melodies that are one tune: a third of the pairs, however many they are."""
+    kinds = np.array([0, 0, 0, 0, 1, 2, 3])  # of the melodies 0 to 6
+    found = ((0, 1), (1, 2), (2, 3), (1, 3))
+    pairs = [pair for pair in itertools.combinations(range(7), 2) if len({*kinds[list(pair)]}) == 1]
+    is_copy = [True] * len(pairs)
+    for one, two in found:
+        between = [(a, b) for a, b in itertools.combinations(range(7), 2) if (kinds[a], kinds[b]) == (one, two)]
+        pairs += between
+        is_copy += [False] * len(between)
+    ends, doubts = np.array(pairs), np.where(is_copy, 0.0, 0.001)
+    doubts[ends[:, 0] < 4] += 0.0005  # the link to the copies comes last
+    many, few = groups_of(ends[:, 0], ends[:, 1], doubts, 0.01, is_copy=np.array(is_copy))
+    assert (many.members.tolist(), few.members.tolist()) == ([0, 1, 2, 3], [4, 5, 6])
+    assert len(many.outside) == len(few.outside) == 4

@@ -13,9 +13,9 @@ from roslin import Collection, Melody, load
 from roslin.collection.filters import metadata
 from roslin.concordances.attribution import Attribution, Identification, SourceMatch, attributed
 from roslin.concordances.concordance import SourceRecord
-from roslin.concordances.identify import by_source, identify, melodies_of
+from roslin.concordances.identify import by_source, identify, melodies_of, source_named
 from roslin.concordances.names import folded_name, is_nobody, record_of
-from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError
+from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError, UnknownRecordError
 from roslin.notation.query import read_source
 from roslin.search.work import Work
 from roslin.starter import tunes_path
@@ -250,6 +250,33 @@ def test_records_of_ids() -> None:
     assert record_of("806704606-1.1. 2.1.1") == record_of("806704606-1.1.1~2") == "806704606"
     assert record_of("a-b.c") == "a-b.c"
     assert record_of("schubert-d.911") == "schubert-d.911"
+
+
+def test_a_number_of_no_record_is_told_as_such(collection: Collection) -> None:
+    for number in ("99999999", "99999999-1.1.1", "UNAM-A9999-00-01-S1"):
+        with pytest.raises(UnknownRecordError, match=f"^no record with the number {number} is in the collection"):
+            collection.identify(number)
+    with pytest.raises(UnknownRecordError, match="no record with the number 4848C4X is in the collection"):
+        collection.identify("4848C4X")  # as music, it would have a fault
+    assert collection.identify("8686CDEF").tried  # a rhythm that is given once
+    with pytest.raises(NotationError, match="not music"):
+        collection.identify("Sol majeur")
+
+
+def test_a_record_with_hyphens_in_its_number(tmp_path: Path) -> None:
+    ids = ["UNAM-A0563-00-12-S1", "UNAM-A0563-00-12-acomp", "UNAM-A0564-00-01-S1", "MS-7-1.1.1", "MS-7-2-3.1.1"]
+    extras = [{}, {}, {}, {}, {"record": "MS-7"}]
+    melodies = [load("'4CDEF")[0].with_metadata(id=id, extra=extra) for id, extra in zip(ids, extras, strict=True)]
+    with Collection.build(melodies, tmp_path / "x.roslin") as store:
+        asked = {
+            name: [each.id for each in melodies_of(store, name)] for name in ("UNAM-A0563", ids[0], "MS-7", "UNAM")
+        }
+        assert asked == {"UNAM-A0563": ids[:2], ids[0]: ids[:1], "MS-7": ids[3:], "UNAM": []}
+        assert list(source_named(store, "UNAM-A0563", list)) == ["UNAM-A0563"]
+        assert list(source_named(store, "MS-7-2-3.1.1", list)) == ["MS-7"]
+        assert [SourceRecord.of(melody).record for melody in store] == [*ids[:3], "MS-7", "MS-7"]
+        found = store.identify("MS-7")
+        assert not {"MS-7"} & {source.record for each in found.attributions for source in each.sources}
 
 
 def test_melodies_by_source() -> None:

@@ -19,7 +19,9 @@ from tests.report.concording import related
 
 from roslin.collection import write
 from roslin.collection.store import Store
+from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import Concordances
+from roslin.concordances.find import find_concordances
 from roslin.concordances.marc import (
     CONCORDANT,
     RELATION,
@@ -33,7 +35,9 @@ from roslin.concordances.pairs import FoundPairs
 from roslin.concordances.review import PairDecision, Review
 from roslin.errors import ArgumentError, FormatError, NotationError
 from roslin.melody import Melody
-from roslin.notation import records
+from roslin.notation import load, records
+from roslin.search.work import Work
+from roslin.starter import tunes_path
 
 A, B, C = "1000-1.1.1", "2000-1.2.1", "3000-1.1.1"
 
@@ -139,6 +143,26 @@ def test_two_records_are_linked_once_with_the_surest_incipits_first(store: Store
     assert note.count("Accepted by M. Weiss") == note.count("Accepted by E. Rot") == 1
 
 
+def test_all_records_of_one_print_are_linked_with_each_other(tmp_path: Path) -> None:
+    """From the catalogue to the patches: three sources of a print, one of a variant; the group is accepted."""
+    prints = "%G-2@c '4CEGA/8GFED2C/4FA''CD/'8BAGF2E/4.D8F4AB/2''C'G"
+    variant = "%G-2@c '4CEGA/8GFED2C/4FA''CD/'8BAGF2E/4.D8F4AB/''2C'E"
+    music = {"7-1.1.1": prints, "8-1.1.1": prints, "9-1.1.1": variant, "10-1.1.1": prints}
+    tunes = [load(text)[0].with_metadata(id=id) for id, text in music.items()]
+    write.build([*tunes, *load(tunes_path())], tmp_path / "tunes.roslin")
+    with Store(tmp_path / "tunes.roslin") as opened, Work() as work:
+        found = find_concordances(opened, Certainty.of("same"), work, tmp_path / "tunes.concordances")
+        review = Review.of(opened)
+        (group,) = (each for each in found.groups if 0 in each.members)
+        first, second = (opened.ids(ends[group.pairs]) for ends in (found.pairs.first, found.pairs.second))
+        accept(review, *zip(first, second, strict=True))
+        patches = by_record(patches_of(found, review))
+    records = {"7", "8", "9", "10"}
+    assert {record: {each["w"] for each in fields} for record, fields in patches.items()} == {
+        record: records - {record} for record in records
+    }
+
+
 # What is not written.
 
 
@@ -161,7 +185,7 @@ def test_what_is_not_accepted_is_not_written(store: Store, review: Review) -> No
 def test_a_decision_about_other_notes_is_not_written(tmp_path: Path, store: Store, review: Review) -> None:
     accept(review, (A, B))
     changed = Melody.from_notes([0, 1], [1, 1], [60, 67], id=B)
-    write.build([tune(A), changed], tmp_path / "tunes.roslin")
+    write.build([tune(A), changed], tmp_path / "tunes.roslin", allow_smaller=True)
     with Store(tmp_path / "tunes.roslin") as now:
         found = patches_of(found_pairs(now), Review.of(now))
     assert (found.patches, found.left_out) == ((), {"a decision about an earlier version of the notes": 1})

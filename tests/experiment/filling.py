@@ -52,7 +52,7 @@ def _go_through(
     stops: bool,
 ) -> None:
     name = expert.name
-    store.add(name, "consented")
+    store.consent(name)
     store.add(name, "answered", {"answers": {"experience_years": int(chance.integers(1, 40))}})
     store.read_again(name)
     store.begin_practice(name)

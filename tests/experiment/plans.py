@@ -61,7 +61,7 @@ def ranked(store: EventStore, name: str, order: list[str] | None = None, key: st
 
 def judge_all(store: EventStore, name: str, years: int = 7) -> str:
     """Everything that an expert does, the query first and its candidates by number; gives the receipt."""
-    store.add(name, "consented")
+    store.consent(name)
     store.add(name, "answered", {"answers": {"years": years, "remarks": 'fine, "really"'}})
     store.read_again(name)
     while store.begin(name):

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from tests.experiment.plans import ranking_plan
+from tests.experiment.plans import judge_all, ranking_plan
 from tests.postgresql import Cluster
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 from roslin.experiment import database as database_module
-from roslin.experiment.database import STEPS, StudyDatabase
+from roslin.experiment.database import STEPS, DamagedStudyError, StudyDatabase, without_password
 from roslin.experiment.schema import METADATA, TRIALS
 from roslin.experiment.store import EventStore
 
@@ -162,9 +163,44 @@ def test_other_databases_are_refused(url: str, got: str) -> None:
 def test_a_database_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(NotKeptError, match="the database did not keep it: unable to open"):
         opened(f"sqlite:///{tmp_path / 'nowhere' / 'study.db'}")
-    (tmp_path / "text.db").write_text("This is no database, but it is long enough to be looked at as one." * 20)
-    with pytest.raises(NotKeptError, match="not a database"):
-        opened(f"sqlite:///{tmp_path / 'text.db'}")
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _overwrite(path: Path) -> None:
+    path.write_text("This is no database, but it is long enough to be looked at as one." * 20)
+
+
+def _cut_in_half(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+def _scramble(path: Path) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[4096:12288] = bytes(8192)
+    path.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [(_cut, "it is empty"), (_overwrite, "not a database"), (_cut_in_half, "malformed|[Pp]age"), (_scramble, "Page")],
+)
+def test_a_damaged_file_is_refused_before_anything_is_written(
+    tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    path = tmp_path / "study.db"
+    store = EventStore(f"sqlite:///{path}", ranking_plan())
+    for each in store.invite(20):
+        judge_all(store, each.name)
+    store.close()
+    damage(path)
+    before = path.read_bytes()
+    with pytest.raises(DamagedStudyError, match=rf"study\.db: the database of the study is damaged \(.*({said}).*\)"):
+        EventStore(f"sqlite:///{path}", ranking_plan())
+    assert path.read_bytes() == before
 
 
 def test_tables_of_somebody_else_are_left_alone(database: str) -> None:
@@ -175,6 +211,21 @@ def test_tables_of_somebody_else_are_left_alone(database: str) -> None:
         made.upgrade()
     assert set(sa.inspect(made.engine).get_table_names()) == {"events"}
     made.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (
+            "postgresql://roslin:se%2Fcret@host:5433/study?sslmode=require",
+            "postgresql://roslin@host:5433/study?sslmode=require",
+        ),
+        ("postgresql+psycopg://host/study?password=secret", "postgresql://host/study"),
+        ("sqlite:////tmp/../study.db", "sqlite:////study.db"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert without_password(url) == shown
 
 
 def test_postgresql_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,11 +17,13 @@ from roslin.experiment.events import (
     ExpertChoice,
     TrialState,
     comparisons_wanted,
+    is_complete,
     missing,
     position_of,
     ranks_of,
     trial_state,
 )
+from roslin.experiment.plan import checksum
 
 SHOWN = ("a", "b", "c", "d", "e", "f")
 HOUR_MS = 3_600_000
@@ -250,7 +253,11 @@ def told(*kinds: str, hours: Sequence[float] = ()) -> list[Event]:
     for place, text in enumerate(kinds):
         kind, _, trial = text.partition(" ")
         at = int((hours[place] if hours else place) * HOUR_MS)
-        payload = {"receipt": "ABC"} if kind == "completed" else {"query": "q1", "shown": list(SHOWN)}
+        payload: dict[str, Any] = {"query": "q1", "shown": list(SHOWN)}
+        if kind in ("completed", "turned_away"):
+            payload = {"receipt": "ABC"}
+        elif kind == "consented":
+            payload = {"sha256": checksum("I agree.")}
         events.append(Event(place + 1, kind, int(trial or 0), payload, str(place), at))
     return events
 
@@ -304,3 +311,30 @@ def test_an_open_page_does_not_spare_anybody_the_instructions() -> None:
 
 def test_whoever_is_done_stays_done_however_long() -> None:
     assert position_of(told(*WHOLE), ranking_plan(), 10_000 * HOUR_MS).stage == "done"
+
+
+def test_who_was_turned_away_goes_on_and_who_was_done_only_if_they_want_to() -> None:
+    turned_away = told(*WHOLE[:8], "turned_away")
+    assert position_of(turned_away, ranking_plan(), 10 * HOUR_MS).stage == "trial"
+    assert not is_complete(turned_away)
+    resumed = told(*WHOLE, "resumed")
+    at = position_of(resumed, ranking_plan(), 10 * HOUR_MS)
+    assert (at.stage, at.receipt) == ("trial", "ABC")
+    assert [is_complete(events) for events in (told(*WHOLE), resumed, told(*WHOLE, "resumed", "completed"))] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_who_agreed_to_another_text_is_asked_again() -> None:
+    plan = ranking_plan()
+    changed = replace(plan, consent={"en": "I agree to more."})
+    events = told(*WHOLE[:7])
+    assert position_of(events, plan, 7 * HOUR_MS).stage == "trial"
+    assert position_of(events, changed, 7 * HOUR_MS).stage == "consent"
+    again = Event(8, "consented", 0, {"sha256": checksum("I agree to more.")}, "c", 7 * HOUR_MS)
+    assert position_of([*events, again], changed, 7 * HOUR_MS).stage == "trial"
+    assert position_of(told(*WHOLE), changed, 9 * HOUR_MS).stage == "done", "who is done has nothing to agree to"
+    translated = replace(plan, consent={"en": "I agree.", "de": "Einverstanden."})
+    assert position_of(events, translated, 7 * HOUR_MS).stage == "trial", "another language is no other text"

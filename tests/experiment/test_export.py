@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def store(tmp_path: Path) -> Any:
     for each in opened.invite(3, participant="PROLIFIC-77"):
         judge_all(opened, each.name, years=each.number)
     late = opened.invite()[0].name
-    opened.add(late, "consented")
+    opened.consent(late)
     opened.add(late, "answered", {"answers": {"years": 2, "remarks": "=cmd|' /C calc'!A0", "other": [1, 2]}})
     trial = opened.begin(late)
     shown = trial_state(opened.events(late, trial)).shown
@@ -212,6 +213,28 @@ def test_plays_and_differences_are_exported_with_their_durations(tmp_path: Path)
     counted = rows(tmp_path / "out" / "trials.csv")[0]
     assert [counted[name] for name in ("heard", "heard_seconds", "compared")] == ["2", "2.5", "1"]
     store.close()
+
+
+def test_who_agreed_to_which_text_is_exported(tmp_path: Path) -> None:
+    url, plan = f"sqlite:///{tmp_path / 'study.db'}", ranking_plan()
+    store = EventStore(url, plan)
+    early, unknown = (each.name for each in store.invite(2))
+    store.consent(early)
+    store.add(unknown, "consented")  # as an earlier Roslin kept it
+    store.close()
+    store = EventStore(url, replace(plan, consent={"en": "I agree to more."}))
+    store.consent(early)
+    export_study(store, tmp_path / "out")
+    store.close()
+    given, texts = (rows(tmp_path / "out" / f"{name}.csv") for name in ("consents", "consent-texts"))
+    assert [(each["expert"], each["version"], each["language"]) for each in given] == [
+        ("expert-001", "1", "en"),
+        ("expert-001", "2", "en"),
+        ("expert-002", "", ""),
+    ]
+    assert [(each["version"], each["text"]) for each in texts] == [("1", "I agree."), ("2", "I agree to more.")]
+    assert [each["sha256"] for each in given[:2]] == [each["sha256"] for each in texts]
+    assert [each["sha256"] for each in texts] == [hashlib.sha256(each["text"].encode()).hexdigest() for each in texts]
 
 
 # -- comparisons ------------------------------------------------------------------------------------------------------

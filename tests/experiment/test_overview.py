@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Any:
         judge_all(opened, each.name)
     careless, stopped = everybody[6].name, everybody[7].name
     for name in (careless, stopped):
-        opened.add(name, "consented")
+        opened.consent(name)
     while opened.begin(careless):
         ranked(opened, careless, [f"q{n}-{k}" for n in (1, 2, 3) for k in (3, 2, 1)])
     opened.begin(stopped)
@@ -76,7 +76,8 @@ def test_known_numbers(store: EventStore) -> None:
 def test_who_is_stuck_and_what_is_abandoned(tmp_path: Path) -> None:
     store = EventStore(f"sqlite:///{tmp_path / 'study.db'}", ranking_plan(quota=5))
     name = store.invite(2)[0].name
-    for kind in ("consented", "answered", "practised"):
+    store.consent(name)
+    for kind in ("answered", "practised"):
         store.add(name, kind)
     store.read_again(name)
     trial = store.begin(name)
@@ -277,5 +278,7 @@ def test_receipts_are_reconciled(tmp_path: Path) -> None:
         ("unknown", ""),
     ]
     assert (found.count("unknown"), found.missing) == (2, ())
+    late = reconcile(store.turn_away(three.name), store.histories())
+    assert [(each.verdict, each.expert) for each in late.codes] == [("turned away", "expert-003")]
     assert reconcile("", store.histories()).missing == ("expert-001", "expert-002")
     store.close()

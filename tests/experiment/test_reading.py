@@ -58,6 +58,24 @@ def test_who_compares_reads_other_instructions(tmp_path: Path) -> None:
     assert "list" not in plan.instructions["en"]
 
 
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("panel.example/x", "must be the address of a page; expected https://"),
+        ("https://panel.example/{name}", "must be the address of a page"),
+        ("https://panel.example/{receipt", "must be the address of a page"),
+        (
+            "https://panel.example/{participant}",
+            "the id of participants is not kept; expected keeps_participant = true",
+        ),
+    ],
+)
+def test_addresses_that_lead_nowhere(tmp_path: Path, address: str, message: str) -> None:
+    path = written(tmp_path, BASE.replace("[design]", f'[design]\nscreen_out_address = "{address}"'))
+    with pytest.raises(ExperimentError, match=rf"study\.toml:6, design\.screen_out_address: {message}"):
+        read_study(path)
+
+
 def test_everything_that_a_study_can_say(tmp_path: Path) -> None:
     (tmp_path / "hello.md").write_text("# {title}\n\nAsk {contact}.", encoding="utf-8")
     (tmp_path / "ids.txt").write_text("a\n\nb\nc\n", encoding="utf-8")
@@ -81,6 +99,7 @@ pause_hours = 0.5
 abandoned_hours = 3
 comparisons = 12
 keeps_participant = true
+completion_address = "https://panel.example/{participant}?code={receipt}"
 [material]
 collection = "x.roslin"
 [pool]
@@ -119,7 +138,17 @@ no = "No"
     draft = read_study(written(tmp_path, text))
     assert draft.plan.consent == {"fr": "# Airs\n\nAsk a@example.org.\n", "en": "# Tunes\n\nAsk a@example.org.\n"}
     assert draft.plan.rules == StudyRules(
-        "triplets", 5, 2, False, "restart", 0.5, 3.0, 12, differences=False, keeps_participant=True
+        "triplets",
+        5,
+        2,
+        False,
+        "restart",
+        0.5,
+        3.0,
+        12,
+        differences=False,
+        keeps_participant=True,
+        completion_address="https://panel.example/{participant}?code={receipt}",
     )
     assert draft.hides_query
     one, two = draft.queries

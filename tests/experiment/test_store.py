@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptErro
 from roslin.experiment import clock
 from roslin.experiment.decisions import Decision
 from roslin.experiment.design import Load
-from roslin.experiment.events import trial_state
+from roslin.experiment.events import is_complete, trial_state
 from roslin.experiment.schema import EVENTS, TRIALS
 from roslin.experiment.store import EventStore
 
@@ -217,8 +219,6 @@ def test_the_practice(store: EventStore, tmp_path: Path) -> None:
     assert sorted(shown) == ["p-1", "p-2"]
     store.decide(name, 0, [sorted_("p-1", "k")])
     assert store.begin_practice(name).verdicts == {"p-1": "no"}
-    from dataclasses import replace
-
     without = EventStore(f"sqlite:///{tmp_path / 'without.db'}", replace(ranking_plan(), practice=None))
     other = without.invite()[0].name
     with pytest.raises(DecisionError, match="this study has no practice"):
@@ -231,8 +231,8 @@ def test_the_practice(store: EventStore, tmp_path: Path) -> None:
 def test_who_was_away_begins_again_where_the_study_says_so(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = EventStore(database, ranking_plan(resume="restart", pause_hours=24))
     name = store.invite()[0].name
-    for kind in ("consented", "answered"):
-        store.add(name, kind)
+    store.consent(name)
+    store.add(name, "answered")
     store.read_again(name)
     trial = store.begin(name)
     before = trial_state(store.events(name, trial))
@@ -259,8 +259,11 @@ def test_a_study_is_paused_and_closed(store: EventStore) -> None:
     with pytest.raises(DecisionError, match="there is still something to judge"):
         store.complete(name)
     store.set_status("closed")
-    assert store.complete(name)
+    assert store.begin(other) == 0
+    with pytest.raises(DecisionError, match="there is still something to judge"):
+        store.complete(name)  # closing completes nobody: they go on when it opens again
     store.set_status("open")
+    assert store.begin(name) == 2
     assert store.begin(other) == 1
     assert store.state("nothing", "otherwise") == "otherwise"
 
@@ -301,8 +304,6 @@ def test_what_is_frozen_stays(database: str) -> None:
     EventStore(database, ranking_plan(ties=True)).close()  # nobody has joined
     EventStore(database, ranking_plan()).close()
     name = store.invite()[0].name
-    from dataclasses import replace
-
     with pytest.raises(FrozenError, match="the study has begun, so name can no longer change"):
         EventStore(database, replace(ranking_plan(), name="another"))
     store.add(name, "consented")
@@ -337,6 +338,57 @@ def test_the_age_changes_with_everything(store: EventStore) -> None:
     store.withdraw(name)
     ages.append(store.age())
     assert len(set(ages)) == 4
+
+
+def test_who_is_turned_away_gets_one_receipt_and_completes_with_it_later(store: EventStore) -> None:
+    name = store.invite()[0].name
+    store.consent(name)
+    receipt = store.turn_away(name)
+    assert store.turn_away(name) == receipt
+    assert judge_all(store, name) == receipt
+    kinds = [event.kind for event in store.events(name) if "receipt" in event.payload]
+    assert kinds == ["turned_away", "completed"]
+    assert store.turn_away(name) == receipt, "who is done stays done"
+    assert is_complete(store.events(name))
+
+
+def test_a_higher_quota_brings_people_back(database: str) -> None:
+    plan = ranking_plan(queries=2, quota=1, queries_per_expert=2)
+    store = EventStore(database, plan)
+    first, second = (each.name for each in store.invite(2))
+    ranked(store, first)
+    ranked(store, second)
+    receipt = store.complete(first)
+    assert not store.has_more(first)
+    store.resume(first)
+    assert is_complete(store.events(first)), "nobody goes on where there is nothing to judge"
+    store.close()
+    store = EventStore(database, replace(plan, rules=replace(plan.rules, quota=2)))
+    assert store.has_more(first)
+    store.resume(first)
+    assert not is_complete(store.events(first))
+    ranked(store, first)
+    assert not store.has_more(first)
+    assert store.complete(first) == receipt
+    store.close()
+
+
+def test_each_consent_is_kept_with_its_text(database: str) -> None:
+    store = EventStore(database, ranking_plan())
+    one, two = (each.name for each in store.invite(2))
+    first = store.consent(one).payload
+    assert (first["version"], first["language"]) == (1, "en")
+    assert first["sha256"] == hashlib.sha256(b"I agree.").hexdigest()
+    store.close()
+    changed = replace(ranking_plan(), languages=("en", "de"), consent={"en": "I agree to more.", "de": "Ja."})
+    store = EventStore(database, changed)
+    assert store.consent(two, "de").payload["version"] == 2
+    assert store.consent(one, "fr").payload["language"] == "en", "where there is no text, the first language is shown"
+    store.consent(one)
+    told = [event.payload["version"] for event in store.events(one)]
+    assert told == [1, 2], "the same text is agreed to once"
+    assert store.consents() == [ranking_plan().consent, changed.consent]
+    store.close()
 
 
 # -- many at once -----------------------------------------------------------------------------------------------------
@@ -397,8 +449,8 @@ def test_a_trial_is_begun_and_finished_once(store: EventStore) -> None:
     together(6, lambda n: store.finish(name, 1, f"end-{n}"))
     kinds = Counter(event.kind for event in store.events(name))
     assert (kinds["began"], kinds["finished"]) == (1, 1)
-    store.set_status("closed")
-    assert len(set(together(6, lambda _n: store.complete(name)))) == 1
+    assert len(set(together(6, lambda _n: store.turn_away(name)))) == 1
+    assert [event.kind for event in store.events(name)][-2:] == ["finished", "turned_away"]
 
 
 def test_settings_and_trials_may_change_at_once(store: EventStore) -> None:

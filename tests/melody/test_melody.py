@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,3 +119,14 @@ def test_a_table_of_another_kind_is_refused() -> None:
 def test_rows_that_make_no_table(rows: list[list[int]], message: str) -> None:
     with pytest.raises(MelodyError, match=message):
         checked_table(np.array(rows))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_has_a_row_for_each_note(library: Any) -> None:
+    melody = Melody.from_notes([0, 0, Fraction(1, 3)], [1, 1, 2], [60, 63, 72], graces=[True, False, False])
+    frame = melody.to_frame(library)
+    assert [*frame.columns] == ["name", "onset", "duration", "pitch_midi", "pitch_base40", "is_grace", "voice"]
+    for name in frame.columns:
+        expected = [getattr(note, name) for note in melody]
+        assert list(frame[name]) == (list(map(float, expected)) if name in ("onset", "duration") else expected)
+    assert len(melody[:0].to_frame(library)) == 0

@@ -438,7 +438,10 @@ def test_refused_even_leniently(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("|:" + "A" * 20_000 + "|1-20 B:|", "too many notes once repeats are played out"),
+        (
+            "|:" + "A" * 20_000 + "|1-20 B:|",
+            "1, 1: too many repeated notes; expected at most 50000 added to one melody",
+        ),
         ("|:A|20 B:|" * 20_000, "too many repeats"),
         ("L:999/1\n" + "|:" + "A9999" * 100 + "|20 B:|", "longer than any music once repeats are played out"),
     ],
@@ -452,6 +455,20 @@ def test_repeats_that_run_away_are_refused(body: str, message: str) -> None:
 def test_old_chords_between_plus_signs() -> None:
     record = lenient(tune("+E3A3+ B +f+A"))
     assert record.melody_or_raise().notes["pitch_midi"].tolist() == [69, 64, 71, 69]
+
+
+def test_signs_among_grace_notes_are_told_and_words_among_them_are_no_notes() -> None:
+    record = lenient(tune('{"Am"g!accent!a§h}B'))
+    assert record.melody_or_raise().notes["pitch_midi"].tolist() == [79, 81, 71]
+    assert [problem.found for problem in record.problems] == ["'§'", "'h'"]
+    assert {problem.reason for problem in record.problems} == {"unreadable sign in grace notes"}
+
+
+def test_notes_between_exclamation_marks_are_read_and_told() -> None:
+    record = lenient(tune("A!BcA!B !f!A !fff!A"))
+    assert record.melody_or_raise().notes["pitch_midi"].tolist() == [69, 71, 72, 69, 71, 69, 69]
+    (problem,) = record.problems
+    assert (problem.reason, problem.found, problem.taken) == ("notes between ! and !", "!BcA!", "notes")
 
 
 def test_only_so_many_problems_are_kept() -> None:

@@ -8,7 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.notation.samples import PITCHES, SAMPLES, Sample
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.notation.samples import (
+    PITCHES,
+    SAMPLES,
+    Sample,
+    abc_tune,
+    jsonl_line,
+    kern,
+    mei,
+    musicxml,
+    musicxml_note,
+)
 
 from roslin import Melody, load
 from roslin.errors import FormatError, NotationError, RoslinError, UnknownNameError
@@ -198,3 +210,96 @@ def test_voices_are_apart_or_together() -> None:
 def test_an_option_that_nobody_knows() -> None:
     with pytest.raises(RoslinError, match="unknown option 'tempo'; known: part, voice"):
         load("'4C", tempo=3)  # type: ignore[call-arg]
+
+
+# -- nothing is left out without a word -------------------------------------------------------------------------------
+
+GOOD: dict[str, list[str]] = {
+    "kern": ["4c", "8dd#", "16qBB-", "4.e;"],
+    "mei": ['<note pname="c" oct="4" dur="4"/>', '<beam><note pname="b" oct="3" dur="8" accid="f"/></beam>'],
+    "musicxml": [musicxml_note("C"), musicxml_note("G"), musicxml_note("B").replace("<note>", "<note default-x='1'>")],
+    "abc": ["C", "^d2", "_B,/", "{g}", "!trill!A", '"Am"e', "~G"],
+    "pae": ["'4C", "8xD", "''6bE", "gF", "2.G"],
+    "names": ["c4", "do5", "fis4"],
+    "jsonl": ['{"pae": "4C"}', '{"data": "8D"}', '{"notes": [[0, 1, 60, 162, 0, 0]]}'],
+}
+BAD: dict[str, list[str]] = {
+    "kern": ["89n", "8h", "4", "xyz", "4.", "q", "4H"],
+    "mei": [
+        '<note pname="h" oct="4" dur="4"/>',
+        '<note oct="4" dur="4"/>',
+        '<note pname="c" oct="x" dur="4"/>',
+        '<note pname="c" oct="4"/>',
+        '<chord dur="4"><note pname="q" oct="4"/></chord>',
+        '<notes><note pname="c" oct="4" dur="4"/></notes>',
+    ],
+    "musicxml": [
+        musicxml_note("H"),
+        musicxml_note("c"),
+        musicxml_note("C").replace("<octave>4</octave>", "<octave>44</octave>"),
+        "<note><duration>2</duration><type>quarter</type></note>",
+        "<note/>",
+    ],
+    "abc": ["§", "{§}", "{h}", "[§]", "[k]", "k", "^"],
+    "pae": ["Z", "Ü", "h", "&#xdc;", "[abc C]", "k"],
+    "names": ["x4", "hello", "c44"],
+    "jsonl": ["{", "[1]", '{"id": "x"}', '{"notes": [[0]]}', '{"pae": "4"}'],
+}
+
+
+def written(name: str, tokens: list[str]) -> bytes:
+    """A file in a format of such tokens, in a row."""
+    if name == "kern":
+        return kern(*tokens)
+    if name in ("mei", "musicxml"):
+        return (mei if name == "mei" else musicxml)(["".join(tokens)])
+    if name == "abc":
+        return abc_tune(" ".join(tokens))
+    return {"pae": "/", "names": " ", "jsonl": "\n"}[name].join(tokens).encode()
+
+
+@pytest.mark.parametrize("name", GOOD)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_whatever_is_left_out_is_told_with_its_place(name: str, data: st.DataObject) -> None:
+    good = data.draw(st.lists(st.sampled_from(GOOD[name]), min_size=8, max_size=8))
+    bad = data.draw(st.lists(st.sampled_from(BAD[name]), min_size=1, max_size=3))
+    tokens = data.draw(st.permutations(good + bad))
+    found = list(records(written(name, tokens), name))
+    assert sum(len(record.melody or ()) for record in found) == len(good)
+    for record in found:
+        check_place(record)
+    places = {(problem.line, problem.column) for record in found for problem in record.problems}
+    assert len(places) >= len(bad)
+    assert all(record.problems for record in records(written(name, tokens), name, strict=True) if not record.melody)
+    assert any(record.melody is None for record in records(written(name, tokens), name, strict=True))
+    assert not any(record.problems for record in records(written(name, good), name) if name != "names")
+
+
+# -- repeats ----------------------------------------------------------------------------------------------------------
+
+FIGURE = "!'6" + "C" * 240 + "!" + "f" * 200  # 48,000 notes from 445 signs
+REPEATING: dict[str, tuple[bytes, bytes]] = {
+    "pae": (f"{FIGURE}\n".encode(), f"{FIGURE}ffffffffff\n".encode()),
+    "jsonl": (jsonl_line(pae=FIGURE), jsonl_line(pae=f"{FIGURE}ffffffffff")),
+    "abc": (abc_tune("|:" + "C" * 2500 + "|1-20 D:|\n"), abc_tune("|:" + "C" * 2700 + "|1-20 D:|\n")),
+}
+
+
+@pytest.mark.parametrize("name", REPEATING)
+def test_repeats_have_a_limit_for_a_melody_and_for_a_file(name: str) -> None:
+    most, too_many = REPEATING[name]
+    asked: Options = {"expand_repeats": True} if name == "abc" else {}
+    (refused,) = records(too_many, name, **asked)
+    assert refused.melody is None
+    assert refused.problems[0].reason == "too many repeated notes"
+    assert refused.problems[0].expected == "at most 50000 added to one melody by repeats"
+    assert refused.problems[0].column or refused.problems[0].line
+    for data in (most, too_many):  # refused ones cost as much
+        found = list(records(data * 20, name, **asked))
+        assert len(found) in (4, 5)
+        last = found[-1].problems[0]
+        assert last.reason == "too many repeated notes"
+        assert last.expected.startswith("at most 200000 added to one file by repeats, or 4 times as many as")
+        assert last.record == ("1" if name == "abc" else "scale" if name == "jsonl" else f"melody {len(found)}")
+        assert last.is_damage

@@ -21,6 +21,7 @@ from roslin.errors import NotationError
 from roslin.melody import Melody
 from roslin.notation import Record, load, marcxml, records
 from roslin.notation.marcxml import parser
+from roslin.notation.record import record_of
 
 MARC21 = 'xmlns="http://www.loc.gov/MARC21/slim"'
 
@@ -76,7 +77,10 @@ def ids(found: Iterable[Record]) -> list[str | None]:
         ("1", [("a", ""), ("b", " "), ("c", "2")], "1-1.1.2"),
         ("1", [("a", "01"), ("b", "12"), ("c", "2")], "1-01.12.2"),
         ("1", [("a", "1"), ("a", "bBEA")], "1-1.1.1"),
-        ("1", [("a", "1.2.1")], "1-1.2.1.1.1"),  # as one library writes it, and as the published ids have it
+        ("1", [("a", "1.2.1")], "1-1.2.1"),  # the whole number, as one library writes it
+        ("1", [("a", "1. 2 .1")], "1-1.2.1"),
+        ("1", [("a", "3.1 1")], "1-3.1.1"),
+        ("1", [("a", "1.2"), ("b", "3")], "1-1.2.3.1"),
         (None, [], "record1-1.1.1"),
     ],
 )
@@ -219,6 +223,43 @@ def test_nothing_is_made_up_where_the_record_is_silent() -> None:
     read_melody = melody(collection(record(field("100", ("a", " ")), incipit(("m", ""), ("d", " ")))))
     assert (read_melody.composer, read_melody.title, read_melody.voice, read_melody.key) == (None,) * 4
     assert (read_melody.text, read_melody.clef, read_melody.metre, dict(read_melody.extra)) == (None, None, None, {})
+
+
+def test_a_record_whose_id_cannot_be_cut_off_is_kept_beside_it() -> None:
+    cut, kept = read(collection(record(incipit(("a", "2")), incipit(("a", "2-3")), number="MS-7")))
+    assert (cut.melody_or_raise().id, dict(cut.melody_or_raise().extra)) == ("MS-7-2.1.1", {})
+    assert (kept.melody_or_raise().id, dict(kept.melody_or_raise().extra)) == ("MS-7-2-3.1.1", {"record": "MS-7"})
+    assert [record_of(each.melody_or_raise()) for each in (cut, kept)] == ["MS-7", "MS-7"]
+
+
+def test_incipits_without_music_are_given_to_who_asks_for_them(tmp_path: Path) -> None:
+    unimarc = field("036", ("a", "1"), ("b", "1"), ("c", "1"))
+    study = field("036", ("a", "CNRS 84115"))
+    text = collection(record(field("031", ("a", "1.2.1"), ("t", "Kyrie")), incipit(), unimarc, study, number="7"))
+    (tmp_path / "x.xml").write_text(text)
+    assert ids(records(tmp_path / "x.xml")) == ["7-1.1.1"]
+    lines = text.splitlines()
+    skipped = [one for one in records(tmp_path / "x.xml", skipped=True) if one.is_skipped]
+    assert [(one.melody, one.problems[0].record, one.problems[0].reason) for one in skipped] == [
+        (None, "7-1.2.1", "no music in field 031"),
+        (None, "7-1.1.1", "no music in field 036"),
+    ]
+    for one, tag in zip(skipped, ("031", "036"), strict=True):
+        assert f'tag="{tag}"' in lines[one.problems[0].line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('<OAI-PMH><error code="badResumptionToken">gone</error></OAI-PMH>', "<error> badResumptionToken"),
+        ('<z:searchRetrieveResponse xmlns:z="x"><z:diagnostics/></z:searchRetrieveResponse>', "<diagnostics>"),
+    ],
+)
+def test_the_refusal_of_a_server_is_damage(text: str, found: str) -> None:
+    assert refusal(text) == f"1: the answer of a server that refused; expected MARC records; found {found}"
+    assert read(text)[0].problems[0].is_damage
+    (refused,) = read(collection(record(incipit(music="--"))))
+    assert not refused.problems[0].is_damage
 
 
 @pytest.mark.parametrize("music", [None, "", "  \n "])
@@ -655,7 +696,10 @@ def test_real_dumps_agree_with_the_published_list(data_folder: Path, name: str) 
     with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
         for fields in map(json.loads, lines):
             if fields["source"] == source:
-                published[fields["id"]].append(fields)
+                number, _, numbers = fields["id"].rpartition("-")
+                if numbers.count(".") > 2:  # the whole number in $a, and 1 for $b and $c
+                    numbers = ".".join(numbers.removesuffix(".1.1").replace(".", " ").split())
+                published[f"{number}-{numbers}"].append(fields)
     assert published
     seen = set()
     for one in records(data_folder / "rism" / name, strict=False):

@@ -414,9 +414,17 @@ def test_what_is_not_music_is_refused_with_a_column() -> None:
 
 
 def test_repetition_cannot_run_away() -> None:
-    music = "!" + "'8CDEFGAB" * 40 + "!" + "f" * 100_000
+    for music in (
+        "!" + "'8CDEFGAB" * 40 + "!" + "f" * 100_000,
+        "'8" + "C" * 1000 + "/" + "i/" * 1000,
+        "^CEG>" + "_" * 20_000,
+    ):
+        with pytest.raises(
+            NotationError, match=r"column \d+: too many repeated notes; expected at most 50000 added to one m"
+        ):
+            read(music)
     with pytest.raises(NotationError, match="more than 200000 notes"):
-        read(music)
+        read("'8" + "C" * 200_001)
     with pytest.raises(NotationError, match="longer than any music"):
         read("=9999/" * 1000 + "'C", timesig="999/1")
     with pytest.raises(NotationError, match="too long for one incipit; expected at most 1000000 signs"):

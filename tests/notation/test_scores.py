@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from fractions import Fraction
@@ -163,6 +164,21 @@ def test_mei_bars_of_rest_and_of_repetition() -> None:
     melody = one(mei_score(body, 'meter.count="3" meter.unit="4"'), "mei")
     assert [onset for onset, _, _ in notes(melody)] == [3, 4, 5, 6, 7, 8, 15]
     assert melody.metre == "3/4"
+
+
+def test_mei_bars_of_repetition_have_a_limit_for_a_staff_and_for_a_file() -> None:
+    long_bar = mei_bar(C * 1000)
+    again = mei_bar("<mRpt/>")
+    assert len(one(mei_score(long_bar + again * 50), "mei")) == 51_000
+    (record,) = read_score(mei_score(long_bar + again * 51).encode(), "mei")
+    message = r"6, column \d+: too many repeated notes; expected at most 50000 added to one melody by"
+    with pytest.raises(NotationError, match=message):
+        record.melody_or_raise()
+    score = re.search(r"<mdiv>.*</mdiv>", mei_score(long_bar + again * 50), re.DOTALL)
+    assert score is not None
+    (record,) = read_score(mei_score(C).replace("</mdiv>", "</mdiv>" + score[0] * 5).encode(), "mei")
+    with pytest.raises(NotationError, match=r"expected at most 200000 added to one file by repeats"):
+        record.melody_or_raise()
 
 
 def test_mei_tremolo_of_two_notes_shares_their_length() -> None:
@@ -809,7 +825,7 @@ def test_kern_refusals(lines: list[str], message: str) -> None:
         (["**kern", "4c", "4d"], "spines without an end; expected *- in every spine; found the end of the file", 2),
         (
             ["**kern | **kern", "4c | 2e", "4d | 4f", "*- | *-"],
-            "3, column 1: notes of one line do not start together; expected times that add up; found 4d",
+            "3, column 1: notes of one line do not start together; expected times that add up; found '4d'",
             4,
         ),
     ],

@@ -182,7 +182,7 @@ def test_how_sure_a_group_is_is_said_in_words(groups: list[GroupSummary]) -> Non
         "Not stable: at a probability of 95 % only 17% of its melodies, two by two, stay together."
     )
     assert chain.weak_links[0] == (
-        "400-1.1.1 and 402-1.1.1 alone hold 2 melodies and 2 others together: a probability of 95 %."
+        "Only the resemblance of 400-1.1.1 and 402-1.1.1 links 2 melodies with 2 others: a probability of 95 %."
     )
     assert len(chain.weak_links) == 2
     assert pair.stability_words == "At a probability of 95 % it would still be found."
@@ -239,13 +239,29 @@ def test_the_page_says_what_was_compared_and_how_sure_it_is(page: str, found: Co
     said = compared_words(found)
     assert said[0].startswith("10 melodies of tunes.roslin were compared with each other; by roslin(compare='both')")
     assert "A pair counts with a probability of at least 50 % of being the same tune" in said[1]
-    assert "2 pairs of the 6 found here have sources that name different composers" in said[1]
+    assert "2 pairs of the 7 found here have sources that name different composers" in said[1]
     part = replace(found.pairs, is_exact=False, is_all=False)
     said = compared_words(Concordances(found.store, part))
     assert said[0].startswith("Of 10 melodies of tunes.roslin, only those that share something rare were compared")
     assert said[1] == "Only pairs with a new melody were looked for."
     assert "Roslin 0." in page
     assert "does not say who wrote it" in page
+
+
+def test_one_is_said_in_the_singular(found: Concordances, tmp_path: Path) -> None:
+    assert "1 pair of the 7 found here has sources that name different composers" in compared_words(found, 1)[1]
+    left = Concordances(found.store, replace(found.pairs, left_copies=1, folded=1))
+    assert compared_words(left)[2:4] == [
+        "1 more pair has the same notes, but these are so few or common that its probability is lower.",
+        "1 melody has the same notes as more than 999 others, and is linked to the first only.",
+    ]
+    left = Concordances(found.store, replace(found.pairs, left_copies=20, folded=1200))
+    assert compared_words(left)[2].startswith("20 more pairs have the same notes")
+    assert compared_words(left)[3].startswith("1,200 melodies have the same notes as more than 999 others, and are")
+    with Collection.build([pae.read(TUNE)], tmp_path / "one.roslin") as one:
+        for is_exact in (True, False):
+            alone = Concordances(one, replace(found.pairs.narrowed(-1.0), melodies=1, is_exact=is_exact))
+            assert compared_words(alone)[0].startswith("one.roslin has too few melodies to compare; by roslin")
 
 
 def test_every_line_can_be_heard_and_every_source_is_listed(page: str) -> None:

@@ -7,10 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from tests.report.concording import NASTY, concorded, related
 
+from roslin import Collection, load
+from roslin.concordances.concordance import Concordances
+from roslin.concordances.copies import unfold
+from roslin.concordances.pairs import FoundPairs
 from roslin.concordances.review import Review
 from roslin.passwords import hashed, is_password
 from roslin.web.app import create_app
@@ -90,7 +95,7 @@ def test_a_group_shows_notation_sources_and_pairs(visitor: TestClient) -> None:
     assert "Pergolesi, Giovanni Battista" in page
     assert re.search(r'id="after" href="/concordances/groups/410-1.1.1\?library=D-Dl"', page)
     assert "1 of 2 in this selection" in " ".join(page.split())
-    rows = re.findall(r'<th scope="row">(\w+ and \w+) <code>', page)
+    rows = re.findall(r'<th scope="row">(\w+ and \w+)', page)
     assert rows == ["B and C", "A and B", "A and A"]  # the least sure first
     assert visitor.get("/concordances/groups/402-1.1.1").text.count("<h1>") == 1  # any of its melodies leads to it
     assert visitor.get("/concordances/groups/nobody").status_code == 404
@@ -136,7 +141,12 @@ def test_a_group_is_decided_and_the_next_one_comes(visitor: TestClient, settings
     assert answer.headers["location"] == "/concordances/groups/410-1.1.1?library=D-Dl&done=400-1.1.1"
     assert decisions(settings) == [
         (first, second, "accept", "same bass", "M. Weiss")
-        for first, second in (("400-1.1.1", "401-1.1.1"), ("400-1.1.1", "402-1.1.1"), ("402-1.1.1", "403-1.1.1"))
+        for first, second in (
+            ("400-1.1.1", "401-1.1.1"),
+            ("400-1.1.1", "402-1.1.1"),
+            ("401-1.1.1", "402-1.1.1"),
+            ("402-1.1.1", "403-1.1.1"),
+        )
     ]
     assert "accepted" in visitor.get(answer.headers["location"]).text
     last = visitor.post("/concordances/decide", data={**sent, "group": "430-1.1.1", "library": ""})
@@ -159,6 +169,44 @@ def test_a_pair_is_decided_alone(visitor: TestClient, settings: Settings) -> Non
     assert "partly decided" in visitor.get("/concordances").text
     wrong = visitor.post("/concordances/decide", data={**sent, "second": "410-1.1.1"})
     assert (wrong.status_code, len(decisions(settings))) == (404, 1)
+
+
+def test_pairs_of_copies_are_one_row_that_is_decided_at_once(visitor: TestClient, settings: Settings) -> None:
+    csrf = sign_in(visitor)
+    sent = {"csrf": csrf, "group": "400-1.1.1", "first": "400-1.1.1", "second": "402-1.1.1"}
+    assert visitor.get(GROUP).text.count("2 pairs of sources") == 1
+    visitor.post("/concordances/decide", data={**sent, "row": "yes", "verdict": "accept", "note": "bass"})
+    both = ["400-1.1.1", "401-1.1.1"]
+    assert decisions(settings) == [(first, "402-1.1.1", "accept", "bass", "M. Weiss") for first in both]
+    page = " ".join(visitor.get(GROUP).text.split())
+    assert page.count("M. Weiss: accepted, <q>bass</q>") == 1  # the row says once what is true of both
+    visitor.post("/concordances/decide", data={**sent, "first": "401-1.1.1", "verdict": "reject"})
+    assert [made[2] for made in decisions(settings)] == ["accept", "accept", "reject"]
+    rows = re.findall(r'<th scope="row">A and B\b.*?<span class="state (\w+)">', visitor.get(GROUP).text, re.DOTALL)
+    assert rows == ["mixed"]
+
+
+def test_a_group_with_too_many_pairs_is_decided_row_by_row(tmp_path: Path) -> None:
+    tunes = [load("'4CDEF/2.G")[0].with_metadata(id=str(place)) for place in range(202)]
+    with Collection.build(tunes, tmp_path / "many.roslin") as built:
+        first, second, _, _ = unfold(np.array([0]), np.array([0]), np.zeros(202, np.int64))
+        none, copies = np.zeros(len(first)), np.ones(len(first), bool)
+        found = FoundPairs(first, second, none, none, copies, 0.5, 0, 202)
+        Concordances(built, found).write(tmp_path / "many.concordances")
+    settings = Settings(str(tmp_path / "many.roslin"), warm_up=False, log_requests=False)
+    with TestClient(create_app(settings), follow_redirects=False) as client:
+        csrf = sign_in(client)
+        page = client.get("/concordances/groups/0").text
+        assert "20,301 pairs of sources" in page
+        assert "And 20,289 more" in page
+        assert "The group has 20,301 pairs, too many to decide at once" in page
+        assert 'action="/concordances/decide"' in page  # its pairs can be decided one by one
+        assert not re.search(r'id="decide"|name="row"', page)
+        sent = {"csrf": csrf, "group": "0", "verdict": "accept"}
+        answer = client.post("/concordances/decide", data=sent)
+        assert answer.status_code == 422
+        assert "hese are 20,301 pairs; decide at most 20,000 at once" in answer.text
+    assert decisions(settings) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from roslin import Collection
+from roslin import Collection, Melody
 from roslin.web.app import create_app
 from roslin.web.settings import Settings
 
@@ -112,6 +112,17 @@ def test_a_record_is_pasted_or_sent(client: TestClient) -> None:
     assert ">Nothing close was found</h2>" in nothing
 
 
+@pytest.mark.parametrize("field", ["q", "record"])
+def test_the_page_takes_the_numbers_that_the_command_takes(client: TestClient, field: str) -> None:
+    page = client.post("/identify", data={field: " ode-to-joy "})
+    assert page.status_code == 200
+    assert "The record itself names Ludwig van Beethoven" in page.text
+    unknown = client.post("/identify", data={field: "99999999"})
+    assert unknown.status_code == 404
+    assert "No record with the number 99999999 is in the collection" in unknown.text
+    assert "or the number of a record in this collection" in unknown.text
+
+
 def test_what_is_refused_stays_in_the_form(client: TestClient) -> None:
     page = client.post("/identify", data={"q": "?!<script>"})
     assert page.status_code == 422
@@ -125,6 +136,17 @@ def test_what_a_catalogue_says_injects_nothing(client: TestClient) -> None:
     page = client.post("/identify", data={"q": record("&lt;b&gt;9", MUSIC, composer=hostile)}).text
     assert "<script>alert" not in page
     assert "<b>9" not in page
+
+
+def test_a_link_has_the_whole_number_of_the_record() -> None:
+    settings = Settings("x.roslin", link="https://example.org/{record}")
+    for id, extra, record in (
+        ("840010000-1.1.1", {}, "840010000"),
+        ("MS-7-1.1.1~2", {}, "MS-7"),
+        ("MS-7-2-3.1.1", {"record": "MS-7"}, "MS-7"),
+        ("UNAM-A0563-00-12-acomp", {}, "UNAM-A0563-00-12-acomp"),
+    ):
+        assert settings.link_to(Melody.from_notes([0], [1], [60], id, extra=extra)) == f"https://example.org/{record}"
 
 
 def limited(starter: Path, **limits: Any) -> TestClient:

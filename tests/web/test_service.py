@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 from roslin import Collection, Melody, load, matcher, matchers
-from roslin.matchers import MATCHERS, Matcher
+from roslin.deadline import check_stopped, stop_flag
+from roslin.matchers import DEFAULT_MATCHER, MATCHERS, Explanation, Matcher
 from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed
 from roslin.web import explaining, service
+from roslin.web.app import create_app
 from roslin.web.library import Library
 from roslin.web.progress import Wait
 from roslin.web.queries import offered
@@ -91,6 +94,49 @@ def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library) -> None:
     why = explaining.explain(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
     assert (why.kind, why.leading is not None) == ("likeness", True)
     assert why.distance == 243 - library.collection.numbers(["frere-jacques-2"])[0]
+
+
+@dataclass(frozen=True, repr=False)
+class Endless(Backwards):
+    """Quick to compare; the time of a search ends before it knows the notes that match."""
+
+    name = "endless"
+    kind = "alignment"
+
+    def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation | None:
+        stop_flag()[0] = True
+        check_stopped()
+        return None
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_notes_that_match_are_looked_for_within_the_time_of_the_search(settings: Settings) -> None:
+    MATCHERS.register(Endless)
+    with TestClient(create_app(settings)) as client:
+        asked: dict[str, Any] = {"q": FRERE, "matcher": "endless", "all": True, "k": 3}
+        answer = client.get("/api/search", params=asked).json()
+        assert [result["match"] for result in answer["results"]] == [None] * 3
+        assert answer["is_complete"], "all melodies were compared"
+        page = client.get("/results", params=asked).text
+        assert page.count("The time limit was reached before the notes were compared.") == 3
+        refused = client.get("/api/explain", params={"q": FRERE, "matcher": "endless", "candidate": "frere-jacques"})
+        assert refused.status_code == 503
+        assert refused.json()["error"]["message"] == "the explanation was stopped after 600 seconds"
+        library: Library = client.app.state.library  # type: ignore[attr-defined]
+        found = service.find(library, SearchParams(**asked), Wait())
+        assert not found.is_complete
+        assert service.find(library, SearchParams(**asked), Wait()) is not found, "the next one may be better"
+
+
+def test_an_identification_shows_its_matches_within_the_time_of_the_search(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MATCHERS[DEFAULT_MATCHER], "_explain", Endless._explain)
+    with TestClient(create_app(settings)) as client:
+        answer = client.get("/identify", params={"q": FRERE})
+        assert answer.status_code == 200
+        assert "frere-jacques" in answer.text
+        assert 'class="match' not in answer.text
 
 
 def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:

@@ -44,8 +44,10 @@ def ask(request: Request, collection: Store, k: int, work: Work | None = None) -
     itself = (request.id,) if request.is_left_out else ()
 
     def first(wanted: int) -> tuple[Sequence[str], Sequence[float]]:
-        run = search(request.query, collection, request.matcher, wanted, exclude=itself, work=work, chance=False)
-        return run.ids, run.values(run.query) or ()
+        run = search(request.query, collection, request.matcher, wanted, exclude=itself, work=work)
+        values = run.values(run.query) or ()
+        # The runs of a campaign have distances: of evidence, what is the most is the nearest.
+        return run.ids, values if run.kind == "distance" else [-value for value in values]
 
     began = time.perf_counter()
     try:

@@ -74,6 +74,7 @@ experiment.app.command("try")(experiment_serve.try_command)
 experiment.app.command("status")(experiment_data.status_command)
 experiment.app.command("export")(experiment_data.export_study_command)
 experiment.app.command("backup")(experiment_data.backup_command)
+experiment.app.command("move")(experiment_data.move_command)
 experiment.app.command("delete")(experiment_data.delete_command)
 experiment.app.command("bots")(experiment_bots.bots_command)
 app.command("matchers")(matchers.matchers_command)
@@ -88,6 +89,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 _INTERRUPTED = 130
+_SYMLINK_LOOP = "Symlink loop from "  # Path.resolve, before Python 3.13
 _AGAIN_SECONDS = 0.05  # until an interrupt that Python lost is sent again
 
 # What is imported stays to the end. Looking through all of it for what could be thrown away, now and then and once more
@@ -135,6 +137,10 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         _stop(f"{error.filename or 'input or output'}: {error.strerror or error}", 2)
+    except RuntimeError as error:
+        if not str(error).startswith(_SYMLINK_LOOP):
+            raise
+        _stop(f"{str(error).removeprefix(_SYMLINK_LOOP)}: this symbolic link leads back to itself", 2)
     if code == _INTERRUPTED:
         _stop("stopped", _INTERRUPTED)
     sys.exit(code)

@@ -23,6 +23,9 @@ _SUFFIX = ".roslin"
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Refuse every melody with a fault, also one that could be read.")
 ]
+DamagedOption = Annotated[
+    bool, typer.Option("--allow-damaged", help="Take what can be read of damaged, unknown and empty sources.")
+]
 CollectionArgument = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
 
 
@@ -33,13 +36,18 @@ def build_command(
     ],
     strict: StrictOption = False,
     voices: VoicesOption = None,
+    allow_damaged: DamagedOption = False,
+    allow_smaller: Annotated[
+        bool, typer.Option("--allow-smaller", help="Replace a collection by one with less than 90% of its melodies.")
+    ] = False,
     dask: DaskOption = None,
     _plugins: PluginOption = None,
 ) -> None:
     """Make a collection from files and folders.
 
-    A record that cannot be read is left out and listed in NAME.roslin/rejects.tsv.
-    A collection of that name is replaced when the new one is complete.
+    A record that cannot be read is left out and listed in NAME.roslin/rejects.tsv; warnings are in warnings.tsv.
+    A collection of that name is replaced when the new one is complete. Where a source is damaged or empty, nothing is
+    written and the exit code is 1.
 
     Example: roslin collection build incipits.jsonl.gz export.xml tunes/ mine.roslin
     """
@@ -49,7 +57,7 @@ def build_command(
     with progress_bar("Reading") as progress, work_of(dask) as work:
         report = write.build(
             sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress,
-            spread=work.map if dask else None,
+            spread=work.map if dask else None, allow_damaged=allow_damaged, allow_smaller=allow_smaller,
         )  # fmt: skip
     _tell(report)
 
@@ -59,12 +67,19 @@ def add_command(
     paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
     strict: StrictOption = False,
     voices: VoicesOption = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace melodies whose ids the sources have with other content.")
+    ] = False,
+    allow_damaged: DamagedOption = False,
     dask: DaskOption = None,
     _plugins: PluginOption = None,
 ) -> None:
     """Add melodies to a collection.
 
-    Example: roslin collection add more.pae mine.roslin
+    Where the collection has other music or metadata under an id, nothing is written and the exit code is 1; --replace
+    puts the corrected melodies in place of the old ones.
+
+    Example: roslin collection add corrected.xml mine.roslin --replace
     """
     from roslin.collection import write
 
@@ -72,7 +87,7 @@ def add_command(
     with progress_bar("Reading") as progress, work_of(dask) as work:
         report = write.add(
             sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress,
-            spread=work.map if dask else None,
+            spread=work.map if dask else None, allow_damaged=allow_damaged, replace=replace,
         )  # fmt: skip
     _tell(report)
 
@@ -80,17 +95,25 @@ def add_command(
 @app.command("remove")
 def remove_command(
     collection: CollectionArgument,
-    ids: Annotated[list[str], typer.Argument(help="The ids of the melodies to remove.")],
+    ids: Annotated[list[str] | None, typer.Argument(help="The ids of the melodies to remove.")] = None,
+    record: Annotated[
+        list[str] | None, typer.Option("--record", help="The number of a record to remove. Can be repeated.")
+    ] = None,
 ) -> None:
-    """Remove melodies by id.
+    """Remove melodies by id, or all melodies of catalogue records by number.
 
-    Example: roslin collection remove mine.roslin 840010000-1.1.1
+    Example: roslin collection remove mine.roslin --record 840010000
     """
     from roslin.collection import write
+    from roslin.collection.store import Store
 
+    if not ids and not record:
+        raise typer.BadParameter("name at least one melody, or a record with --record")
+    with Store(collection) as store:
+        before = len(store)
     with progress_bar("Writing") as progress:
-        left = write.remove(ids, collection, progress=progress)
-    typer.echo(f"{len(set(ids))} melodies removed; {left} left")
+        left = write.remove(ids or [], collection, records=record or [], progress=progress)
+    typer.echo(f"{before - left} {'melody' if before - left == 1 else 'melodies'} removed; {left} left")
 
 
 @app.command("info")

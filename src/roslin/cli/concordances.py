@@ -150,12 +150,15 @@ def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
 def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) -> None:
     from roslin.concordances.tables import PEOPLE_READ, groups_table, kinds_table
     from roslin.display.text import counted
+    from roslin.report.concordances import left_out_words
 
     count, pairs = len(found.groups), len(found.pairs)
     level = found.certainty.level_words
     remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each pair with {level}; kept in {folder}")
     if pairs and not found.certainty.matcher:
-        remark(f"by these probabilities about {found.pairs.doubts.sum():,.0f} of the pairs are wrong")
+        remark(f"by these probabilities the number of wrong pairs is about {found.doubts.sum():,.0f} of {pairs:,}")
+    for words in left_out_words(found):
+        remark(words)
     groups = groups_table(found, most)
     if format is not OutputFormat.table:
         print_table(groups, format)
@@ -163,7 +166,7 @@ def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) ->
     columns = [name for name in PEOPLE_READ if name != "probable" or not found.certainty.matcher]
     print_tables([kinds_table(found), groups.only(*columns)], format)
     if count > most:
-        remark(f"the first {most} of {count:,} groups; -k shows more")
+        remark(f"the first {counted(most, 'group')} of {count:,}; -k shows more")
     if count:
         remark(f"to see them: roslin concordances report {found.store.path}, or roslin serve {found.store.path}")
 
@@ -177,9 +180,9 @@ def _numbers(opened: Collection, paths: list[Path]) -> npt.NDArray[np.int64]:
     known = [id for id in ids if id and id in opened]
     if not known:
         raise ArgumentError(
-            f"none of the {len(ids)} melodies of {', '.join(map(str, paths))} is in {opened.path}; "
-            "add them first: roslin collection add"
+            f"no melody of {', '.join(map(str, paths))} is in {opened.path}; add them first: roslin collection add"
         )
     if len(known) < len(ids):
-        remark(f"{len(ids) - len(known)} of {len(ids)} melodies are not in the collection, and are left out")
+        left = len(ids) - len(known)
+        remark(f"{left} of {len(ids)} melodies {'is' if left == 1 else 'are'} not in the collection and left out")
     return opened.numbers(known)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from roslin.experiment.experts import StudyExpert
     from roslin.experiment.store import EventStore
 
-__all__ = ["backup_command", "delete_command", "export_study_command", "status_command"]
+__all__ = ["backup_command", "delete_command", "export_study_command", "move_command", "status_command"]
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 DatabaseOption = Annotated[
-    str, typer.Option("--database", help="Where decisions are kept: postgresql://...; a file in the folder otherwise.")
+    str, typer.Option("--database", help="Another database than the one that the study remembers.")
 ]
 
 
@@ -33,8 +33,11 @@ def _opened(command: str, folder: Path, database: str) -> Iterator[EventStore]:
         from roslin.experiment.store import EventStore
 
     with StudyFolder(folder) as study:
-        if not database and not (study.path / "study.db").is_file():
-            raise ExperimentError(f"{folder}: nothing is kept in it yet; a study on PostgreSQL needs --database")
+        if not database and not study.has_database:
+            raise ExperimentError(
+                f"{folder}: nothing is kept yet, because nobody was invited and no server has run; "
+                "for a study on PostgreSQL give --database"
+            )
         store = EventStore(database or study.database, study.plan)
     try:
         yield store
@@ -111,6 +114,29 @@ def backup_command(
     typer.echo(f"{output}: {done.experts} experts, {done.events} events, {done.size_bytes / 1000:.0f} kB")
 
 
+def move_command(
+    folder: FolderArgument,
+    database: Annotated[
+        str,
+        typer.Argument(help="The new database: postgresql://..., sqlite:///FILE, or file for study.db in the folder."),
+    ],
+) -> None:
+    """Move the answers of a study into another database, from SQLite to PostgreSQL or back. Stop the server first.
+
+    The new database must be empty. Rows are counted in both, and the study uses the new one from then on. The old one
+    stays as it is: delete it when you no longer need it.
+
+    Example: roslin experiment move my.study postgresql://roslin@127.0.0.1/study
+    """
+    with needs_experiment("roslin experiment move"):
+        from roslin.experiment.folder import StudyFolder
+        from roslin.experiment.moving import move_study
+    with StudyFolder(folder) as study:
+        done = move_study(study, study.own_database if database == "file" else database)
+    typer.echo(f"{done.target}: {done.rows['experts']} experts, {done.rows['events']} events")
+    remark(f"The old database still holds everything: {done.source}")
+
+
 def delete_command(
     folder: FolderArgument,
     expert: Annotated[str, typer.Argument(help="Whom: expert-007, or their personal link.")],
@@ -126,10 +152,12 @@ def delete_command(
         if not yes and not typer.confirm(f"Delete all that {found.label} said? This cannot be undone.", err=True):
             raise typer.Exit(1)
         backups = store.withdraw(found.name)
-        has_traces = store.has_traces
+        has_traces, has_log = store.has_traces, not store.database.is_sqlite
     typer.echo(f"{found.label} is deleted")
     if has_traces:
         remark("Traces are left in files of the database that could not be written anew; the next command tries again.")
+    if has_log:
+        remark("The write-ahead log of PostgreSQL holds them until the server has overwritten it (see docs, Privacy).")
     for path in backups:
         remark(f"This backup may hold them still: {path}")
 

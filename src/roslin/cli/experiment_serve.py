@@ -21,7 +21,10 @@ __all__ = ["invite_command", "serve_study_command", "try_command"]
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 DatabaseOption = Annotated[
-    str, typer.Option("--database", help="Where decisions are kept: postgresql://...; a file in the folder otherwise.")
+    str,
+    typer.Option(
+        "--database", help="Where answers are kept: postgresql://...; the study remembers it, without a password."
+    ),
 ]
 HostOption = Annotated[str, typer.Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")]
 PortOption = Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")]
@@ -47,9 +50,13 @@ def serve_study_command(
     Example: roslin experiment serve my.study --host 0.0.0.0 --public-address https://study.example.org
     """
     with needs_experiment("roslin experiment serve"):
+        from roslin.experiment.folder import StudyFolder
         from roslin.web.experiment.server import serve_study
     per_process = max(1, rate // workers) if rate else 0
-    settings = replace(_settings(folder, database, host, public_address, per_process), proxies=tuple(proxy or ()))
+    settings = _settings(folder, database, host, public_address, per_process)
+    settings = replace(settings, proxies=tuple(proxy or ()), joins=max(1, settings.joins // workers))
+    with StudyFolder(folder) as study:  # whatever is wrong with the database is said before anything is promised
+        study.settle(database or study.database)
     remark(
         f"Experts: their personal links (roslin experiment invite). Dashboard: {_address(settings, host, port)}/study"
     )
@@ -71,9 +78,13 @@ def invite_command(
     Example: roslin experiment invite my.study -n 30 -o links.csv --public-address https://study.example.org
     """
     with needs_experiment("roslin experiment invite"):
+        from roslin.experiment.folder import StudyFolder
         from roslin.web.experiment.invitations import links_as_csv
         from roslin.web.experiment.settings import ExperimentSettings
         from roslin.web.experiment.study import OpenStudy
+    if database:
+        with StudyFolder(folder) as settled:
+            settled.settle(database)
     study = OpenStudy(ExperimentSettings(str(folder), database, public_address))
     try:
         text = f"{study.open_invitation()}\n" if is_open else links_as_csv(study, number)

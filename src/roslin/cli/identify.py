@@ -68,10 +68,9 @@ def identify_command(
     Example: roslin identify catalogue.roslin new-record.xml
     """
     from roslin.api import Collection
-    from roslin.concordances.identify import by_source
 
     with Collection(collection) as opened:
-        sources = by_source(_incipits(opened, source, options, strict=strict))
+        sources = _sources(opened, source, options, strict=strict)
         within = _selected(opened, narrowing)
         found: dict[str, Identification] = {}
         for name, melodies in sources.items():
@@ -88,21 +87,18 @@ def identify_command(
         print_table(_together(found), format)
 
 
-def _incipits(collection: Collection, source: str, options: Options, *, strict: bool) -> list[Melody]:
-    """The melodies that are meant: of a file, of the collection, or written down in the command itself."""
-    from roslin.concordances.identify import melodies_of
+def _sources(collection: Collection, source: str, options: Options, *, strict: bool) -> dict[str, list[Melody]]:
+    """The sources that are meant: of a file, of the collection, or written down in the command itself."""
+    from roslin.concordances.identify import by_source, source_named
     from roslin.notation import is_path
     from roslin.notation.query import read_source
 
     if source != "-" and is_path(source):
-        read = read_source(Path(source), strict=strict, **options)
-    else:
-        refuse_options(options)
-        known = melodies_of(collection, source)
-        if known:
-            return known
-        read = read_source(sys.stdin.buffer.read() if source == "-" else source, strict=strict)
-    return [tell(melody) for melody in read]
+        return by_source(map(tell, read_source(Path(source), strict=strict, **options)))
+    refuse_options(options)
+    if source == "-":
+        return by_source(map(tell, read_source(sys.stdin.buffer.read(), strict=strict)))
+    return source_named(collection, source.strip(), lambda: map(tell, read_source(source, strict=strict)))
 
 
 def _selected(collection: Collection, narrowing: Narrowing) -> Selection | None:

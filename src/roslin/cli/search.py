@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["chosen_query", "print_run", "search_command", "write_page"]
 
 
-# So many are looked at for what is more than chance: melodies of a few notes are near to everything, and mean nothing.
-_DEPTH = 50
+# A query of fewer notes seldom tells one tune from another.
+_FEW_NOTES = 10
 
 
 @with_options(options=reading_options, narrowing=filter_options)
@@ -49,7 +49,7 @@ def search_command(
     compare: CompareOption = None,
     place: PlaceOption = None,
     key: KeyOption = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also what is no more alike than chance.")] = False,
+    sure: Annotated[bool, typer.Option("--sure", help="Only results above chance.")] = False,
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
@@ -92,28 +92,26 @@ def search_command(
         query = chosen_query(opened, pae, file, id, number, options, strict=strict)
         itself = () if id is None or file is not None else (id,)
         within = None if isinstance(opened, Shards) else _selected(opened, narrowing, query)
-        most = k if everything else max(k, _DEPTH)
         with progress_bar("Searching", total=1.0) as progress:
             if isinstance(opened, Shards):
                 with work_of(dask, threads, seconds, progress) as work:
-                    run = opened.search(query, chosen, most, exclude=itself, radius=radius, work=work)
+                    run = opened.search(query, chosen, k, exclude=itself, radius=radius, work=work)
             else:
-                find = opened.search_beginnings if is_cut else opened.search
-                run = find(
-                    query, chosen, most, within=within, exclude=itself, radius=radius,
+                run = opened.search(
+                    query, chosen, k, place="start" if is_cut else None, within=within, exclude=itself, radius=radius,
                     threads=threads, seconds=seconds, progress=progress,
                 )  # fmt: skip
+        run = run.matches if sure else run
         if html is not None:
-            write_page(opened, query, run, html, k, everything=everything)
+            write_page(opened, query, run, html)
             remark(f"page written to {html}")
         if run_file is not None:
-            shown = run if everything else run.matches[:k]
             if form_of(run_file) in (".csv", ".json", ".parquet"):
-                shown.write(run_file)
+                run.write(run_file)
             else:
-                write_text(run_file, shown.to_trec())
+                write_text(run_file, run.to_trec())
         # Last: whoever reads may stop reading, and the files are to be there all the same.
-        print_run(opened, run, format, k, everything=everything)
+        print_run(opened, run, format, query)
 
 
 def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
@@ -146,14 +144,10 @@ def chosen_query(
     return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
 
 
-def print_run(
-    collection: Searched, run: Run, format: OutputFormat, k: int | None = None, *, everything: bool = False
-) -> None:
-    """Print what chance does not explain of a ranked list, with what the collection says about each melody."""
-    from roslin.run.meaning import expected_words
+def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melody | None = None) -> None:
+    """Print a ranked list, with what the collection knows of each melody, and a line where chance begins."""
+    from roslin.run.meaning import CHANCE_LINE, expected_words
 
-    shown = (run if everything else run.matches)[:k]
-    melodies = collection.melodies(collection.numbers(shown.ids))
     rows = [
         {
             "rank": hit.rank,
@@ -161,6 +155,8 @@ def print_run(
             "chance": "" if hit.expected is None else expected_words(hit.expected),
             "expected": hit.expected,
             "meaning": hit.meaning,
+            "above_chance": hit.is_above_chance,
+            "same_notes": hit.same,
             "id": hit.id,
             "title": melody.title,
             "composer": melody.composer,
@@ -168,41 +164,48 @@ def print_run(
             "metre": melody.metre,
             "unfinished": run.rankings[hit.query].unfinished,
         }
-        for hit, melody in zip(shown, melodies, strict=True)
+        for hit, melody in zip(run, collection.melodies(collection.numbers(run.ids)), strict=True)
     ]
-    for said in _said(run, shown):
-        remark(said)
-    unfinished = () if run.is_complete or format is OutputFormat.table else ("unfinished",)
-    counted = ("chance",) if format is OutputFormat.table else ("expected",)
-    table = Table(
-        ("rank", "distance", *counted, "meaning", "id", "title", "composer", "key", "metre", *unfinished), tuple(rows)
-    )
-    if rows or format is not OutputFormat.table:
-        print_table(table, format)
+    for line in _heading(run, query):
+        remark(line)
+    about = ("id", "title", "composer", "key", "metre")
+    if format is not OutputFormat.table:
+        unfinished = () if run.is_complete else ("unfinished",)
+        columns = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes", *about, *unfinished)
+        print_table(Table(columns, tuple(rows)), format)
+        return
+    counted = ("chance", "meaning") if run.has_meaning else ()
+    above = max((place for place, hit in enumerate(run, start=1) if hit.is_above_chance), default=0)
+    columns = ("rank", "distance", *counted, *about)
+    lines = str(Table(columns, tuple(rows))).splitlines() if rows else []
+    if above < len(rows):
+        lines.insert(len(lines) - len(rows) + above, CHANCE_LINE)
+    if lines:
+        typer.echo("\n".join(lines))
 
 
-def _said(run: Run, shown: Run) -> Iterator[str]:
+def _heading(run: Run, query: Melody | None) -> Iterator[str]:
     """What a person must know about a list before reading it."""
+    from roslin.display.text import counted
+
     yield from run.remarks
-    if not run.is_close:
-        is_some = len(run.matches) > 0
-        follows = "These may be chance:" if is_some else "These are no more alike than chance:"
-        yield f"Nothing close was found.{f' {follows}' if len(shown) else ''}"
-    if len(shown) == len(run.matches) < len(run):
-        which = "the rest" if len(shown) else "what is nearest"
-        hint = "" if run.is_close or len(shown) else "; or compare otherwise, with --compare, --place or --matcher"
-        yield f"All others are no more alike than chance; --all shows {which}{hint}."
+    if not run.has_meaning:
+        return
+    count = sum(ranking.agreeing for ranking in run.rankings.values())
+    notes = max((hit.same for hit in run), default=0)
+    exactly = f": {counted(count, 'melody has', 'melodies have')} exactly these {notes} notes" if count else ""
+    yield f"{run.headline}{exactly}."
+    size = 0 if query is None else len(query)
+    if 0 < size < _FEW_NOTES and not all(hit.is_above_chance for hit in run):
+        yield f"{counted(size, 'note is', 'notes are')} few: add more, or search at the start (--place start)."
 
 
-def write_page(
-    collection: Searched, query: Melody, run: Run, target: Path, k: int | None = None, *, everything: bool = False
-) -> None:
-    """Write what chance does not explain of a ranked list as one page that needs nothing else."""
+def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> None:
+    """Write a ranked list as one page that needs nothing else."""
     from importlib.metadata import version
 
     from roslin.report.results import results_page
 
-    shown = (run if everything else run.matches)[:k]
-    melodies = list(collection.melodies(collection.numbers(shown.ids)))
+    melodies = list(collection.melodies(collection.numbers(run.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
-    target.write_text(results_page(query, run, shown, melodies, note), encoding="utf-8")
+    target.write_text(results_page(query, run, melodies, note), encoding="utf-8")

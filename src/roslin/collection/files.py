@@ -11,6 +11,7 @@
     chance-TOKEN.txt      how fast chance matches become rare; the same
     verified-TOKEN.txt    which of the files were found whole, and how they looked then (`sealed`)
     rejects.tsv           what the last build or add refused: file, line, record, column, reason, expected, found
+    warnings.tsv          what it took or skipped with a remark: the same, and taken
     review.jsonl          what people decided about its concordances; no build changes it (`concordances.review`)
     writer.lock           held while somebody writes; review.jsonl.lock: a decision
 
@@ -43,6 +44,7 @@ __all__ = [
     "FORMAT_VERSION",
     "REJECTS",
     "REVIEW",
+    "WARNINGS",
     "array_dtype",
     "array_header",
     "array_path",
@@ -69,6 +71,7 @@ __all__ = [
 FORMAT_VERSION = 4
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"
+WARNINGS = "warnings.tsv"
 REVIEW = "review.jsonl"
 ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
 _LOCK = "writer.lock"
@@ -79,7 +82,7 @@ _PREPARED = re.compile(
     rf"|(?:chance|checksums|verified)-[0-9a-f]{{8}}\.txt|\{_NEW}-[0-9a-f]{{8}}"
 )
 _FIXED = re.compile(
-    rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(REVIEW)}|(?:{re.escape(_LOCK)}|{re.escape(REVIEW)}\.lock)(?:-journal)?"
+    rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(WARNINGS)}|{re.escape(REVIEW)}|(?:{re.escape(_LOCK)}|{re.escape(REVIEW)}\.lock)(?:-journal)?"
 )
 
 

@@ -2,7 +2,7 @@
 
 The report is kept in the collection, as JSON in its database, so that it belongs to the same state: it is there when
 the collection is opened again, and a writer that is killed leaves the old report with the old melodies. Removing
-melodies leaves it as it is. Every single refusal, with its place, stands in `rejects.tsv`.
+melodies leaves it as it is. `rejects.tsv` lists every refusal with its place, `warnings.tsv` every remark.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from roslin.collection.files import REJECTS
+from roslin.collection.files import REJECTS, WARNINGS
 from roslin.display.table import Table
 from roslin.errors import DamagedError
 
 __all__ = ["BuildReport", "FileCount"]
 
 _FILES_SHOWN = 20
+_LATER = ("skipped", "replaced", "unchanged")  # only where there are any: an older Roslin does not know them
 
 
 @dataclass(slots=True)
@@ -34,8 +35,11 @@ class FileCount:
 class BuildReport:
     """What a build or an add did. `refusals` and `warnings` say for each reason how many melodies it concerns.
 
+    `skipped` counts entries without music; `replaced` melodies that made room for those taken, and `unchanged` those of
+    the sources that the collection had already, when corrected melodies were added.
+
     >>> print(BuildReport(Path("x.roslin"), 3, 1, 0, 3, {}, {"no clef": 1}, {"tunes.abc": FileCount(3, 0)}))
-    3 melodies taken, 1 of them with warnings; 0 refused
+    3 melodies taken, 1 of them with warnings; 0 refused; see x.roslin/warnings.tsv
     """
 
     path: Path
@@ -46,6 +50,14 @@ class BuildReport:
     refusals: Mapping[str, int]
     warnings: Mapping[str, int]
     by_file: Mapping[str, FileCount]
+    skipped: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+
+    @property
+    def remarks(self) -> Path:
+        """The file that lists every warning and every skipped entry with its place."""
+        return self.path / WARNINGS
 
     @property
     def rejects(self) -> Path:
@@ -79,6 +91,7 @@ class BuildReport:
             "warnings": dict(self.warnings),
             "by_file": {file: [count.taken, count.refused] for file, count in self.by_file.items()},
         }
+        value |= {name: count for name in _LATER if (count := getattr(self, name))}
         return json.dumps(value)  # ASCII: names of files need not be proper text
 
     @classmethod
@@ -96,9 +109,16 @@ class BuildReport:
 
     def __str__(self) -> str:
         warned = f", {self.with_warnings} of them with warnings" if self.with_warnings else ""
-        listed = f"; see {self.rejects}" if self.refused else ""
-        melodies = "melody" if self.taken == 1 else "melodies"
-        return f"{self.taken} {melodies} taken{warned}; {self.refused} refused{listed}"
+        parts = [f"{self.taken} {'melody' if self.taken == 1 else 'melodies'} taken{warned}"]
+        if self.replaced or self.unchanged:
+            parts += [f"{self.replaced} replaced", f"{self.unchanged} unchanged"]
+        parts.append(f"{self.refused} refused")
+        if self.skipped:
+            parts.append(f"{self.skipped} {'incipit' if self.skipped == 1 else 'incipits'} without music skipped")
+        named = (self.rejects,) * bool(self.refused) + (self.remarks,) * bool(self.with_warnings or self.skipped)
+        if named:
+            parts.append(f"see {' and '.join(map(str, named))}")
+        return "; ".join(parts)
 
     def _repr_html_(self) -> str:
         files, reasons = self.to_table(), self.reasons()

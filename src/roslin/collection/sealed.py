@@ -20,6 +20,7 @@ __all__ = ["SEAL_BYTES", "Remembered", "checksum_of", "is_sealed", "read_sealed"
 
 SEAL_BYTES = 128  # the first line: a checksum and spaces, so that arrays after it start where their width allows
 _BLOCK = 2**20
+_MOST_BYTES = 2**20  # of a small sealed file; ours have a few lines
 
 
 def checksum_of(path: Path, skip: int = 0) -> str:
@@ -58,9 +59,14 @@ def write_sealed(path: Path, content: str) -> None:
 
 def read_sealed(path: Path) -> str | None:
     """What a small sealed file says; None when it is damaged. One that is not there raises `FileNotFoundError`."""
-    data = path.read_bytes()
+    with path.open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
     content = data[SEAL_BYTES:]
-    return content.decode() if data[:SEAL_BYTES] == _first_line(hashlib.sha256(content).hexdigest()) else None
+    is_whole = len(data) <= _MOST_BYTES and data[:SEAL_BYTES] == _first_line(hashlib.sha256(content).hexdigest())
+    try:
+        return content.decode() if is_whole else None
+    except UnicodeDecodeError:  # a sealed table
+        return None
 
 
 class _Stamp(NamedTuple):
@@ -121,4 +127,7 @@ class Remembered:
         except OSError:
             return {}
         rows = [line.split(" ") for line in content.splitlines()]
-        return {name: _Stamp(*map(int, numbers)) for name, *numbers in rows}
+        try:
+            return {name: _Stamp(*map(int, numbers)) for name, *numbers in rows}
+        except (TypeError, ValueError):  # another sealed file
+            return {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -18,19 +19,21 @@ from typing import NamedTuple
 
 from roslin.collection.folding import folded_metadata
 from roslin.collection.store import METADATA_COLUMNS
-from roslin.errors import ArgumentError, CollectionError, NotationError, Problem, RoslinError
+from roslin.errors import ArgumentError, CollectionError, FormatError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
+from roslin.notation import is_damage
 from roslin.notation.parts import Part, parts, read_part
 from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
 from roslin.rows import HALF_CHARACTER, half_character
 
-__all__ = ["Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
+__all__ = ["EMPTY", "Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 
 _HIDDEN_FOLDER_SUFFIX = ".roslin"
 _MELODIES_AT_ONCE = 500
+EMPTY = "empty source"  # the reason of a refusal
 
 
 class MelodyRows(NamedTuple):
@@ -47,11 +50,20 @@ class MelodyRows(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    """The file that a record is counted under, what is kept of its melody (None: it was refused), and its problems."""
+    """The file that a record is counted under, what is kept of its melody (None: it was refused), and its problems.
+
+    `is_skipped` marks an entry without music, which is no refusal.
+    """
 
     file: str
     rows: MelodyRows | None
     problems: tuple[Problem, ...]
+    is_skipped: bool = False
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether an unknown number of melodies was lost."""
+        return self.rows is None and any(problem.is_damage for problem in self.problems)
 
     @classmethod
     def of(cls, file: str, record: Record) -> Incoming:
@@ -60,7 +72,7 @@ class Incoming(NamedTuple):
         if melody is not None and (half := half_character([*_texts(melody)])):
             name = (melody.id or "").encode(errors="replace").decode()
             return cls(file, None, (Problem(HALF_CHARACTER, "text", half, file=file, record=name),))
-        return cls(file, None if melody is None else rows_of(melody), record.problems)
+        return cls(file, None if melody is None else rows_of(melody), record.problems, record.is_skipped)
 
 
 def _texts(melody: Melody) -> Iterator[str]:
@@ -87,12 +99,17 @@ def rows_of(melody: Melody) -> MelodyRows:
 
 @dataclass(frozen=True, slots=True)
 class _ToRead:
-    """A part of a file (`path` as it was given), melodies that were given as such, or why a file cannot be read."""
+    """A part of a file (`path` as it was given), melodies that were given as such, or why a file cannot be read.
+
+    `is_named` marks a file that was named itself, and not the folder that it is in; `is_end` the end of a source.
+    """
 
     part: Part | None = None
     melodies: tuple[Melody, ...] = ()
     refusal: Record | None = None
     path: Path = Path("melodies")
+    is_named: bool = False
+    is_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +139,7 @@ class Reading:
                 for record in read_part(piece.part, strict=self.strict, voices=self.voices):
                     yield _named(record, piece.part.path, piece.path)
             except (RoslinError, MemoryError) as error:
-                yield _refusal(error, piece.part.path, piece.path)
+                yield _refusal(error, piece.part.path, piece.path, is_named=piece.is_named)
 
 
 # Does a task for each piece, in order: `map` itself, or the `map` of a cluster's work.
@@ -130,13 +147,32 @@ Spread = Callable[[Reading, Iterable[_ToRead]], Iterator[list[Incoming]]]
 
 
 def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> Iterator[Incoming]:
-    """Every record of the sources; a source that cannot be read is a refusal. `spread` has it done elsewhere."""
+    """Every record of the sources; a source that cannot be read is a refusal. `spread` has it done elsewhere.
+
+    A source without a single melody is one refusal more.
+    """
+    begun = deque[_ToRead]()
+
+    def noted(pieces: Iterator[_ToRead]) -> Iterator[_ToRead]:
+        for piece in pieces:
+            begun.append(piece)
+            yield piece
+
+    answers: Iterator[Iterable[Incoming]]
     if spread is None:
-        for piece in _pieces(sources, lambda path: iter([Part(path)])):
-            yield from reading.each(piece)
-        return
-    for found in spread(reading, _pieces(sources, lambda path: parts(path.resolve()))):
-        yield from found
+        answers = map(reading.each, noted(_pieces(sources, lambda path: iter([Part(path)]))))
+    else:
+        answers = spread(reading, noted(_pieces(sources, lambda path: parts(path.resolve()))))
+    is_empty = True
+    for found in answers:
+        piece = begun.popleft()
+        for each in found:
+            is_empty = is_empty and each.rows is None and not each.is_damage
+            yield each
+        if piece.is_end and is_empty:
+            problem = Problem(EMPTY, "at least one melody", "none", file=str(piece.path), is_damage=True)
+            yield Incoming(piece.path.name, None, (problem,))
+        is_empty = is_empty or piece.is_end or bool(piece.melodies)
 
 
 def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator[_ToRead]:
@@ -146,12 +182,14 @@ def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator
             while melodies := tuple(islice(some, _MELODIES_AT_ONCE)):
                 yield _ToRead(melodies=melodies)  # type: ignore[arg-type]  # that is what they are
             continue
-        for path, named in (file for source in some for file in _files(Path(source))):  # type: ignore[arg-type]
-            try:
-                for part in cut(path):
-                    yield _ToRead(replace(part, named=named), path=path)
-            except RoslinError as error:
-                yield _ToRead(refusal=_refusal(error, path.resolve(), path), path=path)
+        for source in (Path(each) for each in some):  # type: ignore[arg-type]
+            for path, named in _files(source):
+                try:
+                    for part in cut(path):
+                        yield _ToRead(replace(part, named=named), path=path, is_named=not named)
+                except RoslinError as error:
+                    yield _ToRead(refusal=_refusal(error, path.resolve(), path, is_named=not named), path=path)
+            yield _ToRead(path=source, is_end=True)
 
 
 def check_sources(sources: Sources) -> None:
@@ -178,11 +216,13 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
             yield inner, "/".join(parts)
 
 
-def _refusal(error: Exception, read: Path, path: Path) -> Record:
+def _refusal(error: Exception, read: Path, path: Path, *, is_named: bool) -> Record:
     if isinstance(error, NotationError):
         return Record(None, (replace(error.problem, file=str(path)),))
     reason = str(error).removeprefix(f"{read}: ") or "reading it takes more memory than there is"
-    return Record(None, (Problem(reason, file=str(path)),))
+    cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+    is_lost = isinstance(error, FormatError) and (is_named or is_damage(cause, path.name))
+    return Record(None, (Problem(reason, file=str(path), is_damage=is_lost),))
 
 
 def _named(record: Record, read: Path, path: Path) -> Record:
@@ -192,4 +232,4 @@ def _named(record: Record, read: Path, path: Path) -> Record:
         melody = melody.with_metadata(source=path.name)
     if read != path:
         problems = tuple(replace(each, file=str(path) + each.file.removeprefix(str(read))) for each in problems)
-    return Record(melody, problems)
+    return replace(record, melody=melody, problems=problems)

@@ -22,8 +22,9 @@ from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, is_to
 from roslin.collection.report import BuildReport
 from roslin.collection.verified import damaged, is_as_written, missing, verified_arrays
 from roslin.display.text import counted
-from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError, UnknownRecordError
 from roslin.melody import Melody, SignatureChange
+from roslin.notation.record import record_of
 from roslin.represent.packed import Packed
 
 __all__ = ["METADATA_COLUMNS", "REPORT", "Store", "chosen_places", "token_of"]
@@ -127,6 +128,17 @@ class Store:
                 raise UnknownNameError("melody", id, self._similar_ids(id))
         return np.array([by_id[id] for id in ids], dtype=np.int64)
 
+    def ids_of_record(self, record: str) -> list[str]:
+        """The ids of the melodies of a catalogue record, in order; an unknown one is an error."""
+        rows = self.connection.execute(
+            "SELECT id, extra ->> '$.record' FROM melodies WHERE id = ? OR id BETWEEN ? AND ? ORDER BY number",
+            (record, f"{record}-", f"{record}-\U0010ffff"),
+        )
+        found = [id for id, named in rows if (named or record_of(id)) == record]
+        if not found:
+            raise UnknownRecordError("record", record, self._similar_ids(record))
+        return found
+
     @cached_property
     def id_ranks(self) -> npt.NDArray[np.int64]:
         """The place of each melody in the order of ids, from 0."""
@@ -157,8 +169,7 @@ class Store:
     @property
     def connection(self) -> sqlite3.Connection:
         """The database, read-only."""
-        if self._is_closed:
-            raise CollectionError(f"{self.path}: the collection is closed; open it again")
+        self._check_open()
         return self._connection
 
     def close(self) -> None:
@@ -176,6 +187,10 @@ class Store:
         return f"{type(self).__name__}({str(self.path)!r}, {self._length} melodies)"
 
     # -- private ----------------------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise CollectionError(f"{self.path}: the collection is closed; open it again")
 
     def _number(self, id: str) -> int | None:
         row = self.connection.execute("SELECT number FROM melodies WHERE id = ?", (id,)).fetchone()
@@ -239,7 +254,7 @@ def _open_database(folder: Path) -> sqlite3.Connection:
     if not (folder / DATABASE).is_file():
         what = "there is no such folder" if not folder.exists() else "it is not a Roslin collection"
         raise CollectionError(f"{folder}: {what}; make one with: roslin collection build FILE... {folder}")
-    address = f"file:{quote(str((folder / DATABASE).resolve()))}?immutable=1"
+    address = f"file:{quote(str((folder / DATABASE).absolute()))}?immutable=1"
     return sqlite3.connect(address, uri=True, check_same_thread=False)
 
 

@@ -24,6 +24,7 @@ from roslin.collection.files import (
     ARRAY_NAMES,
     DATABASE,
     REJECTS,
+    WARNINGS,
     array_dtype,
     array_header,
     array_path,
@@ -70,9 +71,10 @@ def read_checksums(folder: Path, token: str) -> dict[str, str]:
     """The checksums of the files of a state by their names."""
     path = checksums_path(folder, token)
     content = read_sealed(path)
-    if content is None:
+    rows = [line.split("  ") for line in (content or "").splitlines()]
+    if content is None or any(len(row) != 2 for row in rows):
         raise damaged(folder, path.name)
-    return {name: checksum for checksum, name in (line.split("  ", 1) for line in content.splitlines())}
+    return {name: checksum for checksum, name in rows}
 
 
 def verified_arrays(folder: Path, token: str) -> dict[str, npt.NDArray[Any]]:
@@ -86,10 +88,10 @@ def verified_arrays(folder: Path, token: str) -> dict[str, npt.NDArray[Any]]:
     stamps = remembered.stamps(names)
     if remembered.holds(stamps):
         return {name: open_array(folder, name, token) for name in ARRAY_NAMES}
+    arrays = {name: open_array(folder, name, token) for name in ARRAY_NAMES}  # of the right sizes, before all is read
     for name in names:
         if _checksum(folder, name) != checksums.get(name):
             raise damaged(folder, name)
-    arrays = {name: open_array(folder, name, token) for name in ARRAY_NAMES}
     for name, fault in unsafe(arrays):
         raise damaged(folder, array_path(folder, name, token).name, fault)
     remembered.add(stamps)
@@ -147,7 +149,7 @@ def damaged_files(folder: Path, token: str) -> Iterator[DamagedError]:
             if _checksum(folder, name) != checksum:
                 yield damaged(folder, name)
         except FileNotFoundError as error:
-            if name != REJECTS:  # a writer that was stopped at the last moment leaves none
+            if name not in (REJECTS, WARNINGS):  # a writer that was stopped at the last moment leaves none
                 yield missing(folder, error, token)
     for path in derived_files(folder, token):
         if not is_sealed(path):
@@ -176,7 +178,7 @@ def missing(folder: Path, error: FileNotFoundError, token: str) -> DamagedError:
 def _sources(folder: Path) -> str:
     """The names of the sources, as far as the database knows them."""
     try:
-        database = sqlite3.connect(f"{(folder / DATABASE).resolve().as_uri()}?immutable=1", uri=True)
+        database = sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?immutable=1", uri=True)
         try:
             rows = database.execute(
                 "SELECT DISTINCT source FROM melodies WHERE source <> '' ORDER BY source"

@@ -1,31 +1,38 @@
 """Making and changing collections: build, add, remove.
 
 Melodies stream through: notes go to the end of a file, rows into a database in preparation. Memory does not grow with
-the collection. A bad record never stops the work; it goes to the rejects file with its place and reason.
+the collection. A bad record never stops the work; it goes to the rejects file with its place and reason. A source that
+is damaged or empty does, and so does a change that would lose melodies (`LossError`): the collection stays as it was.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import pickle
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files as package_files
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.collection.files import (
     ARRAY_NAMES,
     DATABASE,
     FORMAT_VERSION,
     REJECTS,
+    WARNINGS,
     array_header,
     array_path,
     checksums_path,
@@ -43,7 +50,8 @@ from roslin.collection.sealed import checksum_of
 from roslin.collection.sources import Incoming, MelodyRows, Reading, Sources, Spread, check_sources, read, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.collection.verified import out_of_range, read_checksums, write_checksums
-from roslin.errors import CollectionError, Problem
+from roslin.display.text import counted
+from roslin.errors import ChangedError, CollectionError, Problem, SmallerError, SourceError, shortened
 from roslin.melody import NOTE_DTYPE
 from roslin.notation.record import Voices
 from roslin.notation.sources import id_stem
@@ -55,6 +63,8 @@ Progress = Callable[[int, str], None]
 
 _REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
 _PROGRESS_EVERY = 500
+_LEAST_SHARE = 0.9  # of the melodies before, that a rebuild may have without being asked for
+_SHOWN = 5
 
 
 def build(
@@ -65,15 +75,30 @@ def build(
     voices: Voices = "apart",
     progress: Progress | None = None,
     spread: Spread | None = None,
+    allow_damaged: bool = False,
+    allow_smaller: bool = False,
 ) -> BuildReport:
     """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready.
 
     `voices` says whether the staves of a score are melodies of their own, or one melody together. `spread` has sources
     read by other processes (`roslin.distributed`); it is this one that writes.
+
+    A source that broke off, is not recognised or gives no melody is a `SourceError`, unless `allow_damaged`. A new
+    collection with less than nine tenths of the old one's melodies is a `SmallerError`, unless `allow_smaller`.
     """
     check_sources(sources)
-    reading = Reading(strict, voices)
-    return _publish_new(Path(path), lambda _: None, lambda: read(sources, reading, spread), progress)
+    reading, folder = Reading(strict, voices), Path(path)
+
+    def check(writer: _Preparation) -> None:
+        _check_damage(writer, folder, allow_damaged=allow_damaged)
+        before = _melodies_in(folder)
+        if writer.number < _LEAST_SHARE * before and not allow_smaller:
+            raise SmallerError(
+                f"{folder}: the collection has {counted(before, 'melody', 'melodies')}, the new one would have "
+                f"{writer.number:,}; nothing was written, --allow-smaller (allow_smaller=True) replaces it"
+            )
+
+    return _publish_new(folder, lambda _: None, lambda _: read(sources, reading, spread), progress, check)
 
 
 def add(
@@ -84,40 +109,156 @@ def add(
     voices: Voices = "apart",
     progress: Progress | None = None,
     spread: Spread | None = None,
+    allow_damaged: bool = False,
+    replace: bool = False,
 ) -> BuildReport:
-    """Add melodies to a collection. An id that is there already is refused."""
+    """Add melodies to a collection. A melody that it has already is refused.
+
+    Where it has other music or metadata under an id of the sources, that is a `ChangedError`; with `replace`, the
+    melodies of the sources take the place of those with their ids. A damaged source is refused as `build` does.
+    """
     check_sources(sources)
-    reading = Reading(strict, voices)
-    Store(path).close()  # refuse what is no collection before anything is prepared
-    return _publish_new(Path(path), Store, lambda: read(sources, reading, spread), progress)
+    reading, folder = Reading(strict, voices), Path(path)
+    Store(folder).close()  # refuse what is no collection before anything is prepared
+
+    def check(writer: _Preparation) -> None:
+        _check_damage(writer, folder, allow_damaged=allow_damaged)
+        if changed := writer.changed:
+            raise ChangedError(
+                f"{folder}: it has other music or metadata under {counted(len(changed), 'id')} of the sources: "
+                f"{_listed(map(shortened, changed))}; nothing was written, --replace (replace=True) replaces them"
+            )
+
+    incoming = read(sources, reading, spread)
+    if replace:
+        return _publish_new(folder, lambda _: None, lambda new: _corrected(new, incoming, folder), progress, check)
+    return _publish_new(folder, Store, lambda _: incoming, progress, check)
 
 
-def remove(ids: Sequence[str], path: str | Path, *, progress: Progress | None = None) -> int:
-    """Remove melodies by id; how many are left. An unknown id is an error, and nothing is removed."""
-    Store(path).close()
-    report = _publish_new(Path(path), lambda _: None, lambda: _all_but(ids, Path(path)), progress, is_removal=True)
+def remove(
+    ids: Sequence[str], path: str | Path, *, records: Sequence[str] = (), progress: Progress | None = None
+) -> int:
+    """Remove melodies by id, and all melodies of catalogue records by number; how many are left.
+
+    An unknown id or record is an error, and nothing is removed.
+    """
+    folder = Path(path)
+    Store(folder).close()
+    report = _publish_new(
+        folder, lambda _: None, lambda new: _all_but(new, ids, records, folder), progress, is_removal=True
+    )
     return report.total
 
 
-def _all_but(ids: Sequence[str], path: Path) -> Iterator[Incoming]:
-    with Store(path) as store:
-        kept = np.ones(len(store), dtype=bool)
-        kept[store.numbers(ids)] = False
-        for melody in store.melodies(np.flatnonzero(kept)):
-            yield Incoming("melodies", rows_of(melody), ())
+def _all_but(writer: _Preparation, ids: Sequence[str], records: Sequence[str], folder: Path) -> Iterator[Incoming]:
+    with Store(folder) as store:
+        of_records = [id for record in records for id in store.ids_of_record(record)]
+        writer.keep(store, store.numbers([*ids, *of_records]))
+    yield from ()
+
+
+def _corrected(writer: _Preparation, incoming: Iterator[Incoming], folder: Path) -> Iterator[Incoming]:
+    """Records that are new or corrected, after what stays of the collection.
+
+    Several melodies under one id replace ID, ID~2 and so on, as a build names them.
+    """
+    with Store(folder) as store, TemporaryFile(dir=folder) as spool:
+        given: dict[str, dict[bytes, _Content]] = {}
+        for each in incoming:
+            pickle.dump(each, spool)
+            if each.rows is not None and (id := _id_of(each.rows)):
+                given.setdefault(id, {}).setdefault(each.rows.digest, _Content.of(each.rows, each.file))
+        pickle.dump(None, spool)
+        replaced, same = list[int](), set[str]()
+        for id, contents in given.items():
+            there = _under(store, id)
+            if len(there) == len(contents) and all(map(_Content.is_that_of, contents.values(), there.values())):
+                same.add(id)
+            else:
+                replaced += list(there)[: len(contents)]
+        writer.keep(store, np.array(replaced, dtype=np.int64))
+        writer.replaced = len(replaced)
+        spool.seek(0)
+        while (each := pickle.load(spool)) is not None:  # noqa: S301 - what was written above, to a file without a name
+            if each.rows is not None and _id_of(each.rows) in same:
+                writer.unchanged += 1
+            else:
+                yield each
+
+
+class _Content(NamedTuple):
+    """What a melody has under its id. The source is None where it is only the name of a file."""
+
+    known: tuple[object, ...]
+    source: str | None
+
+    @classmethod
+    def of(cls, rows: MelodyRows, file: str = "") -> _Content:
+        """From the rows of a melody that comes from a file."""
+        metadata = dict(zip(METADATA_COLUMNS, rows.metadata, strict=True))
+        source = metadata.pop("source")
+        del metadata["id"]
+        extra = json.loads(rows.extra) if rows.extra else {}
+        known = (metadata, extra, rows.changes, rows.digest, rows.barlines)
+        return cls(known, None if source == file else source)
+
+    def is_that_of(self, other: _Content) -> bool:
+        """Whether a melody of the collection has the same."""
+        return self.known == other.known and self.source in (None, other.source)
+
+
+def _under(store: Store, id: str) -> dict[int, _Content]:
+    """The melodies that a collection has under an id, by their numbers: ID, ID~2 and so on."""
+    found = store.connection.execute(
+        "SELECT number, id FROM melodies WHERE id = ? OR id BETWEEN ? AND ? ORDER BY number",
+        (id, f"{id}~", f"{id}~\U0010ffff"),
+    )
+    numbers = [number for number, name in found if name == id or name.removeprefix(f"{id}~").isdigit()]
+    return {
+        number: _Content.of(rows_of(melody)) for number, melody in zip(numbers, store.melodies(numbers), strict=True)
+    }
+
+
+def _id_of(rows: MelodyRows) -> str:
+    return " ".join((rows.metadata[_ID] or "").split())  # an id is one line, in lists and in files
+
+
+def _check_damage(writer: _Preparation, folder: Path, *, allow_damaged: bool) -> None:
+    if writer.damage and not allow_damaged:
+        told = _listed(str(each) if "empty" in each.reason else f"damaged source: {each}" for each in writer.damage)
+        raise SourceError(
+            f"{told}; {folder} was not written, --allow-damaged (allow_damaged=True) takes what can be read"
+        )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """The first of some texts."""
+    shown = list(islice(texts, _SHOWN + 1))
+    return ", ".join([*shown[:_SHOWN], *["..."] * (len(shown) > _SHOWN)])
+
+
+def _melodies_in(folder: Path) -> int:
+    """How many melodies the collection in a folder has, whichever Roslin wrote it; 0 where that is not known."""
+    try:
+        with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?immutable=1", uri=True)) as database:
+            ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
+            return int(count)
+    except (sqlite3.Error, ValueError):
+        return 0
 
 
 def _publish_new(
     folder: Path,
     base: Callable[[Path], Store | None],
-    incoming: Callable[[], Iterator[Incoming]],
+    incoming: Callable[[_Preparation], Iterator[Incoming]],
     progress: Progress | None,
+    check: Callable[[_Preparation], None] = lambda _: None,
     is_removal: bool = False,
 ) -> BuildReport:
-    """Prepare a new state from a base (nothing, or what is there now) and incoming records, and publish it.
+    """Prepare a new state from a base (nothing, or what is there now) and incoming records, check and publish it.
 
-    Both are only asked for when the lock is held, so that they see what the writer before left. A removal leaves the
-    report and the refusals of the last build or add as they are.
+    Base and records are only asked for when the lock is held, so that they see what the writer before left. A removal
+    leaves the report and the lists of the last build or add as they are.
     """
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
@@ -128,20 +269,22 @@ def _publish_new(
         space = workspace(folder)
         try:
             with _Preparation(space, base(folder)) as writer:
-                for count, each in enumerate(incoming(), start=1):
+                for count, each in enumerate(incoming(writer), start=1):
                     writer.put(each)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, each.file)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
+                check(writer)
                 report = writer.finish(folder, _kept(folder) if is_removal else None)
             for path in (*(array_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
                 path.replace(folder / path.name)
-            if not is_removal:
-                (folder / REJECTS).unlink(missing_ok=True)  # none is better than those of another state
+            lists = () if is_removal else (REJECTS, WARNINGS)
+            for name in lists:
+                (folder / name).unlink(missing_ok=True)  # none is better than those of another state
             publish(folder, space / DATABASE)
-            if not is_removal:
-                (space / REJECTS).replace(folder / REJECTS)
+            for name in lists:
+                (space / name).replace(folder / name)
         finally:
             shutil.rmtree(space, ignore_errors=True)
         remove_leftovers(folder, writer.token)
@@ -170,15 +313,16 @@ def _clean(folder: Path) -> None:
 
 
 class _Kept(NamedTuple):
-    """What a removal leaves as it is: the report of the last build or add, and the checksum of its refusals."""
+    """What a removal leaves as it is: the report of the last build or add, and the checksums of its lists."""
 
     report: str | None
-    rejects: str | None
+    lists: dict[str, str]
 
 
 def _kept(folder: Path) -> _Kept:
     with Store(folder) as store:
-        return _Kept(store.report_text(), read_checksums(folder, store.about["token"]).get(REJECTS))
+        checksums = read_checksums(folder, store.about["token"])
+        return _Kept(store.report_text(), {name: sum for name, sum in checksums.items() if name in (REJECTS, WARNINGS)})
 
 
 class _Preparation:
@@ -188,7 +332,9 @@ class _Preparation:
         self.space, self.base = space, base
         self.token = new_token()
         self.first = self.number = len(base) if base else 0
-        self.taken = self.refused = self.with_warnings = 0
+        self.taken = self.refused = self.with_warnings = self.skipped = self.replaced = self.unchanged = 0
+        self.damage: list[Problem] = []
+        self.changed: list[str] = []
         self.nameless: Counter[str] = Counter()
         self.copies: dict[str, _Copies] = {}
         self.warnings: Counter[str] = Counter()
@@ -206,14 +352,15 @@ class _Preparation:
             self.connection.executescript((package_files("roslin.collection") / "schema.sql").read_text("utf-8"))
         self.connection.execute("BEGIN")
         self.raw = {name: _RawArray(self.space / f"{name}.raw", name, self.base) for name in ARRAY_NAMES}
-        self.rejects = (self.space / REJECTS).open("w", encoding="utf-8", newline="")
-        self.rejects.write("\t".join(_REJECT_COLUMNS) + "\n")
+        self.rejects = _List(self.space / REJECTS, _REJECT_COLUMNS)
+        self.remarks = _List(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
         return self
 
     def __exit__(self, *_: object) -> None:
         with ExitStack() as closing:  # all of them, also when a full disk makes one of them fail
             closing.callback(self.connection.close)
-            closing.callback(self.rejects.close)
+            closing.callback(self.rejects.file.close)
+            closing.callback(self.remarks.file.close)
             for array in self.raw.values():
                 closing.callback(array.file.close)
             if self.base is not None:
@@ -221,15 +368,29 @@ class _Preparation:
 
     def put(self, incoming: Incoming) -> None:
         """Take a record into the collection, or note why not."""
+        if incoming.is_skipped:
+            self.skipped += 1
+            self.remarks.write(incoming.problems[0])
+            return
+        if incoming.is_damage:
+            self.damage.append(incoming.problems[0])
         count = self.by_file.setdefault(incoming.file, FileCount())
-        if self._take(incoming.rows, incoming.problems):
+        if self._take(incoming):
             self.taken += 1
             count.taken += 1
         else:
             self.refused += 1
             count.refused += 1
 
-    def _take(self, rows: MelodyRows | None, problems: tuple[Problem, ...]) -> bool:
+    def keep(self, store: Store, unwanted: npt.NDArray[np.int64]) -> None:
+        """Take all melodies of a collection as they are, but these."""
+        kept = np.ones(len(store), dtype=bool)
+        kept[unwanted] = False
+        for melody in store.melodies(np.flatnonzero(kept)):
+            self._insert(melody.id or "", rows_of(melody))
+
+    def _take(self, incoming: Incoming) -> bool:
+        rows, problems = incoming.rows, incoming.problems
         if rows is None:
             self._reject(problems[0])
             return False
@@ -238,7 +399,11 @@ class _Preparation:
         if fault := out_of_range(notes, barlines):
             self._reject(Problem(fault, file=source or "", record=rows.metadata[_ID] or ""))
             return False
-        id = " ".join((rows.metadata[_ID] or "").split())  # an id is one line, in lists and in files
+        id = _id_of(rows)
+        if self.base is not None and id in self.base:
+            content = _Content.of(rows, incoming.file)
+            if not any(map(content.is_that_of, _under(self.base, id).values())):
+                self.changed.append(id)
         if not id:
             stem = id_stem(Path(source or "melody").name)  # of a melody that was given as such
             self.nameless[stem] += 1
@@ -254,6 +419,8 @@ class _Preparation:
             self._insert(renamed, rows)
         self.with_warnings += bool(problems)
         self.warnings.update({problem.reason for problem in problems})
+        for problem in problems:
+            self.remarks.write(problem.at(file=source or "", record=id))
         return True
 
     def _free_id(self, id: str, digest: bytes) -> str | None:
@@ -301,8 +468,7 @@ class _Preparation:
 
     def _reject(self, problem: Problem) -> None:
         self.refusals[problem.reason] += 1
-        values = [str(getattr(problem, name)) for name in _REJECT_COLUMNS]
-        self.rejects.write("\t".join(" ".join(value.split()) for value in values) + "\n")
+        self.rejects.write(problem)
 
     @property
     def checksums(self) -> Path:
@@ -311,7 +477,8 @@ class _Preparation:
 
     def finish(self, folder: Path, kept: _Kept | None) -> BuildReport:
         """Complete the files in preparation. What is `kept` takes the place of the report and refusals of this work."""
-        self.rejects.close()
+        for each in (self.rejects, self.remarks):
+            each.file.close()
         checksum, checksums = hashlib.sha256(), dict[str, str]()
         for name, array in self.raw.items():
             path = array_path(self.space, name, self.token)
@@ -334,6 +501,9 @@ class _Preparation:
             _most_first(self.refusals),
             _most_first(self.warnings),
             self.by_file,
+            self.skipped,
+            self.replaced,
+            self.unchanged,
         )
         about[REPORT] = (kept and kept.report) or report.to_json()
         self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
@@ -346,8 +516,8 @@ class _Preparation:
         self.connection.execute("ANALYZE")
         self.connection.close()
         checksums[DATABASE] = checksum_of(self.space / DATABASE)
-        rejects = kept.rejects if kept else checksum_of(self.space / REJECTS)
-        write_checksums(self.space, self.token, checksums | ({REJECTS: rejects} if rejects else {}))
+        lists = kept.lists if kept else {name: checksum_of(self.space / name) for name in (REJECTS, WARNINGS)}
+        write_checksums(self.space, self.token, checksums | lists)
         return report
 
 
@@ -369,6 +539,19 @@ class _Copies:
 
     digests: set[bytes]
     count: int = 1
+
+
+class _List:
+    """A file with a line for each problem."""
+
+    def __init__(self, path: Path, columns: tuple[str, ...]):
+        self.columns = columns
+        self.file = path.open("w", encoding="utf-8", newline="")
+        self.file.write("\t".join(columns) + "\n")
+
+    def write(self, problem: Problem) -> None:
+        values = [str(getattr(problem, name)) for name in self.columns]
+        self.file.write("\t".join(" ".join(value.split()) for value in values) + "\n")
 
 
 class _RawArray:

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from roslin.concordances.concordance import SourceRecord
-from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, record_of, surname
+from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, surname
 from roslin.display.table import Table
 from roslin.display.words import _, ngettext
 from roslin.run.meaning import CLOSE, MEANINGS, expected_words, meaning_of
@@ -48,7 +48,7 @@ class SourceMatch:
     @property
     def record(self) -> str:
         """The record to which it belongs."""
-        return record_of(self.about.id)
+        return self.about.record
 
     @property
     def meaning(self) -> str:

@@ -26,11 +26,12 @@ from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.collection.files import new_token, remove_scratch, whole_file, write_text
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.copies import Digests
+from roslin.concordances.copies import Digests, firsts_of
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.groups import TuneGroup, groups_of
 from roslin.concordances.mapped import map_array, write_array
@@ -60,6 +61,7 @@ KIND_WORDS: dict[GroupKind, str] = {
     "same": N_("Others"),
 }
 _ABOUT = "about.json"
+_FORM = 2  # of the files; in the first one, pairs of copies were those of the first of them only
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class SourceRecord:
         extra: Mapping[str, str] = melody.extra
         return cls(
             id=melody.id or "",
-            record=record_of(melody.id or ""),
+            record=record_of(melody),
             library=extra.get("siglum", ""),
             shelfmark=extra.get("shelfmark", ""),
             composer=melody.composer or "",
@@ -117,6 +119,11 @@ class Concordances:
         return Certainty(self.pairs.level, self.pairs.matcher)
 
     @cached_property
+    def doubts(self) -> npt.NDArray[np.float64]:
+        """What speaks against each pair (`certainty`)."""
+        return self.pairs.doubts
+
+    @cached_property
     def groups(self) -> list[TuneGroup]:
         """The groups: disagreements in attribution first, then names for anonymous sources, then the others.
 
@@ -125,7 +132,7 @@ class Concordances:
         found = groups_of(
             self.pairs.first,
             self.pairs.second,
-            self.pairs.doubts,
+            self.doubts,
             self.pairs.level,
             self.certainty.stricter,
             self.pairs.is_copy,
@@ -173,6 +180,7 @@ class Concordances:
         if digests is not None:
             write_array(folder / names["digests"], digests.reshape(-1))
         about = {
+            "form": _FORM,
             "roslin": version("roslin"),
             "token": self.store.about["token"],
             "level": self.pairs.level,
@@ -180,6 +188,8 @@ class Concordances:
             "matcher": pairs.matcher,
             "compared": pairs.compared,
             "melodies": pairs.melodies,
+            "folded": pairs.folded,
+            "left_copies": pairs.left_copies,
             "exact": pairs.is_exact,
             "all": pairs.is_all,
             **names,
@@ -223,28 +233,36 @@ def earlier_pairs(folder: str | Path) -> EarlierPairs:
         raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
     if len(digests) != pairs.melodies:
         raise CollectionError(f"{folder}: damaged: {len(digests)} digests of {pairs.melodies} melodies")
-    own = ~pairs.is_copy
+    firsts = firsts_of(digests)
+    own = (firsts[pairs.first] == pairs.first) & (firsts[pairs.second] == pairs.second)
     certainty = Certainty(pairs.level, pairs.matcher)
     ends = pairs.first[own], pairs.second[own], pairs.distances[own]
     return EarlierPairs(folder, digests, *ends, certainty, pairs.is_exact)
 
 
 def kept_state(folder: str | Path) -> dict[str, Any] | None:
-    """What `about.json` of a folder says; None where there is none."""
+    """The contents of `about.json` of a folder; None where there is none, or an earlier version wrote it."""
     try:
         about = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return about if isinstance(about, dict) else None
+    return about if isinstance(about, dict) and about.get("form") == _FORM else None
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs]:
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
+        if about["form"] != _FORM:
+            raise KeyError("form")
         with (folder / about["pairs"]).open("rb") as file, np.load(file, allow_pickle=False) as kept:
             columns = {name: kept[name] for name in PAIR_ARRAYS}
         said = {"is_exact": about["exact"], "is_all": about["all"], "level": about["reach"]}
-        said |= {name: about[name] for name in ("compared", "melodies", "matcher")}
+        said |= {name: about[name] for name in ("compared", "melodies", "matcher", "folded", "left_copies")}
         return about, FoundPairs(**columns, **said)
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+    except KeyError as error:
+        raise CollectionError(
+            f"{folder}: these concordances were found by an earlier version of Roslin, which left out pairs of "
+            "melodies with the same notes; find them again with roslin concordances"
+        ) from error
+    except (OSError, ValueError, TypeError, BadZipFile) as error:
         raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error

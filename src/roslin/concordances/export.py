@@ -64,13 +64,17 @@ MEMBER_COLUMNS: dict[str, type] = {
 def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
     """A row for each pair, group by group; those that lead from one group to another come last, without a number.
 
-    `is_weak`: the pair alone holds two parts of its group together.
+    `is_weak`: the pair, alone or with its copies, holds two parts of its group together.
     """
-    pairs, within = found.pairs, {place for group in found.groups for place in group.pairs.tolist()}
+    pairs, doubts, within = (
+        found.pairs,
+        found.doubts,
+        {place for group in found.groups for place in group.pairs.tolist()},
+    )
     outside = [place for place in range(len(pairs)) if place not in within]
     numbered = [(number, group.pairs.tolist(), group.weak_links) for number, group in enumerate(found.groups, start=1)]
     for number, places, links in [*numbered, ("", outside, ())]:
-        weak = {link.pair for link in links}
+        weak = {place for link in links for place in (link.pair, *link.copies)}
         for place in places:
             first, second = _ids(found, place)
             state = review.state(first, second)
@@ -81,7 +85,7 @@ def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
                 "second": second,
                 "distance": float(pairs.distances[place]),
                 "expected": "" if pairs.matcher else float(pairs.expected[place]),
-                "probability": "" if pairs.matcher else float(pairs.probabilities[place]),
+                "probability": "" if pairs.matcher else float(1 - doubts[place]),
                 "is_copy": bool(pairs.is_copy[place]),
                 "is_weak": place in weak,
                 "verdict": state.verdict,

@@ -3,11 +3,11 @@
 One pair by chance would make one group of two tunes, and in a large catalogue a chain of such pairs leads from anything
 to anything. So pairs are taken in the order of their doubts, and two parts become one group if at least half of the
 pairs between them were found. Pairs that lead from one group to another remain (`TuneGroup.outside`). Copies of a
-melody count once: all of them are found with their representative only.
+melody count once: their pairs repeat what one comparison found.
 
 The stability of a group is the share of its members' pairs that would still be in one group at a level ten times as
-strict: 1 for a group that no doubt can split. A weak link is a pair that alone holds two parts of a group together (a
-bridge of its graph), and that a level ten times as strict would not find.
+strict: 1 for a group that no doubt can split. A weak link is a pair that alone (or with its copies) holds two parts of
+its group together (a bridge of its graph), and that a level ten times as strict would not find.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class WeakLink:
 
     pair: int  # its place among all pairs
     sides: tuple[int, int]
+    copies: tuple[int, ...] = ()  # places of the pairs that repeat it, between copies of the two
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +73,16 @@ def groups_of(
 ) -> list[TuneGroup]:
     """The groups that pairs make, by their smallest member.
 
-    `doubts`: of each pair, at most the level (`certainty`). `is_copy`: of each pair, whether it links a copy with its
-    representative.
+    `doubts`: of each pair, at most the level (`certainty`). `is_copy`: of each pair, whether its melodies are copies of
+    each other.
     """
     if not len(first):
         return []
     melodies = np.unique(np.concatenate([first, second]))
     copies = np.zeros(len(first), dtype=bool) if is_copy is None else is_copy
-    part = grown(melodies, first, second, doubts, copies)
+    kind = connected(melodies, first[copies], second[copies])  # copies are one
+    kinds = kind[np.searchsorted(melodies, first)], kind[np.searchsorted(melodies, second)]
+    part = grown(kind, *kinds, doubts)
     strict = doubts <= level / stricter
     strictly = connected(melodies, first[strict], second[strict])
     parts = part[np.searchsorted(melodies, first)], part[np.searchsorted(melodies, second)]
@@ -91,22 +94,24 @@ def groups_of(
         pairs, nobody = pairs_of.get(smallest), np.empty(0, np.int64)
         if pairs is not None:  # what stayed alone is no group
             leads = outside.get(smallest, nobody)
-            group = _group(melodies[members], pairs, (first, second), doubts, strictly[members], strict)
+            group = _group(melodies[members], pairs, kinds, doubts, strictly[members], kind[members], strict)
             found.append(replace(group, outside=leads))
     return found
 
 
-def grown(melodies: Numbers, first: Numbers, second: Numbers, doubts: Floats, is_copy: Flags) -> Numbers:
-    """The group of each melody, as the smallest of its members; its own number where it stays alone."""
-    kind = connected(melodies, first[is_copy], second[is_copy])  # copies are one
-    ends = kind[np.searchsorted(melodies, first)], kind[np.searchsorted(melodies, second)]
-    order = np.lexsort((second, first, doubts))
-    order = order[ends[0][order] != ends[1][order]]
-    links = list(zip(ends[0][order].tolist(), ends[1][order].tolist(), strict=True))
+def grown(kind: Numbers, first: Numbers, second: Numbers, doubts: Floats) -> Numbers:
+    """The group of each melody, as the smallest of its members; its own number where it stays alone.
+
+    `kind`: of each melody, the smallest of its copies; pairs are those of kinds, and may be repeated.
+    """
+    order = np.lexsort((np.maximum(first, second), np.minimum(first, second), doubts))
+    order = order[first[order] != second[order]]
+    ends = np.minimum(first, second)[order], np.maximum(first, second)[order]
+    links = list(dict.fromkeys(zip(ends[0].tolist(), ends[1].tolist(), strict=True)))
     head = {int(each): int(each) for each in np.unique(kind)}
     inside = {each: [each] for each in head}
     met: dict[int, Counter[int]] = {each: Counter() for each in head}
-    for one, two in set(links):
+    for one, two in links:
         met[one][two] += 1
         met[two][one] += 1
     is_growing = True
@@ -144,30 +149,54 @@ def _group(
     ends: tuple[Numbers, Numbers],
     doubts: Floats,
     strictly: Numbers,
+    kind: Numbers,
     strict: Flags,
 ) -> TuneGroup:
+    """`ends`: of all pairs, the kinds of their melodies."""
     size = len(members)
     _, sizes = np.unique(strictly, return_counts=True)
     together = int((sizes * (sizes - 1)).sum()) / max(size * (size - 1), 1)
-    weak = tuple(
-        WeakLink(int(pairs[link]), sides)
-        for link, sides in bridges(members, ends[0][pairs], ends[1][pairs])
-        if not strict[pairs[link]]
+    return TuneGroup(
+        members,
+        pairs,
+        np.empty(0, np.int64),
+        float(doubts[pairs].max()),
+        together,
+        tuple(_weak_links(pairs, kind, ends, strict)),
     )
-    return TuneGroup(members, pairs, np.empty(0, np.int64), float(doubts[pairs].max()), together, weak)
 
 
-def bridges(members: Numbers, first: Numbers, second: Numbers) -> Iterator[tuple[int, tuple[int, int]]]:
+def _weak_links(pairs: Numbers, kind: Numbers, ends: tuple[Numbers, Numbers], strict: Flags) -> Iterator[WeakLink]:
+    if len(kind) == 2:  # a pair, perhaps of copies
+        yield from () if strict[pairs[0]] else (WeakLink(int(pairs[0]), (1, 1)),)
+        return
+    kinds, sizes = np.unique(kind, return_counts=True)
+    repeated: dict[tuple[int, int], list[int]] = {}
+    for pair, one, two in zip(pairs.tolist(), ends[0][pairs].tolist(), ends[1][pairs].tolist(), strict=True):
+        if one != two:
+            repeated.setdefault((min(one, two), max(one, two)), []).append(pair)
+    links, linked = list(repeated.values()), np.array(list(repeated), np.int64).reshape(-1, 2)
+    for link, sides in bridges(kinds, linked[:, 0], linked[:, 1], sizes):
+        pair, *copies = links[link]
+        if not strict[pair]:
+            yield WeakLink(pair, sides, tuple(copies))
+
+
+def bridges(
+    members: Numbers, first: Numbers, second: Numbers, sizes: Numbers | None = None
+) -> Iterator[tuple[int, tuple[int, int]]]:
     """The links without which a connected graph falls apart, and the sizes of its two parts (Tarjan 1974).
 
-    Without recursion: a group may have thousands of members.
+    `sizes`: what each member counts. Without recursion: a group may have thousands of members.
     """
     place = {int(member): k for k, member in enumerate(members)}
     beside: list[list[tuple[int, int]]] = [[] for _ in members]
     for link, (one, two) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         beside[place[one]].append((place[two], link))
         beside[place[two]].append((place[one], link))
-    seen, lowest, size = [-1] * len(members), [0] * len(members), [1] * len(members)
+    seen, lowest = [-1] * len(members), [0] * len(members)
+    size = [1] * len(members) if sizes is None else sizes.tolist()
+    total = sum(size)
     seen[0], count = 0, 1
     path: list[tuple[int, int, int]] = [(0, -1, 0)]  # (member, the link that led there, its next neighbour)
     while path:
@@ -186,4 +215,4 @@ def bridges(members: Numbers, first: Numbers, second: Numbers) -> Iterator[tuple
             lowest[before] = min(lowest[before], lowest[member])
             size[before] += size[member]
             if lowest[member] > seen[before]:
-                yield came_by, (size[member], len(members) - size[member])
+                yield came_by, (size[member], total - size[member])

@@ -12,7 +12,8 @@ the collection has it: all melodies with its number. What is found goes into an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from roslin.collection.store import Store
 from roslin.concordances.attribution import Identification, SourceMatch, attributed
 from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.names import record_of
-from roslin.errors import MelodyError
+from roslin.errors import MelodyError, NotationError, UnknownRecordError
 from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
@@ -29,12 +30,13 @@ from roslin.run.meaning import BY_CHANCE
 from roslin.search import search
 from roslin.search.work import Work
 
-__all__ = ["by_source", "identify", "melodies_of"]
+__all__ = ["by_source", "identify", "melodies_of", "source_named"]
 
 Numbers = npt.NDArray[np.int64]
 
 _DEPTH = 200  # of each search; a list is far shorter where chance begins
 _DEEPEST = 2000
+_NUMBER = re.compile(r"[\d.~-]+|[\w.:~-]*\d{4}[\w.:~-]*")  # such a text is music only where nothing in it is a fault
 
 
 def identify(
@@ -52,7 +54,7 @@ def identify(
     tried = _distinct(melodies)
     if not tried:
         raise MelodyError("the source has no incipit with notes; expected at least one note that is not a grace note")
-    itself = {id for melody in melodies if melody.id for id in _ids_of(store, record_of(melody.id))}
+    itself = {id for melody in melodies if melody.id for id in _ids_of(store, record_of(melody))}
     found: list[tuple[int, Hit]] = []
     remarks: dict[str, None] = {}
     for place, run in _runs(tried, store, within, itself, work or Work()):
@@ -74,14 +76,45 @@ def by_source(melodies: Iterable[Melody]) -> dict[str, list[Melody]]:
     """
     found: dict[str, list[Melody]] = {}
     for melody in melodies:
-        found.setdefault(record_of(melody.id) if melody.id else "", []).append(melody)
+        found.setdefault(record_of(melody), []).append(melody)
     return found
 
 
 def melodies_of(store: Store, record: str) -> list[Melody]:
-    """The melodies of a record in a collection, by its number; or the one with this id. None where neither is known."""
-    ids = [record] if record in store and record_of(record) != record else _ids_of(store, record)
+    """The melodies of a record in a collection, by its number; or the one with this id. None where neither is known.
+
+    Some catalogues have hyphens in their ids and no number for the record. The beginning of such an id, from its second
+    part on, is that of a record too: UNAM-A0563 of UNAM-A0563-00-12-acomp.
+    """
+    if record in store and record_of(store[record]) != record:
+        return [store[record]]
+    ids = _ids_of(store, record)
+    if not ids and "-" in record:
+        bounds = (f"{record}-", f"{record}-\U0010ffff")
+        rows = store.connection.execute("SELECT id FROM melodies WHERE id BETWEEN ? AND ? ORDER BY number", bounds)
+        ids = [id for (id,) in rows]
     return list(store.melodies(store.numbers(ids)))
+
+
+def source_named(store: Store, text: str, read: Callable[[], Iterable[Melody]]) -> dict[str, list[Melody]]:
+    """The source that a text names in a collection, by the number of its record; otherwise what `read` makes of it.
+
+    A number of no record is an error of its own: as music it would only be unreadable.
+    """
+    known = melodies_of(store, text)
+    if known:
+        records = {record_of(melody) for melody in known}
+        return {records.pop() if len(records) == 1 else text: known}
+    is_number = _NUMBER.fullmatch(text) is not None
+    try:
+        found = list(read())
+    except NotationError as error:
+        if not is_number:
+            raise
+        raise UnknownRecordError("record", text, ()) from error
+    if is_number and any(melody.problems for melody in found):
+        raise UnknownRecordError("record", text, ())
+    return by_source(found)
 
 
 def _distinct(melodies: Sequence[Melody]) -> dict[int, Melody]:
@@ -102,12 +135,11 @@ def _notes_of(melody: Melody) -> bytes:
 
 
 def _ids_of(store: Store, record: str) -> list[str]:
-    """The ids of the melodies of a record."""
-    rows = store.connection.execute(
-        "SELECT id FROM melodies WHERE id = ? OR id BETWEEN ? AND ? ORDER BY number",
-        (record, f"{record}-", f"{record}-\U0010ffff"),
-    )
-    return [id for (id,) in rows if record_of(id) == record]
+    """The ids of the melodies of a record, if the collection has it."""
+    try:
+        return store.ids_of_record(record)
+    except UnknownRecordError:
+        return []
 
 
 def _runs(
@@ -138,10 +170,12 @@ def _corrected(hit: Hit, tried: int) -> float:
 def _sources(found: list[tuple[int, Hit]], tried: dict[int, Melody], store: Store) -> list[SourceMatch]:
     """What was found, by record: the surest melody of each. The surest record comes first."""
     best_first = sorted(found, key=lambda each: (_corrected(each[1], 1), each[1].distance, each[1].id, each[0]))
+    numbers = store.numbers([*{hit.id for _, hit in found}])
+    records = {melody.id: record_of(melody) for melody in store.melodies(numbers)}
     places: dict[str, set[int]] = {}
     best: dict[str, tuple[int, Hit]] = {}
     for place, hit in best_first:
-        record = record_of(hit.id)
+        record = records[hit.id]
         places.setdefault(record, set()).add(place)
         best.setdefault(record, (place, hit))
     melodies = store.melodies(store.numbers([hit.id for _, hit in best.values()]))

@@ -1,7 +1,7 @@
 """What chance gives for every melody of a collection, and the score that a pair must reach because of it.
 
-As for a query (`search.chance`): a fixed sample of the collection says how much of a melody unrelated ones usually
-lack, and the calibrated tail how quickly that becomes rare. A level is a number of chance matches (E); turned round,
+As for a query (`search.chance`): a fixed sample of the collection says how much unrelated ones usually
+score, and the calibrated tail how quickly that becomes rare. A level is a number of chance matches (E); turned round,
 each level is a score. A pair is found when it reaches what either of its melodies asks for: a fragment is rare within a
 long melody, though most of the long one is missing in the fragment.
 """
@@ -18,7 +18,7 @@ from roslin.matchers.roslin.notes import backwards
 from roslin.matchers.roslin.rounding import Planner
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
-from roslin.search.chance import Tail, between, middles_and_spreads, sample_of
+from roslin.search.chance import TAIL_SHARE, Tail, between, middles_and_spreads
 
 __all__ = ["NEVER", "Chances", "chances_of"]
 
@@ -31,50 +31,49 @@ NEVER = np.iinfo(np.int32).max  # of a melody so short that chance explains even
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """For each melody: what is missing where the tail begins, how fast it falls from there, and what it is worth.
+    """For each melody: the score at which the tail begins, how fast it falls from there, and its self-score.
 
-    Among `searched` melodies, `searched * share * exp(-(begin - missing) / scale)` lack so little by chance.
+    Among `searched` melodies, `searched * TAIL_SHARE * exp(-(score - begin) / scale)` score so much by chance.
     """
 
     begins: Floats
     scales: Floats
     own_scores: Scores
-    share: float
     searched: int
 
     def needed(self, level: float) -> Scores:
         """The score from which on each melody has at most `level` chance matches."""
         # The tail says nothing of more than its share of the melodies.
-        rarer = np.log(min(level / (self.searched * self.share), 1.0))
-        missing = np.minimum(self.begins + self.scales * rarer, 1.0)
-        scores = np.ceil((1.0 - missing) * self.own_scores - _SLACK)
-        return np.where((missing >= 0) & (self.scales > 0), scores, NEVER).astype(np.int32)
+        rarer = np.log(min(level / (self.searched * TAIL_SHARE), 1.0))
+        scores = np.maximum(np.ceil(self.begins - self.scales * rarer - _SLACK), 0)
+        return np.where((scores <= self.own_scores) & (self.scales > 0), scores, NEVER).astype(np.int32)
 
     def expected(self, which: Numbers, scores: Scores) -> Floats:
         """How many melodies would reach these scores with these melodies by chance; the tail's share at most."""
-        missing = np.clip(1.0 - scores / np.maximum(self.own_scores[which], 1), 0.0, 1.0)
-        below = np.maximum(self.begins[which] - missing, 0.0)
+        above = np.maximum(np.minimum(scores, self.own_scores[which]) - self.begins[which], 0.0)
         scales = np.where(self.scales[which] > 0, self.scales[which], np.inf)
-        found: Floats = self.searched * self.share * np.exp(-below / scales)
+        found: Floats = self.searched * TAIL_SHARE * np.exp(-above / scales)
         return found
 
 
 _SLACK = 1e-6  # of a unit: what rounding may do to a product
 
 
-def chances_of(table: MelodyTable, tables: Tables, tails: dict[int, Tail], numbers: Numbers) -> tuple[Floats, Floats]:
-    """(begins, scales) of the melodies with these numbers."""
+def chances_of(
+    table: MelodyTable, tables: Tables, tails: dict[int, Tail], sample: Numbers, numbers: Numbers
+) -> tuple[Floats, Floats]:
+    """(begins, scales) of the melodies with these numbers, from those of a sample."""
     from roslin.matchers.roslin._alignment import align_all
 
-    sample, planner = sample_of(len(table)), Planner(tables)
-    missing, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers))
+    planner = Planner(tables)
+    found, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers))
     for row, number in enumerate(numbers.tolist()):
-        query, worth = table.take(np.array([number])), max(int(table.own_scores[number]), 1)
-        missing[row] = np.clip(1.0 - scorer(query, table, tables, planner)(sample) / worth, 0.0, 1.0)
+        query = table.take(np.array([number]))
+        found[row] = scorer(query, table, tables, planner)(sample)
         itself = np.empty(1, np.int32)
         align_all(query, backwards(query), tables, np.zeros(1, np.int64), itself)
-        reversals[row] = np.clip(1.0 - itself[0] / worth, 0.0, 1.0)
-    middles, spreads = middles_and_spreads(missing)
+        reversals[row] = itself[0]
+    middles, spreads = middles_and_spreads(found)
     begins, scales = np.empty(len(numbers)), np.empty(len(numbers))
     for size in np.unique(table.sizes[numbers]).tolist():
         of_size = table.sizes[numbers] == size

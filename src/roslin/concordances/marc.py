@@ -168,7 +168,7 @@ def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, str] |
     place = begin + int(np.searchsorted(pairs.second[begin:end], second))
     if place == end or pairs.second[place] != second:
         return None
-    distance, doubt = float(pairs.distances[place]), float(pairs.doubts[place])
+    distance, doubt = float(pairs.distances[place]), float(found.doubts[place])
     sure = f" by {pairs.matcher}" if pairs.matcher else f", {found.certainty.words(doubt)}"
     return doubt, f"distance {distance:.3f}{sure}"
 

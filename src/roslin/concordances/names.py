@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from roslin.collection.folding import fold
+from roslin.notation.record import record_of
 
 __all__ = ["ANONYMUS", "folded_name", "is_nobody", "plain_name", "record_of", "surname"]
 
@@ -13,19 +14,6 @@ _NOBODY = frozenset(
     {"", "anon", "anonym", "anonyme", "anonymer", "anonimo", "anonymous", "anonymus", "s.n", "unbekannt", "unknown"}
 )
 _DOUBT = re.compile(r"[\[\]()?]*\?[\[\]()?]*|[\[\]]")  # a name in brackets, or with a mark of doubt, is the same name
-_INCIPIT = re.compile(r"(.+)-[^-]*\d\.[^-]*")
-
-
-def record_of(id: str) -> str:
-    """The record to which a melody belongs: of RECORD-a.b.c the part before the numbers, otherwise the id.
-
-    Cataloguers put letters and spaces into the numbers, and a collection marks ids that occur again with ~2.
-
-    >>> record_of("840010216-1.2.1"), record_of("840010216-1.1. 2~2"), record_of("roslin-castle-2")
-    ('840010216', '840010216', 'roslin-castle-2')
-    """
-    known = _INCIPIT.fullmatch(id)
-    return known[1] if known else id
 
 
 def plain_name(composer: str) -> str:

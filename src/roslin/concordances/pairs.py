@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.blocking import bucket_parts, write_buckets
-from roslin.concordances.copies import Digests, digests_of
+from roslin.concordances.copies import Digests, digests_of, unfold
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.join import ScoredPairs, piece_count
 from roslin.concordances.journal import Journal, Stage, do_pieces
@@ -69,8 +69,8 @@ class FoundPairs:
     """Pairs of melodies by their numbers, the smaller first, in rising order; their distances and chance matches.
 
     `expected` is how many melodies would by chance be as near to one of the two, and to the other: the geometric mean.
-    Of melodies that the measure cannot tell apart only the first is compared with others; `is_copy` marks the pairs
-    that link the rest of them to it.
+    `is_copy` marks pairs that the measure cannot tell apart. Only the first of such melodies is compared with others;
+    its pairs are repeated for the rest of them, with the same distance and the same chance matches.
     """
 
     first: Numbers
@@ -79,11 +79,13 @@ class FoundPairs:
     expected: Floats
     is_copy: Flags
     level: float
-    compared: int  # pairs that were scored exactly
+    compared: int  # pairs of melodies that the measure can tell apart, and that were scored exactly
     melodies: int
     is_exact: bool = True  # whether every two were compared, and not only those that share something rare
     is_all: bool = True  # whether pairs of two old melodies were looked for, and not only those with a new one
     matcher: str = ""  # by whose distance they were found, the level being a radius and chance unknown (`radius`)
+    folded: int = 0  # melodies that are linked to the first of more than `copies.MOST_COPIES` only
+    left_copies: int = 0  # pairs that the measure cannot tell apart, and that are too common for the level
 
     def __len__(self) -> int:
         return len(self.first)
@@ -92,7 +94,8 @@ class FoundPairs:
         """Only those with a doubt of at most `level`."""
         kept = self.doubts <= level
         columns = {name: getattr(self, name)[kept] for name in PAIR_ARRAYS}
-        return replace(self, **columns, level=level)
+        left = self.left_copies + int((self.is_copy & ~kept).sum())
+        return replace(self, **columns, level=level, left_copies=left)
 
     @property
     def doubts(self) -> Floats:
@@ -117,7 +120,8 @@ def find_pairs(
 ) -> FoundPairs:
     """All pairs that are the same tune with a doubt of at most `level`: a probability of at least 1 - level.
 
-    Chance must not explain a pair, either: it would bring at most one for one of the two.
+    Chance must not explain a pair, either: it would bring at most one for one of the two. Melodies that the measure
+    cannot tell apart are pairs however short they are; their probability says what that is worth.
 
     `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
     melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
@@ -185,10 +189,9 @@ def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
     do_pieces(
         work, journal, "chance", ChancePiece(ready.join), count, Stage("what chance gives", _RARE, _chance_share(ready))
     )
-    share = next(iter(ready.tails.values())).share
     own_scores = ready.everything.own_scores[ready.distinct]
     found = journal.columns("chance", count, ("begins", "scales"))
-    return Chances(found["begins"], found["scales"], own_scores, share, len(ready.everything))
+    return Chances(found["begins"], found["scales"], own_scores, len(ready.everything))
 
 
 def _chance_share(ready: Prepared) -> float:
@@ -228,32 +231,35 @@ def _with(some: ScoredPairs, others: ScoredPairs) -> ScoredPairs:
 
 
 def _found(ready: Prepared, chances: Chances, scored: ScoredPairs, new: Numbers | None, level: float) -> FoundPairs:
-    """From places and scores to numbers and meanings, the copies beside their representatives."""
+    """From places and scores to numbers and meanings, for the copies as for their representatives."""
     everything, distinct, copies, order = ready.everything, ready.distinct, ready.copies, ready.table.order
     ends = order[scored.first].astype(np.int64), order[scored.second].astype(np.int64)
     expected = np.sqrt(np.multiply(*(chances.expected(end, scored.scores) for end in ends)))
     one, two = (distinct[end] for end in ends)
     distances = _MATCHER.distances_of(scored.scores, everything.own_scores[one], everything.own_scores[two])
-    copied = np.flatnonzero(copies != np.arange(len(copies)))
-    if new is not None:
-        copied = copied[np.isin(copied, new) | np.isin(copies[copied], new)]
-    of = np.searchsorted(distinct, copies[copied])
-    by_copying = chances.expected(of, chances.own_scores[of])
-    copied, by_copying = copied[by_copying <= BY_CHANCE], by_copying[by_copying <= BY_CHANCE]
-    first = np.concatenate([np.minimum(one, two), copies[copied]])
-    second = np.concatenate([np.maximum(one, two), copied])
-    distances = np.concatenate([distances, np.zeros(len(copied))])
-    expected = np.concatenate([expected, by_copying])
-    is_copy = np.concatenate([np.zeros(len(one), dtype=bool), np.ones(len(copied), dtype=bool)])
-    sorting = np.lexsort((second, first))
-    sorting = sorting[1.0 - probability(expected, distances)[sorting] <= level]
+    alike = _with_copies(copies, everything.own_scores)
+    of = np.searchsorted(distinct, alike)
+    one, two = np.concatenate([one, alike]), np.concatenate([two, alike])
+    distances = np.concatenate([distances, np.zeros(len(alike))])
+    expected = np.concatenate([expected, chances.expected(of, chances.own_scores[of])])
+    within = 1.0 - probability(expected, distances) <= level
+    beyond = one[~within & (one == two)]
+    one, two, distances, expected = one[within], two[within], distances[within], expected[within]
+    first, second, of, folded = unfold(one, two, copies, new)
     return FoundPairs(
-        first[sorting],
-        second[sorting],
-        distances[sorting],
-        expected[sorting],
-        is_copy[sorting],
+        first,
+        second,
+        distances[of],
+        expected[of],
+        (one == two)[of],
         level,
         scored.compared,
         len(everything),
+        folded=folded,
+        left_copies=len(unfold(beyond, beyond, copies, new).first),
     )
+
+
+def _with_copies(copies: Numbers, own_scores: npt.NDArray[np.int32]) -> Numbers:
+    """The melodies that others are the same as; without notes there is nothing to be the same."""
+    return np.flatnonzero((np.bincount(copies, minlength=len(copies)) > 1) & (own_scores > 0))

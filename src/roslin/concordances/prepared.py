@@ -36,7 +36,7 @@ from roslin.errors import CollectionError
 from roslin.matchers.roslin._alignment import Tables
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.table import MelodyTable, Room, fill_table
-from roslin.search.chance import Tail, tails_of
+from roslin.search.chance import Tail, sample_of, tails_of
 from roslin.search.roslin_table import fitted_stamp, open_table, read_table, write_table
 
 __all__ = ["BucketPiece", "ChancePiece", "Join", "PairPiece", "Prepared", "keep_needed", "opened", "prepare"]
@@ -82,7 +82,7 @@ class Prepared:
     @cached_property
     def tails(self) -> dict[int, Tail]:
         """How fast chance matches become rare."""
-        return tails_of(self.store, "both")
+        return tails_of(self.store, "both/anywhere/any")
 
     @cached_property
     def tables(self) -> Tables:
@@ -151,7 +151,7 @@ class ChancePiece:
         """The result of one piece."""
         ready = opened(self.join)
         numbers = piece_of(ready.distinct, number)
-        begins, scales = chances_of(ready.everything, ready.tables, ready.tails, numbers)
+        begins, scales = chances_of(ready.everything, ready.tables, ready.tails, sample_of(ready.store), numbers)
         return {"begins": begins, "scales": scales}
 
 

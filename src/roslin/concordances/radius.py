@@ -5,8 +5,8 @@ distance both ways (a fragment may be found in a whole, which is not found in th
 way is within the radius, and its distance is the smaller of the two. Where a matcher has bounds (`search.engine`), only
 what they leave is compared; the pairs are the same as without.
 
-Melodies with the same notes and bar lines are the same for every matcher: the first of them is compared for all. Those
-without notes, and those too long for the matcher (`search.longest`), have no pairs.
+Melodies with the same notes and bar lines are the same for every matcher: the first of them is compared, and its pairs
+are repeated for the others. Those without notes, and those too long for the matcher (`search.longest`), have no pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
-from roslin.concordances.copies import Digests, firsts_of
+from roslin.concordances.copies import Digests, firsts_of, unfold
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.journal import Arrays, Journal, Stage, do_pieces
 from roslin.concordances.mapped import map_array, write_array
@@ -88,23 +88,28 @@ def find_within(
             {name: np.concatenate([near[name], known[name][known["distances"] <= radius]]) for name in near},
             None,
         )
-    first, second, distances = _once(near, len(store))
-    of_asked = asked if new is not None else np.ones(len(store), dtype=bool)
-    copied = np.flatnonzero((copies != np.arange(len(copies))) & of_asked & np.isin(copies, distinct))
-    first, second = np.concatenate([first, copies[copied]]), np.concatenate([second, copied])
-    order = np.lexsort((second, first))
+    one, two, distances = _once(near, len(store))
+    alike = distinct[np.bincount(copies, minlength=len(copies))[distinct] > 1]
+    one, two = np.concatenate([one, alike]), np.concatenate([two, alike])
+    first, second, of, folded = unfold(one, two, copies, new)
     return FoundPairs(
-        first[order],
-        second[order],
-        np.concatenate([distances, np.zeros(len(copied))])[order],
+        first,
+        second,
+        np.concatenate([distances, np.zeros(len(alike))])[of],
         np.full(len(first), np.nan),
-        np.concatenate([np.zeros(len(distances), dtype=bool), np.ones(len(copied), dtype=bool)])[order],
+        (one == two)[of],
         radius,
-        len(distinct) * (len(distinct) - 1),
+        _compared(len(distinct), int(asked[distinct].sum())),
         len(store),
         is_all=new is None,
         matcher=repr(chosen),
+        folded=folded,
     )
+
+
+def _compared(melodies: int, asked: int) -> int:
+    """The pairs of so many melodies with at least one that is asked for."""
+    return asked * (asked - 1) // 2 + asked * (melodies - asked)
 
 
 @dataclass(frozen=True, slots=True)

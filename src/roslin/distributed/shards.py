@@ -5,7 +5,7 @@
     sample.roslin     the melodies of the whole with which every query is compared to tell chance
 
 A search gives what it would give in the collection itself, the numbers of chance matches too: ties are broken by id,
-and the background (`roslin.search.background`) is that of the whole. A matcher whose distances depend on all candidates
+and the background (`roslin.search.chance`) is that of the whole. A matcher whose distances depend on all candidates
 at once is refused.
 """
 
@@ -27,13 +27,12 @@ from roslin.collection.files import write_text
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
-from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher
+from roslin.matchers import DEFAULT_MATCHER, Matcher, Roslin, matcher
 from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
-from roslin.search.background import Background
-from roslin.search.chance import CALIBRATED, Tail, between, sample_of, tails_of
-from roslin.search.engine import PartialAnswer, search_part
+from roslin.search.chance import Background, Tail, default_tails, mode_of, sample_of, tails_of
+from roslin.search.engine import Whole, search
 from roslin.search.work import Work
 
 __all__ = ["SHARDS", "Shards", "is_sharded", "write_shards"]
@@ -41,7 +40,7 @@ __all__ = ["SHARDS", "Shards", "is_sharded", "write_shards"]
 Numbers = npt.NDArray[np.int64]
 
 SHARDS = "shards.json"
-_VERSION = 1
+_VERSION = 2
 _SAMPLE = "sample.roslin"
 _OURS = re.compile(rf"shard-\d+\.roslin|{re.escape(_SAMPLE)}|{re.escape(SHARDS)}")
 
@@ -66,7 +65,7 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
         _Shard(str(target / name), range(first, last))
         for name, first, last in zip(names, bounds[:-1], bounds[1:], strict=True)
     ]
-    pieces.append(_Shard(str(target / _SAMPLE), tuple(sample_of(len(store)).tolist())))
+    pieces.append(_Shard(str(target / _SAMPLE), tuple(sample_of(store).tolist())))
     dividing, tokens = _Dividing(str(store.path.resolve()), store.about["token"]), []
     for done, token in enumerate(work.map(dividing, pieces), start=1):
         tokens.append(token)
@@ -77,7 +76,7 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
         "name": store.path.name,
         "shards": dict(zip(names, tokens, strict=False)),
         "sample": tokens[-1],
-        "tails": {compared: _kept_tails(store, compared) for compared in CALIBRATED},
+        "tails": {mode: _tails_as_json(store, mode) for mode in default_tails()},
     }
     write_text(target / SHARDS, json.dumps(about, indent=1) + "\n")
     for path in target.iterdir():  # what an earlier division has left
@@ -85,9 +84,9 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
             shutil.rmtree(path)
 
 
-def _kept_tails(store: Store, compared: str) -> dict[str, Any]:
-    tails = {str(length): asdict(tail) for length, tail in tails_of(store, compared).items()}
-    return {"fitted": repr(fitted(compared)), "tails": tails}
+def _tails_as_json(store: Store, mode: str) -> dict[str, Any]:
+    tails = {str(length): asdict(tail) for length, tail in tails_of(store, mode).items()}
+    return {"fitted": repr(fitted(mode.split("/")[0])), "tails": tails}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,47 +149,43 @@ class Shards:
         if work is None:
             with Work() as alone:
                 return self.search(query, chosen, k, exclude=exclude, radius=radius, work=alone)
-        asking = _Searching(query, chosen, k, tuple(exclude), radius)
+        tails = self._tails(mode_of(chosen, query)) if isinstance(chosen, Roslin) else {}
+        sample = (str(self.sample.path.resolve()), self.sample.about["token"])
+        asking = _Searching(query, chosen, k, tuple(exclude), radius, sample, tails, len(self))
         pieces = [(str(store.path.resolve()), store.about["token"]) for store in self.stores]
         answers = []
         for done, answer in enumerate(work.map(asking, pieces), start=1):
             answers.append(answer)
             work.report(done / len(pieces), "searching")
-        return self._merged(query, chosen, k, answers)
+        return self._merged(query, k, answers)
 
-    def _merged(self, query: Melody, chosen: Matcher, k: int, answers: Sequence[PartialAnswer]) -> Run:
-        """One list of several, with what chance gives in all of them together."""
-        hits = [hit for answer in answers for hit in _hits(answer.ranking)]
-        best = sorted(hits)[:k]
-        known = [answer.known for answer in answers if answer.known is not None]
-        expected = None
-        if len(self):
-            null = self._background().null(query, chosen, np.concatenate(known) if known else None)
-            expected = tuple(null.expected(np.array([hit[2] for hit in best]), len(self)).tolist())
+    def _merged(self, query: Melody, k: int, answers: Sequence[Run]) -> Run:
+        """One list of several."""
+        found = [hit for answer in answers for hit in answer]
+        sign = 1.0 if answers[0].kind == "distance" else -1.0
+        best = sorted(found, key=lambda hit: (sign * (hit.value or 0.0), hit.id))[:k]
+        has_evidence = answers[0].kind == "score"
         ranking = Ranking(
             query.id or "query",
-            tuple(hit[1] for hit in best),
-            tuple(hit[0] for hit in best),
-            expected=expected,
-            remarks=chosen.remarks(query),
+            tuple(hit.id for hit in best),
+            tuple(hit.value or 0.0 for hit in best),
+            expected=tuple(hit.expected or 0.0 for hit in best) if has_evidence else None,
+            distances=tuple(hit.distance for hit in best) if has_evidence else None,
+            same=tuple(hit.same for hit in best) if any(hit.same for hit in best) else None,
+            remarks=answers[0].remarks,
+            agreeing=sum(ranking.agreeing for answer in answers for ranking in answer.rankings.values()),
         )
 
         def titles(ids: Sequence[str]) -> list[str | None]:
             return [melody.title for melody in self.melodies(self.numbers(ids))]
 
-        return Run([ranking], name=repr(chosen), kind="distance", titles=titles)
+        return Run([ranking], name=answers[0].name, kind=answers[0].kind, titles=titles)
 
-    def _background(self) -> Background:
-        packed = self.sample.packed()
-        return Background(packed, np.arange(len(packed)), self._tail)
-
-    def _tail(self, compared: str, size: int) -> Tail | None:
-        if compared not in CALIBRATED:
-            return None
-        kept = self.about["tails"][compared]
-        if kept["fitted"] != repr(fitted(compared)):
+    def _tails(self, mode: str) -> dict[int, Tail]:
+        kept = self.about["tails"][mode]
+        if kept["fitted"] != repr(fitted(mode.split("/")[0])):
             raise CollectionError(f"{self.path}: made by a Roslin that measures otherwise; divide the collection again")
-        return between({int(length): Tail(**tail) for length, tail in kept["tails"].items()}, size)
+        return {int(length): Tail(**tail) for length, tail in kept["tails"].items()}
 
     # -- melodies ---------------------------------------------------------------------------------------------------
 
@@ -228,24 +223,27 @@ class Shards:
         self.close()
 
 
-def _hits(ranking: Ranking) -> Iterator[tuple[float, str, float]]:
-    """(distance, id, by what chance is told) of each."""
-    return zip(ranking.values or (), ranking.ids, ranking.expected or (), strict=True)
-
-
 @dataclass(frozen=True, slots=True)
 class _Searching:
-    """Searches a shard, given by path and token."""
+    """Searches a shard, given by path and token; the sample says what chance gives in all shards together."""
 
     query: Melody
     matcher: Matcher
     k: int
     exclude: tuple[str, ...]
     radius: float | None
+    sample: tuple[str, str]
+    tails: dict[int, Tail]
+    searched: int
 
-    def __call__(self, shard: tuple[str, str]) -> PartialAnswer:
-        part = opened(*shard)
-        return search_part(self.query, part, self.matcher, self.k, exclude=self.exclude, radius=self.radius)
+    def __call__(self, shard: tuple[str, str]) -> Run:
+        packed = opened(*self.sample).packed()
+        background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: self.tails)
+        whole = Whole(background, self.searched)
+        found = search(
+            self.query, opened(*shard), self.matcher, self.k, exclude=self.exclude, radius=self.radius, whole=whole
+        )
+        return Run(found.rankings, name=found.name, kind=found.kind)
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -12,6 +12,9 @@ In a drawing row 17 of the note table is the element with the id `note-17`; a no
 `note-17-2` and so on too, and every piece carries `data-note="17"`. A drawing takes its colour from the text around it
 (`currentColor`), has no script, no style sheet and no link to anything outside itself. Ids would clash when a page
 holds several: `Engraving.in_page("a-")` puts a prefix before each of them.
+
+Three layouts: "page" breaks into systems as wide as a page of text, "narrow" into systems for a telephone held upright,
+and "line" does not break.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 from roslin.engrave.score import mei_from_melody
 from roslin.engrave.stored import cache_folder, read_entry, write_entry
@@ -32,7 +35,9 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
 from roslin.sandbox import SandboxError, Worker, shared_worker
 
-__all__ = ["OPTIONS", "Engraving", "cache_folder", "engrave", "mei_from_melody"]
+__all__ = ["OPTIONS", "Engraving", "Layout", "cache_folder", "engrave", "mei_from_melody"]
+
+Layout = Literal["page", "narrow", "line"]
 
 # Verovio's own units: a page of 2100 at scale 40 is 840 pixels wide, about as wide as a page of text.
 OPTIONS = {
@@ -56,8 +61,11 @@ OPTIONS = {
     "svgRemoveXlink": True,
     "svgViewBox": True,
 }
+# Of 400 incipits of RISM and 150 tunes, all are at most 400 pixels wide by the second: a bar is never broken.
+_LAYOUTS: dict[Layout, dict[str, object]] = {"page": {}, "narrow": {"pageWidth": 900}, "line": {"breaks": "none"}}
 _DRAWING = 1  # change it when the drawing changes for the same MEI and options
 
+_WIDTH = re.compile(r'^<svg [^>]*? width="(\d+)"')
 _SIZE = re.compile(r'<svg viewBox="0 0 (\d+) (\d+)"[^>]*>')
 _LEFT_OUT = re.compile(
     r"<desc>.*?</desc>|<style.*?</style>"
@@ -77,6 +85,12 @@ class Engraving:
     drawn: bool = True
     reason: str = ""
 
+    @property
+    def width(self) -> int:
+        """In pixels; 0 without a drawing."""
+        found = _WIDTH.search(self.svg)
+        return int(found[1]) if found else 0
+
     def in_page(self, prefix: str) -> str:
         """The drawing with a prefix before every id, for a page that holds more than one."""
         return _ID.sub(lambda found: found[0] + prefix, self.svg)
@@ -88,13 +102,10 @@ def engrave(
     *,
     worker: Worker | None = None,
     use_cache: bool = True,
-    in_one_line: bool = False,
+    layout: Layout = "page",
 ) -> Engraving:
-    """Draw a melody. `title` is for screen readers; without one it is made from the melody's own title.
-
-    `in_one_line`: however long that is, and not in lines of about a page.
-    """
-    options = OPTIONS | {"breaks": "none"} if in_one_line else OPTIONS
+    """Draw a melody. `title` is for screen readers; without one it is made from the melody's own title."""
+    options = OPTIONS | _LAYOUTS[layout]
     try:
         key = _key(melody, options)
         svg = read_entry(key) if use_cache else None

@@ -22,7 +22,7 @@ from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.hits import Floats, Hits
-from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
+from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, Score, measure
 from roslin.evaluate.rankings import SAME_ID, TIES, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
 from roslin.truth.qrel import Truth, read_truth
@@ -109,7 +109,7 @@ class Evaluation:
             return np.full(counted.shape[:2], np.nan)
         return np.asarray(counted.mean(axis=2), dtype=np.float64)
 
-    def of(self, system: str, measure_name: str | Measure) -> dict[str, float]:
+    def of(self, system: str, measure_name: str | Measure | Score) -> dict[str, float]:
         """{query: value} for one system and measure."""
         names = [repr(each) for each in self.measures]
         wanted = repr(measure(measure_name))
@@ -161,7 +161,7 @@ class Evaluation:
 def evaluate(
     truth: Any,
     runs: Any,
-    measures: Sequence[str | Measure] | str | Measure = DEFAULT_MEASURES,
+    measures: Sequence[str | Measure | Score] | str | Measure | Score = DEFAULT_MEASURES,
     *,
     ties: str = "expected",
     same_id: str = "keep",
@@ -191,7 +191,9 @@ def evaluate(
         if run.queries and not any(query in known for query in run.queries):
             theirs, ours = (shortened(next(iter(queries))) for queries in (run.queries, known))
             raise ArgumentError(f"{run.name} has no query of the truth: it has {theirs!r}, the truth has {ours!r}")
-    wanted = tuple(measure(each) for each in ([measures] if isinstance(measures, (str, Measure)) else measures))
+    wanted = tuple(
+        measure(each) for each in ([measures] if isinstance(measures, str) or callable(measures) else measures)
+    )
     if not wanted:
         raise ArgumentError("evaluation needs at least one measure")
     if ties == "trec":

@@ -19,7 +19,7 @@ from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.exchanges import EXCHANGES, SEED, exchange_p, pair_tests, smallest_p
 from roslin.evaluate.hits import Floats
 from roslin.evaluate.intervals import check_level
-from roslin.evaluate.measures.base import Measure, measure
+from roslin.evaluate.measures.base import Measure, Score, measure
 from roslin.truth.correction import benjamini_hochberg, holm
 
 __all__ = [
@@ -211,7 +211,7 @@ class Comparison:
 
 def compare(
     evaluation: Evaluation,
-    measure_name: str | Measure | None = None,
+    measure_name: str | Measure | Score | None = None,
     level: float = 0.95,
     *,
     against: str | None = None,
@@ -230,7 +230,7 @@ def compare(
     name = repr(kind)
     rows = {}
     for system in evaluation.systems:
-        by_query = evaluation.of(system, name)
+        by_query = evaluation.of(system, kind)
         rows[system] = np.array([by_query[query] for query in evaluation.queries if evaluation.truth[query]])
     pairs = list(combinations(evaluation.systems, 2))
     if against is not None:

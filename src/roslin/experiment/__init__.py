@@ -10,7 +10,7 @@ comparisons  which two or three candidates an expert compares next
 store     where every decision is kept: SQLite or PostgreSQL; `study_store` is what concerns the study as a whole
 log, trials, experts  the statements that the store is made of; `clock` is what it goes by
 database  how it is reached and brought up to date; `schema` has its tables, `migrations` the steps to them
-backup    a copy while the study runs
+backup    a copy while the study runs; `moving` takes everything to another database
 export    what the truth layer and other programs read
 overview  how far the study is, and what is known by now
 bots      simulated experts who go through it; `opinions` is what they think, `tabs` their browser, `visits` what became

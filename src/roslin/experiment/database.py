@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from sqlalchemy.engine import Connection, Engine, Transaction
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 
-__all__ = ["STEPS", "StudyDatabase"]
+__all__ = ["STEPS", "DamagedStudyError", "StudyDatabase", "without_password"]
 
 STEPS = Path(__file__).parent / "migrations"
 _VERSION_TABLE = "roslin_version"
@@ -37,6 +38,34 @@ _SHORT_SECONDS, _TRIES = 1, 10  # for what makes others wait
 _READERS, _MORE_READERS = 10, 10
 _MOST_TOGETHER = 32  # transactions with one flush
 _LOG = logging.getLogger("roslin.experiment")
+
+
+class DamagedStudyError(ExperimentError):
+    """A file of SQLite that is no whole database."""
+
+    def __init__(self, path: Path, said: str):
+        super().__init__(
+            f"{path}: the database of the study is damaged ({said}); put a backup in its place, or take the file away "
+            "if nobody has taken part"
+        )
+
+
+def without_password(url: str | sa.URL) -> str:
+    """The address of a database as it may be shown and kept; that of a file in full."""
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == "sqlite" and parsed.database:
+        return f"sqlite:///{Path(parsed.database).resolve()}"
+    plain = parsed.set(drivername=parsed.get_backend_name()).difference_update_query(["password"])
+    return sa.URL.create(
+        plain.drivername, plain.username, None, plain.host, plain.port, plain.database, plain.query
+    ).render_as_string()
+
+
+def _parsed(url: str | sa.URL) -> sa.URL:
+    try:
+        return sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise ArgumentError("the database must be sqlite:///FILE or postgresql://...; got no such address") from None
 
 
 class StudyDatabase:
@@ -80,6 +109,26 @@ class StudyDatabase:
         """Wait until no expert is written for, and let none be until the end of this transaction."""
         if not self.is_sqlite:
             connection.execute(sa.text("LOCK TABLE experts IN EXCLUSIVE MODE"))
+
+    @property
+    def shown(self) -> str:
+        """Where it is, without a password."""
+        return without_password(self.engine.url)
+
+    def check(self) -> None:
+        """Refuse a file of SQLite that is damaged."""
+        if not self.is_sqlite:
+            return
+        path = Path(str(self.engine.url.database))
+        try:
+            with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as plain:
+                said = str(plain.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.OperationalError:
+            return  # it cannot be opened, and not because of what is in it
+        except sqlite3.DatabaseError as error:
+            said = str(error)
+        if said != "ok":
+            raise DamagedStudyError(path, said.replace("\n", " "))
 
     def upgrade(self, steps: Path = STEPS) -> None:
         """Make the tables of a new database, or bring those of an older one up to date. A newer one is refused."""
@@ -281,30 +330,44 @@ def _as_our_errors(what: str) -> Iterator[None]:
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-        said = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
-        raise NotKeptError(f"the database did not {what}: {said[0]}") from error
+        said = (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]
+        if "no password supplied" in said:
+            said += "; give it in PGPASSWORD, or in the file ~/.pgpass"
+        raise NotKeptError(f"the database did not {what}: {said}") from error
 
 
 def _engine(url: str) -> Engine:
-    try:
-        parsed = sa.make_url(url)
-    except sa.exc.ArgumentError:
-        raise ArgumentError("the database must be sqlite:///FILE or postgresql://...; got no such address") from None
+    parsed = _parsed(url)
     backend = parsed.get_backend_name()
     if backend == "postgresql":
         return _postgresql(parsed.set(drivername="postgresql+psycopg"))
     if backend != "sqlite" or not parsed.database or parsed.database == ":memory:":
         got = backend if backend != "sqlite" else "no file"
         raise ArgumentError(f"the database must be sqlite:///FILE or postgresql://...; got {got}")
-    with suppress(OSError):  # opening it says what is wrong
-        # Names in it are the secrets of links: nobody else on this computer reads it.
-        os.close(os.open(parsed.database, os.O_CREAT | os.O_RDWR, 0o600))
+    _make_sqlite(Path(parsed.database))
     engine = sa.create_engine(
         parsed, connect_args={"timeout": _BUSY_SECONDS}, pool_size=_READERS, max_overflow=_MORE_READERS
     )
     sa.event.listen(engine, "connect", _prepare_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _make_sqlite(path: Path) -> None:
+    """A new file of SQLite, unless there is one. It is never empty, so that an empty one is known to be cut off."""
+    prepared = path.with_name(f".{path.name}-{secrets.token_hex(4)}.new")
+    with suppress(OSError, sqlite3.Error):  # opening it says what is wrong
+        if not path.exists():
+            # Names in it are the secrets of links: nobody else on this computer reads it.
+            os.close(os.open(prepared, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(prepared)) as plain:
+                plain.execute("PRAGMA journal_mode=WAL")
+            os.link(prepared, path)  # unlike a rename, it never replaces what another process has made meanwhile
+    with suppress(OSError):
+        prepared.unlink(missing_ok=True)
+    with suppress(OSError):
+        if path.stat().st_size == 0:
+            raise DamagedStudyError(path, "it is empty")
 
 
 def _postgresql(url: sa.URL) -> Engine:

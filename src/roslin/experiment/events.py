@@ -3,14 +3,16 @@
 Every event has a number in the sequence of its expert (1, 2, ...) and a key that whoever made it chose: the same key is
 the same event, however often it arrives. Trials count from 1; trial 0 is the practice.
 
-    consented                                       answered    answers: {question: value}
+    consented  sha256, version, language            answered    answers: {question: value}
     read       the instructions                     practised   the end of the practice
     began      query, shown: the order shown        finished    this trial counts now
     sorted     document, verdict                    placed      document, after: a document or None, tied: bool
     offered    documents, to compare                chose       documents, best: one of them or None (no difference)
     heard      document, duration_ms: it ended      undone      undoes: the key of a decision
     compared   documents: their differences         completed   receipt: everything is done
+    turned_away  receipt: nothing to judge now      resumed     after `completed` there was more to judge
 
+A consent names the text that was shown: its checksum, its number among all texts of the study, its language.
 In `heard` and `compared` None is the query. An older page recorded no duration.
 
 Decisions name documents, never positions: whatever another tab did in between, each has a meaning, and none is refused
@@ -26,7 +28,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-from roslin.experiment.plan import SIZES, StudyPlan, most_comparisons
+from roslin.experiment.plan import SIZES, StudyPlan, checksum, most_comparisons
 
 __all__ = [
     "DECIDED",
@@ -40,6 +42,7 @@ __all__ = [
     "Stage",
     "TrialState",
     "comparisons_wanted",
+    "is_complete",
     "missing",
     "position_of",
     "ranks_of",
@@ -211,9 +214,16 @@ class Position:
     receipt: str = ""
 
 
+def is_complete(events: Sequence[Event]) -> bool:
+    """Whether there was nothing left to judge for an expert, who has begun nothing since."""
+    kinds = [event.kind for event in events if event.kind in ("completed", "resumed")]
+    return kinds[-1:] == ["completed"]
+
+
 def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Position:
     """Where an expert stands after these events, and after the pause since the last one.
 
+    Who agreed to another text than that of the plan is asked again.
     Somebody back after a long pause reads the instructions again (`resume = "reread"`), and perhaps begins the open
     trial again, too ("restart": the store adds another `began` when they have read). A page that stayed open meanwhile
     may have sent something since: what counts is any long pause since they read them last.
@@ -226,11 +236,12 @@ def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Positi
     times = [*(event.time_ms for event in events[has_read:]), now_ms]
     longest = max((after - before for before, after in pairwise(times)), default=0)
     was_away = plan.rules.resume != "continue" and longest > plan.rules.pause_hours * HOUR_MS
-    receipt = next((event.payload["receipt"] for event in events if event.kind == "completed"), "")
+    receipt = next((event.payload["receipt"] for event in events if "receipt" in event.payload), "")
     stage: Stage
-    if receipt:
+    agreed = {event.payload.get("sha256") for event in events if event.kind == "consented"}
+    if is_complete(events):
         stage = "done"
-    elif "consented" not in kinds:
+    elif agreed.isdisjoint(map(checksum, plan.consent.values())):
         stage = "consent"
     elif plan.questions and "answered" not in kinds:
         stage = "questions"

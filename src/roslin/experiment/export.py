@@ -1,6 +1,7 @@
 """A study as files: for `roslin truth`, for other programs, and for archives.
 
-    csv       rankings (or votes, choice-rankings and choices), trials, shown, experts, events; each as NAME.csv
+    csv       rankings (or votes, choice-rankings and choices), trials, shown, experts, consents, consent-texts,
+              events; each as NAME.csv
     json      the same tables, each a list of objects
     parquet   the same tables
     psych-ds  a dataset after https://psych-ds.github.io: dataset_description.json and data/study-NAME_..._data.csv
@@ -56,7 +57,8 @@ def export_study(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExperimentError(f"{folder}: an export needs a new or empty folder")
     plan = store.plan
-    tables = study_tables(plan, list(store.histories()), unfinished=unfinished, participants=participants)
+    histories = list(store.histories())
+    tables = study_tables(plan, histories, store.consents(), unfinished=unfinished, participants=participants)
     folder.parent.mkdir(parents=True, exist_ok=True)
     prepared = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".new", dir=folder.parent))
     try:

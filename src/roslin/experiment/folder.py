@@ -8,7 +8,8 @@
       melodies.roslin  every melody that the study shows
       files/           pictures and sounds, under names that say nothing
       pool.csv         why each candidate is there, of those that were pooled
-      study.db         what the experts said, unless another database is named
+      study.db         what the experts said, unless it is in another database
+      database         the address of that other one, without a password
 
 A new folder is prepared under another name and moved when it is complete. A folder that is there is changed so that
 `plan.json` comes last: until then the study is what it was.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import os
 import secrets
 import shutil
@@ -33,6 +35,7 @@ from pathlib import Path
 from roslin.api import Collection
 from roslin.collection.files import sync, write_text
 from roslin.errors import ExperimentError, UnknownNameError
+from roslin.experiment.database import without_password
 from roslin.experiment.material import Material, open_material
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.planning import POOL_COLUMNS, Planned, PoolRow, planned
@@ -44,6 +47,7 @@ from roslin.search.work import Progress
 
 __all__ = ["Created", "StudyFolder", "create_study", "throwaway_study"]
 
+_LOG = logging.getLogger("roslin.experiment")
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are mistaken for one another
 _ENDING = ".study"
 
@@ -66,8 +70,54 @@ class StudyFolder:
 
     @property
     def database(self) -> str:
-        """Where SQLite keeps what the experts say, as SQLAlchemy names it."""
+        """Where what the experts say is kept, as SQLAlchemy names it: in the folder, unless that remembers another."""
+        kept = self.path / "database"
+        if not kept.is_file():
+            return self.own_database
+        address = kept.read_text(encoding="utf-8").strip()
+        if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).is_file():
+            raise ExperimentError(
+                f"{kept}: there is no database at {address}; put it back there, or correct the address"
+            )
+        return address
+
+    @property
+    def own_database(self) -> str:
+        """The file of SQLite in the folder."""
         return f"sqlite:///{self.path / 'study.db'}"
+
+    @property
+    def has_database(self) -> bool:
+        """Whether anything was ever kept: a study that nobody has been invited to has no database."""
+        return (self.path / "database").is_file() or (self.path / "study.db").is_file()
+
+    def settle(self, database: str) -> None:
+        """Use this database from now on; it is opened first, to see that it is one.
+
+        Refused where answers are in another: a study that goes on in two databases is two halves.
+        """
+        before = without_password(self.database)
+        if without_password(database) != before:
+            is_elsewhere = (self.path / "database").is_file()
+            if is_elsewhere or ((self.path / "study.db").is_file() and _has_begun(self.database, self.plan)):
+                raise ExperimentError(
+                    f"{self.path}: the answers of this study are in {before}; to take them to another database: "
+                    f"roslin experiment move"
+                )
+        EventStore(database, self.plan).close()
+        try:
+            self.remember(database)
+        except OSError as error:  # the server runs all the same
+            _LOG.warning("%s: the address of the database is not remembered: %s", self.path, error.strerror)
+
+    def remember(self, database: str) -> None:
+        """Write down the address of the database, without a password; one that somebody wrote into the file stays."""
+        address, kept = without_password(database), self.path / "database"
+        if address == without_password(self.own_database):
+            kept.unlink(missing_ok=True)
+        elif not kept.is_file() or without_password(self.database) != address:
+            kept.unlink(missing_ok=True)
+            _write_secret(kept, f"{address}\n")
 
     def melody(self, id: str) -> Melody:
         """A melody of the study, with its title: mind who sees it."""
@@ -120,7 +170,7 @@ def create_study(
     """Make the study of a file, or bring the one that is there up to date.
 
     A study that has begun takes only what changes no judgement; `FrozenError` says what was changed beyond that.
-    `database` is where what the experts say is kept, unless that is in the folder.
+    `database` is where what the experts say is kept, unless that is in the folder; the study remembers it.
     """
     toml = Path(toml)
     draft = read_study(toml)
@@ -137,6 +187,9 @@ def create_study(
         made = planned(draft, material, {}, tell)
         password = "-".join("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(4))
         _publish_new(target, made, material, key, password)
+    if database:
+        with StudyFolder(target) as study:
+            study.settle(database)
     return Created(StudyFolder(target), password, made.notes, is_new=True, is_changed=True)
 
 
@@ -197,8 +250,9 @@ def _brought_up_to_date(
     target: Path, draft: StudyDraft, material: Material, database: str, progress: Progress
 ) -> Created:
     with StudyFolder(target) as study:
-        before, url = study.plan, database or study.database
-    has_database = bool(database) or (target / "study.db").is_file()
+        if database:
+            study.settle(database)
+        before, url, has_database = study.plan, study.database, study.has_database
     made = planned(draft, material, _kept_pools(target, draft, url, before) if has_database else {}, progress)
     is_changed = before.fingerprint != made.plan.fingerprint
     if is_changed:
@@ -210,16 +264,21 @@ def _brought_up_to_date(
 
 def _kept_pools(target: Path, draft: StudyDraft, url: str, before: StudyPlan) -> dict[str, list[PoolRow]]:
     """Once somebody has begun, a pool that is asked for as before stays, whatever the collection has become since."""
-    store = EventStore(url, before)
-    has_begun = any(expert.sequence for expert in store.experts())
-    store.close()
-    if not has_begun:
+    if not _has_begun(url, before):
         return {}
     asked = asked_pools(target / "study.toml")
     with (target / "pool.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     same = {wish.id for wish in draft.queries if wish.pool is not None and asked.get(wish.id) == wish.pool.values}
     return {query: [row for row in rows if row["query"] == query] for query in same}
+
+
+def _has_begun(url: str, plan: StudyPlan) -> bool:
+    store = EventStore(url, plan)
+    try:
+        return any(expert.sequence for expert in store.experts())
+    finally:
+        store.close()
 
 
 def _write_content(folder: Path, made: Planned, material: Material) -> None:
@@ -247,5 +306,5 @@ def _as_csv(rows: Sequence[PoolRow]) -> str:
 def _write_secret(path: Path, text: str) -> None:
     """A file that only its owner reads."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

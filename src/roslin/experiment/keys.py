@@ -95,7 +95,20 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
             "Whether participants may see which notes of two melodies have no partner, by Roslin's own alignment.",
         ),
         "keeps_participant": KeyInfo(
-            "`true` or `false`", "`false`", "Whether the id that Prolific and the like put into the address is kept."
+            "`true` or `false`",
+            "`false`",
+            "Whether the id that Prolific and the like put into the address is kept. The same id then joins once.",
+        ),
+        "completion_address": KeyInfo(
+            "address",
+            "none",
+            "Where people go back who have judged everything, at Prolific and the like. `{receipt}` stands for their "
+            "receipt code, `{participant}` for their id.",
+        ),
+        "screen_out_address": KeyInfo(
+            "address",
+            "none",
+            "The same for people who found the study full or closed before they had judged everything.",
         ),
     },
     "material": {

@@ -10,7 +10,7 @@ from statistics import median
 
 from roslin.display.table import Table
 from roslin.experiment import clock
-from roslin.experiment.events import DECIDED, HOUR_MS, Event, Position, position_of
+from roslin.experiment.events import DECIDED, HOUR_MS, Event, Position, is_complete, position_of
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import History, TrialRecord, trial_records
@@ -46,6 +46,7 @@ class PersonProgress:
     position: Position
     of: int
     silent_ms: int | None
+    is_turned_away: bool
     is_stuck: bool
     checks: int
     failed: int
@@ -58,6 +59,8 @@ class PersonProgress:
             return "has not come yet"
         if self.position.stage == "done":
             return "done"
+        if self.is_turned_away:
+            return "turned away"
         return {
             "consent": "before the consent",
             "questions": "at the questions",
@@ -98,6 +101,11 @@ class StudyOverview:
         """Who began and is silent, the longest first."""
         found = [person for person in self.people if person.is_stuck]
         return tuple(sorted(found, key=lambda person: -(person.silent_ms or 0)))
+
+    @property
+    def on_the_way(self) -> int:
+        """How many have begun and not judged everything that there was for them."""
+        return sum(each.position.stage != "done" and each.position.sequence > 0 for each in self.people)
 
     @property
     def table(self) -> Table:
@@ -197,13 +205,15 @@ def _person(
 ) -> PersonProgress:
     position = position_of(told, plan, told[-1].time_ms if told else at)
     silent = at - told[-1].time_ms if told else None
+    is_turned_away = bool(told) and told[-1].kind == "turned_away"
     checks = [each.attention for each in records if each.attention is not None]
     return PersonProgress(
         expert,
         position,
         min(plan.rules.queries_per_expert, len(plan.tasks)),
         silent,
-        silent is not None and silent > _STUCK_MS and position.stage != "done",
+        is_turned_away,
+        silent is not None and silent > _STUCK_MS and position.stage != "done" and not is_turned_away,
         len(checks),
         checks.count(False),
         sum(each.active_seconds for each in records),
@@ -221,7 +231,8 @@ def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str
     people = 0
     for _expert, told in histories:
         people += 1
-        counts.update({event.kind for event in told if event.kind not in ("began", "finished") or event.trial > 0})
+        kinds = {event.kind for event in told if event.kind not in ("began", "finished") or event.trial > 0}
+        counts.update(kinds if is_complete(told) else kinds - {"completed"})
     yield "invited", people
     for words, kind in steps:
         yield words, counts[kind]

@@ -14,7 +14,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Self
+from urllib.parse import quote
 
 __all__ = [
     "FROZEN",
@@ -26,6 +28,7 @@ __all__ = [
     "StudyRules",
     "Task",
     "Words",
+    "checksum",
     "most_comparisons",
 ]
 
@@ -106,6 +109,8 @@ class StudyRules:
     comparisons: int = 40  # that an expert makes of each query; for pairs and triplets
     differences: bool = False  # whether the page marks the notes of two melodies that have no partner
     keeps_participant: bool = False  # whether the id in the address (of Prolific and the like) is kept
+    completion_address: str = ""  # where the platform of a panel takes people back who have done everything
+    screen_out_address: str = ""  # and people for whom there was nothing to judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,11 @@ class StudyPlan:
     rules: StudyRules
     seed: int
 
+    def way_back(self, receipt: str, participant: str, *, is_complete: bool) -> str:
+        """The address at which the platform of a panel takes somebody back; empty: there is none."""
+        address = self.rules.completion_address if is_complete else self.rules.screen_out_address
+        return address.replace("{receipt}", quote(receipt, "")).replace("{participant}", quote(participant, ""))
+
     @property
     def experts_needed(self) -> int:
         """How many people the quota takes if all of them finish."""
@@ -134,6 +144,11 @@ class StudyPlan:
     def task(self, query: str) -> Task:
         """The task of a query."""
         return next(task for task in self.tasks if task.query.id == query)
+
+    def consent_in(self, language: str) -> tuple[str, str]:
+        """The language in which a reader of this one is asked to agree, and the checksum of the text."""
+        shown = language if self.consent.get(language) else self.languages[0]
+        return shown, checksum(self.consent.get(shown, ""))
 
     def text(self, words: Mapping[str, str], language: str) -> str:
         """A text in a language, or in the first language of the study where it has none."""
@@ -146,7 +161,7 @@ class StudyPlan:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the plan."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        return checksum(self.to_json())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -172,6 +187,12 @@ class StudyPlan:
             for part in (mine, theirs)
         ]
         return [name for name in FROZEN if flat[0][name] != flat[1][name]]
+
+
+@lru_cache(maxsize=256)
+def checksum(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def most_comparisons(candidates: int, size: int) -> int:

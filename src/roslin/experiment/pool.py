@@ -234,7 +234,7 @@ class _Pooling:
         numbers = np.sort(self.collection.numbers(ids))
         systems = list(self.wish.matchers) or [DEFAULT_MATCHER]
         lists = [
-            self.collection.search(self.query, name, len(ids), within=numbers, chance=False).ids for name in systems
+            self.collection.search(self.query, name, len(ids), within=numbers).ids for name in systems
         ]
         in_turn = [id for places in zip_longest(*lists) for id in places if id is not None]
         for id in in_turn:
@@ -256,7 +256,7 @@ class _Pooling:
     def _found_by(self, name: str, first: int) -> list[str]:
         depth = _DEPTH * max(first, self.wish.most)
         with self.table.blaming("matchers"):
-            return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),), chance=False).ids
+            return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),)).ids
 
     def _first(self, ids: Sequence[str], wanted: int) -> list[str]:
         """The beginning of a list that has so many different melodies: copies of one take no places of others."""

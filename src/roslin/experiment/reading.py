@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from roslin.experiment.keys import KEYS
 from roslin.experiment.plan import StudyPlan, StudyRules, Words
@@ -30,6 +31,7 @@ __all__ = [
 SHIPPED_LANGUAGES = ("en", "de")
 _TEXTS = ("consent", "instructions", "thanks")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
+_FIELD, _FIELDS = re.compile(r"[{}][^{}]*}?"), {"{receipt}", "{participant}"}
 _VERDICTS = ("resembles", "perhaps", "no")
 
 
@@ -176,7 +178,23 @@ def _rules(design: TomlTable) -> StudyRules:
         comparisons=design.whole("comparisons", usual.comparisons),
         differences=design.yes("differences", usual.differences),
         keeps_participant=design.yes("keeps_participant", usual.keeps_participant),
+        completion_address=_address(design, "completion_address"),
+        screen_out_address=_address(design, "screen_out_address"),
     )
+
+
+def _address(design: TomlTable, name: str) -> str:
+    if name not in design:
+        return ""
+    address = design.text(name)
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.netloc or not set(_FIELD.findall(address)) <= _FIELDS:
+        raise design.error(
+            name, "must be the address of a page", "https://..., with {receipt} or {participant}", address
+        )
+    if "{participant}" in address and not design.yes("keeps_participant", otherwise=False):
+        raise design.error(name, "the id of participants is not kept", "keeps_participant = true", address)
+    return address
 
 
 def _material(top: TomlTable) -> TomlTable:

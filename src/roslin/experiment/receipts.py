@@ -1,7 +1,8 @@
 """A list of receipt codes, as Prolific and others give it, compared with those that the study gave out.
 
 A line is a receipt code, or the id of a participant where the study keeps those; what follows a comma, a semicolon, a
-tab or a space is not looked at. Small letters and dashes do not matter in codes.
+tab or a space is not looked at. Small letters and dashes do not matter in codes. Somebody is turned away who came while
+the study was closed, or when there was no place in it, and has not judged everything since.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from roslin.experiment.results import History
 
 __all__ = ["CheckedCode", "Reconciled", "reconcile"]
 
-CodeVerdict = Literal["valid", "twice", "not finished", "unknown"]
+CodeVerdict = Literal["valid", "twice", "turned away", "not finished", "unknown"]
 _MOST = 10_000
 
 
@@ -30,7 +31,7 @@ class CheckedCode:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """The list in its order, and who has a receipt that is not in it."""
+    """The list in its order, and who has done everything and is not in it."""
 
     codes: tuple[CheckedCode, ...]
     missing: tuple[str, ...]
@@ -44,10 +45,13 @@ def reconcile(text: str, histories: Iterable[History]) -> Reconciled:
     """Compare a pasted list with what the study gave out."""
     receipts: dict[str, str] = {}
     participants: dict[str, tuple[str, str]] = {}
+    turned_away = set()
     for expert, told in histories:
-        receipt = next((str(event.payload["receipt"]) for event in told if event.kind == "completed"), "")
+        receipt = next((str(event.payload["receipt"]) for event in told if "receipt" in event.payload), "")
         if receipt:
             receipts[receipt] = expert.label
+            if all(event.kind != "completed" for event in told):
+                turned_away.add(receipt)
         if expert.participant:
             participants[expert.participant] = expert.label, receipt
     seen: set[str] = set()
@@ -62,8 +66,9 @@ def reconcile(text: str, histories: Iterable[History]) -> Reconciled:
         else:
             label = receipts.get(code, "")
         verdict: CodeVerdict = "unknown" if not label else "not finished" if not code else "valid"
-        if verdict == "valid" and code in seen:
-            verdict = "twice"
+        if verdict == "valid":
+            verdict = "twice" if code in seen else "turned away" if code in turned_away else "valid"
         seen.add(code)
         checked.append(CheckedCode(words[0], verdict, label))
-    return Reconciled(tuple(checked), tuple(label for code, label in receipts.items() if code not in seen))
+    missing = tuple(label for code, label in receipts.items() if code not in seen | turned_away)
+    return Reconciled(tuple(checked), missing)

@@ -18,9 +18,9 @@ from typing import Any
 
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
-from roslin.experiment.events import DECIDED, USES, Event, TrialState, ranks_of, trial_state
+from roslin.experiment.events import DECIDED, USES, Event, TrialState, is_complete, ranks_of, trial_state
 from roslin.experiment.experts import StudyExpert
-from roslin.experiment.plan import StudyPlan
+from roslin.experiment.plan import StudyPlan, Words, checksum
 from roslin.experiment.variables import answer_columns
 from roslin.truth.preferences import Vote
 
@@ -142,9 +142,14 @@ def votes_of(records: Iterable[TrialRecord]) -> list[Vote]:
 
 
 def study_tables(
-    plan: StudyPlan, histories: Sequence[History], *, unfinished: bool = False, participants: bool = False
+    plan: StudyPlan,
+    histories: Sequence[History],
+    consents: Sequence[Words] = (),
+    *,
+    unfinished: bool = False,
+    participants: bool = False,
 ) -> dict[str, Table]:
-    """All tables of a study, by name, in the order of `variables.TABLES`."""
+    """All tables of a study, by name, in the order of `variables.TABLES`. `consents`: as `EventStore.consents`."""
     records = list(trial_records(histories, unfinished=unfinished))
     if plan.rules.design == "ranking":
         ranks = ((*named, _short(rank)) for *named, rank in rank_rows(records))
@@ -164,6 +169,8 @@ def study_tables(
         "trials": _table(_TRIALS, map(_trial, records)),
         "shown": _table(_SHOWN, (row for record in records for row in _shown(record))),
         "experts": _table((*columns, *answer_columns(plan).values()), people),
+        "consents": _table(_CONSENTS, _consents(histories)),
+        "consent-texts": _table(_CONSENT_TEXTS, _consent_texts(consents)),
         "events": _table(_EVENTS, _events(histories, records, counted)),
     }
 
@@ -190,6 +197,8 @@ _TRIALS = (
 )
 _SHOWN = ("expert", "trial", "query", "position", "document", "verdict", "rank")
 _EXPERTS = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete", "participant")
+_CONSENTS = ("expert", "time", "version", "language", "sha256")
+_CONSENT_TEXTS = ("version", "language", "sha256", "text")
 _EVENTS = (
     *("expert", "sequence", "trial", "kind", "time", "latency_seconds", "device"),
     *("query", "document", "verdict", "after", "tied", "documents", "best", "duration_seconds", "undoes"),
@@ -286,10 +295,24 @@ def _person(plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], *, part
         "language": expert.language,
         "trials_begun": len({event.trial for event in told if event.kind == "began" and event.trial > 0}),
         "trials_finished": sum(event.kind == "finished" and event.trial > 0 for event in told),
-        "is_complete": _yes(any(event.kind == "completed" for event in told)),
+        "is_complete": _yes(is_complete(told)),
         **({"participant": expert.participant} if participants else {}),
         **{column: _answer(answers.get(name)) for name, column in answer_columns(plan).items()},
     }
+
+
+def _consents(histories: Iterable[History]) -> Iterator[dict[str, Any]]:
+    for expert, told in histories:
+        for event in told:
+            if event.kind == "consented":
+                known = {name: event.payload.get(name) for name in _CONSENTS[2:]}
+                yield {"expert": expert.label, "time": _iso(event.time_ms), **known}
+
+
+def _consent_texts(consents: Iterable[Words]) -> Iterator[dict[str, Any]]:
+    for version, words in enumerate(consents, start=1):
+        for language, text in words.items():
+            yield {"version": version, "language": language, "sha256": checksum(text), "text": text}
 
 
 def _answer(value: Any) -> Any:

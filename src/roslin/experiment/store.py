@@ -23,7 +23,15 @@ from roslin.errors import DecisionError
 from roslin.experiment import clock, log, trials
 from roslin.experiment.decisions import Decision, check_decision, check_key
 from roslin.experiment.design import Load, next_query, shown_order
-from roslin.experiment.events import Event, ExpertChoice, TrialState, missing, position_of, trial_state
+from roslin.experiment.events import (
+    Event,
+    ExpertChoice,
+    TrialState,
+    is_complete,
+    missing,
+    position_of,
+    trial_state,
+)
 from roslin.experiment.experts import StudyExpert, everybody, held, printable
 from roslin.experiment.schema import EVENTS, EXPERTS, TRIALS, WITHDRAWN
 from roslin.experiment.study_store import StudyStore, status_of
@@ -61,6 +69,13 @@ class EventStore(StudyStore):
             event = log.own_event(row.sequence + 1, kind, 0, dict(payload or {}), key=key)
             log.add_events(connection, name, [event])
             return event
+
+    def consent(self, name: str, language: str = "") -> Event:
+        """Somebody agrees to the text that readers of this language are shown; which one, is kept."""
+        shown, sha256 = self.plan.consent_in(language)
+        version = 1 + self.consents().index(self.plan.consent)
+        payload = {"sha256": sha256, "version": version, "language": shown}
+        return self.add(name, "consented", payload, key=f"consented-{shown}-{sha256[:32]}")
 
     def decide(self, name: str, trial: int, decisions: Sequence[Decision], device: str = "") -> Receipt:
         """Keep decisions of one trial, in their order. Those that are kept already are acknowledged again."""
@@ -187,18 +202,34 @@ class EventStore(StudyStore):
         """The receipt of an expert who has nothing left to judge; the same one however often it is asked for."""
         with self.database.writing() as connection:
             row = held(connection, name)
-            told = sa.select(EVENTS.c.payload).where(EVENTS.c.expert == name, EVENTS.c.kind == "completed")
-            found = connection.execute(told).scalar()
-            if found is not None:
-                return str(found["receipt"])
+            told = log.events_of(connection, name)
+            if not is_complete(told):
+                mine = trials.trials_of(connection, name)
+                if any(trial.finished_ms is None for trial in mine):
+                    raise DecisionError("a trial is still open")
+                if self._next(connection, name, mine) is not None:
+                    raise DecisionError("there is still something to judge")
+            return _receipt(connection, row, told, "completed")
+
+    def turn_away(self, name: str) -> str:
+        """The receipt of an expert for whom there is nothing to judge now. They go on as soon as there is."""
+        with self.database.writing() as connection:
+            row = held(connection, name)
+            return _receipt(connection, row, log.events_of(connection, name), "turned_away")
+
+    def has_more(self, name: str) -> bool:
+        """Whether somebody who has completed the study could judge more by now: the quota was raised, for example."""
+        with self.database.reading() as connection:
             mine = trials.trials_of(connection, name)
-            if any(trial.finished_ms is None for trial in mine):
-                raise DecisionError("a trial is still open")
-            if status_of(connection) != "closed" and self._next(connection, name, mine) is not None:
-                raise DecisionError("there is still something to judge")
-            receipt = "".join(secrets.choice(_LETTERS) for _ in range(10))
-            log.add_events(connection, name, [log.own_event(row.sequence + 1, "completed", 0, {"receipt": receipt})])
-            return receipt
+            return status_of(connection) == "open" and self._following(connection, name, mine) is not None
+
+    def resume(self, name: str) -> None:
+        """Somebody who has completed the study goes on, if there is more to judge."""
+        with self.database.writing() as connection:
+            row = held(connection, name)
+            is_open = status_of(connection) == "open" and is_complete(log.events_of(connection, name))
+            if is_open and self._next(connection, name, trials.trials_of(connection, name)) is not None:
+                log.add_events(connection, name, [log.own_event(row.sequence + 1, "resumed", 0, {})])
 
     # -- everybody together -------------------------------------------------------------------------------------------
 
@@ -235,7 +266,19 @@ class EventStore(StudyStore):
 
     def _next(self, connection: Connection, name: str, mine: Sequence[Row[Any]]) -> str | None:
         """The query that an expert would judge after these; nobody else is told theirs until the transaction ends."""
+        self.database.hold_study(connection)
+        return self._following(connection, name, mine)
+
+    def _following(self, connection: Connection, name: str, mine: Sequence[Row[Any]]) -> str | None:
         if len(mine) >= self.plan.rules.queries_per_expert:
             return None
-        self.database.hold_study(connection)
         return next_query(self.plan, trials.loads(connection, self.plan), {trial.query for trial in mine}, name)
+
+
+def _receipt(connection: Connection, row: Row[Any], told: Sequence[Event], kind: str) -> str:
+    """The one receipt of an expert, written down with why they are given it unless that was said last."""
+    known = next((str(event.payload["receipt"]) for event in told if "receipt" in event.payload), "")
+    receipt = known or "".join(secrets.choice(_LETTERS) for _ in range(10))
+    if not is_complete(told) and (not told or told[-1].kind != kind):
+        log.add_events(connection, row.name, [log.own_event(row.sequence + 1, kind, 0, {"receipt": receipt})])
+    return receipt

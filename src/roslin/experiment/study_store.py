@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 from dataclasses import dataclass
@@ -10,17 +11,18 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from roslin.errors import ArgumentError, FrozenError, NotKeptError
+from roslin.errors import ArgumentError, ExperimentError, FrozenError, NotKeptError
 from roslin.experiment import clock
 from roslin.experiment.database import StudyDatabase
 from roslin.experiment.events import HOUR_MS
 from roslin.experiment.experts import StudyExpert, everybody, expert_named, expert_of, held, printable
-from roslin.experiment.plan import StudyPlan
+from roslin.experiment.plan import StudyPlan, Words
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
-__all__ = ["StoredBackup", "StudyStatus", "StudyStore", "status_of"]
+__all__ = ["MOVED", "StoredBackup", "StudyStatus", "StudyStore", "status_of"]
 
 StudyStatus = Literal["open", "paused", "closed"]
+MOVED = "moved"  # the setting that says where
 _TRACES = "traces"  # the setting that says so
 _LOG = logging.getLogger("roslin.experiment")
 
@@ -40,7 +42,10 @@ class StudyStore:
         self.url, self.plan = url, plan
         self.database = StudyDatabase(url)
         try:
+            self.database.check()
             self.database.upgrade()
+            if moved := self.state(MOVED):
+                raise ExperimentError(f"the answers of this study are in {moved} since they were moved there")
             self._keep_plan(plan)
             if self.has_traces:
                 self._forget_deleted()
@@ -80,6 +85,16 @@ class StudyStore:
             }
             connection.execute(sa.insert(PLANS).values(values))
 
+    def consents(self) -> list[Words]:
+        """The consents that people were asked for, in order; the number of one counts from 1."""
+        found: list[Words] = []
+        with self.database.reading() as connection:
+            for plan in connection.execute(sa.select(PLANS.c.plan).order_by(PLANS.c.number)).scalars():
+                consent = json.loads(plan)["consent"]
+                if consent not in found:
+                    found.append(consent)
+        return found
+
     # -- who takes part -----------------------------------------------------------------------------------------------
 
     def invite(
@@ -101,12 +116,18 @@ class StudyStore:
             return [expert_of(row) for row in connection.execute(made, rows)]
 
     def join(self, name: str, participant: str = "", language: str = "") -> StudyExpert:
-        """Somebody who comes by the open invitation, under a name that the server drew; twice is once."""
+        """Somebody who comes by the open invitation, under a name that the server drew; twice is once.
+
+        The id of a participant joins once: who comes with it again is given as the expert that they are already.
+        """
         values: dict[str, Any] = {"name": name, "source": "open"}
         values |= {"participant": printable(participant, 200), "language": printable(language, 10)}
         with self.database.writing() as connection:
             self.database.hold_study(connection)
             found = connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()
+            if found is None and values["participant"]:
+                known = sa.select(EXPERTS).where(EXPERTS.c.participant == values["participant"])
+                found = connection.execute(known.order_by(EXPERTS.c.number).limit(1)).first()
             if found is None:
                 values |= {"invited_ms": clock.now_ms(), "sequence": 0}
                 found = connection.execute(sa.insert(EXPERTS).values(values).returning(EXPERTS)).one()

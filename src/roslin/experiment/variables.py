@@ -30,6 +30,8 @@ TABLES = {
     "trials": "A query that an expert judged.",
     "shown": "A candidate in the order in which an expert was shown it, and what became of it.",
     "experts": "Somebody who takes part, with their answers to the questionnaire.",
+    "consents": "A text that an expert agreed to. Of a consent before Roslin kept texts only the time is known.",
+    "consent-texts": "A text that people were asked to agree to, in one language.",
     "events": "Everything that an expert did, in order.",
 }
 
@@ -42,6 +44,8 @@ KEYS = {
     "trials": ("expert", "trial"),
     "shown": ("expert", "trial", "document"),
     "experts": ("expert",),
+    "consents": ("expert", "time"),
+    "consent-texts": ("version", "language"),
     "events": ("expert", "sequence"),
 }
 
@@ -79,11 +83,14 @@ VARIABLES = {
     ),
     "device": Variable("Kind of device, as the page saw it"),
     "source": Variable("How the expert came: single (a personal invitation), open (the open one), bot (simulated)"),
-    "language": Variable("Language in which the expert read"),
+    "language": Variable("Language in which the expert read, or of a text"),
     "trials_begun": Variable("Trials that the expert began"),
     "trials_finished": Variable("Trials that the expert finished"),
-    "is_complete": Variable("Whether the expert has judged everything that they were asked for: yes or no"),
+    "is_complete": Variable("Whether the expert has judged everything that there was for them: yes or no"),
     "participant": Variable("Id that the expert brought along from elsewhere; only where it was asked for"),
+    "version": Variable("Number of the text of the consent, from 1; a change of any language is another version"),
+    "sha256": Variable("Checksum of the text, in UTF-8"),
+    "text": Variable("The text, in Markdown"),
     "sequence": Variable("Number of the event of this expert, from 1"),
     "kind": Variable(
         "What happened, as in the documentation of events: began, sorted, placed, chose, heard, compared, undone ..."

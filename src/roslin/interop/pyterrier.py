@@ -68,7 +68,7 @@ class MatcherTransformer(pt.Transformer):  # type: ignore[misc]  # their classes
         query = read_query(notation).with_metadata(id=qid)
         within = None if given is None else np.unique(self.collection.numbers(given))
         exclude = (qid,) if qid in self.collection and _is_same(self.collection[qid], query) else ()
-        return self.collection.search(query, self.matcher, self.k, within=within, exclude=exclude, chance=False)
+        return self.collection.search(query, self.matcher, self.k, within=within, exclude=exclude)
 
     def __repr__(self) -> str:
         return f"MatcherTransformer({self.collection.path.name}, {self.matcher!r})"

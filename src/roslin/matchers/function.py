@@ -17,23 +17,16 @@ threads where they are asked for, and can be stopped between them.
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from roslin.errors import ArgumentError
 from roslin.matchers.base import Compare, Distances, Matcher
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
-from roslin.values.plugins import place_of
+from roslin.values.functions import class_of_function
 
 __all__ = ["FunctionMatcher", "function_matcher"]
-
-_NOT_IN_A_NAME = re.compile(r"\W+")
-# One class for one function, so that equal matchers are equal. A class keeps its function, so an id stays what it is.
-_MADE: dict[tuple[int, str, str, str], type[FunctionMatcher]] = {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,41 +52,9 @@ def function_matcher(
     function: Compare, name: str = "", summary: str = "", reference: str = ""
 ) -> type[FunctionMatcher]:
     """The class whose values call this function; what is not said is taken from the function itself."""
-    own = getattr(function, "__name__", type(function).__name__)
-    _check_arguments(function, own)
-    called = name or _NOT_IN_A_NAME.sub("", own)
-    lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
-    module = str(getattr(function, "__module__", None) or type(function).__module__)
-    where = place_of(module)
-    described = summary or (lines[0] if lines else f"The function {own} of {where}.")
-    origin = reference or f"the function {own} of {where}"
-    key = id(function), called, described, origin
-    if key not in _MADE:
-        members = {
-            "__module__": module,
-            "__qualname__": called,
-            "__doc__": described,
-            "name": called,
-            "summary": described,
-            "reference": origin,
-            "function": staticmethod(function),
-        }
-        _MADE[key] = type(called, (FunctionMatcher,), members)
-    return _MADE[key]
+    expected = "a query and a list of candidates to be a matcher"
+    return class_of_function(FunctionMatcher, (function, name, summary, reference), expected)
 
 
 def _remade(*described: Any) -> FunctionMatcher:
     return function_matcher(*described)()
-
-
-def _check_arguments(function: Compare, name: str) -> None:
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # compiled code may not say what it takes
-        return
-    try:
-        signature.bind(None, None)
-    except TypeError:
-        raise ArgumentError(
-            f"a function must take a query and a list of candidates to be a matcher; got {name}{signature}"
-        ) from None

@@ -15,6 +15,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from roslin.display.deviations import deviations
+from roslin.display.frames import FrameLibrary, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError, Problem
 from roslin.melody.bars import bar_edges, bar_numbers
@@ -298,6 +299,22 @@ class Melody:
             except OSError as error:
                 raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from error
         return data
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for each note; onsets and durations are in quarter notes.
+
+        >>> Melody.from_notes([0, 1], [1, 0.5], [60, 63]).to_frame()[["name", "onset", "duration"]]
+          name  onset  duration
+        0   C4    0.0       1.0
+        1  E♭4    1.0       0.5
+        """
+        columns: dict[str, Any] = {
+            "name": [note_name(number) for number in self.notes["pitch_base40"].tolist()],
+            "onset": self.notes["onset_ticks"] / TICKS_PER_QUARTER,
+            "duration": self.notes["duration_ticks"] / TICKS_PER_QUARTER,
+        }
+        columns |= {name: self.notes[name].copy() for name in ("pitch_midi", "pitch_base40", "is_grace", "voice")}
+        return frame(columns, library)
 
     def _repr_svg_(self) -> str:
         """Notation, or a piano roll where that fails, black on white whatever the colours of the notebook."""

@@ -16,10 +16,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
 
-from roslin.errors import ArgumentError, FormatError, NotationError, Problem, RoslinError, UnknownNameError
+from roslin.errors import ArgumentError, FormatError, NotationError, Problem, RoslinError, UnknownNameError, shortened
 from roslin.melody import Melody
 from roslin.notation.options import Options
-from roslin.notation.record import VOICES, Record, failed
+from roslin.notation.record import MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED, VOICES, Record, failed
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
 from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry
@@ -42,11 +42,7 @@ __all__ = [
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
-_OF_CATALOGUES = (
-    ".mrc",
-    ".marc",
-    ".iso",
-)  # MARC as libraries exchange it: it may hold incipits, and no reader takes it
+_OF_CATALOGUES = (".mrc", ".marc")  # MARC that is not XML may hold incipits, and no reader takes it
 _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with a note, in upper case
 
 
@@ -194,8 +190,24 @@ def _read_stream(
             asked = {option: value for option, value in asked.items() if option != "voices"}
         _check_options(chosen, asked, stream.name)
         more = {"skipped": True} if skipped and chosen.skips else {}
-        for record in chosen.read(opened, strict=strict, **more, **asked):
+        written = repeated = 0
+        for number, record in enumerate(chosen.read(opened, strict=strict, **more, **asked), start=1):
+            repeated += record.repeated
+            written += max(0, len(record.melody or ()) - record.repeated)
+            if repeated > max(MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED * written):
+                yield _too_many_repeats(record, number, repeated).at(file=stream.name)
+                return
             yield _with_name(record, stream.stem, chosen).at(file=stream.name)
+
+
+def _too_many_repeats(record: Record, number: int, repeated: int) -> Record:
+    """The refusal of a file from some melody on."""
+    most = f"at most {MAX_REPEATED_IN_FILE} added to one file by repeats"
+    expected = f"{most}, or {MOST_TIMES_PLAYED} times as many as are written in it"
+    first = record.problems[0] if record.problems else Problem("")
+    name = shortened((record.melody.id if record.melody else first.record) or f"melody {number}")
+    problem = Problem("too many repeated notes", expected, str(repeated), line=first.line, record=name, is_damage=True)
+    return Record(None, (problem,))
 
 
 def _with_name(record: Record, stem: str, format: Format) -> Record:

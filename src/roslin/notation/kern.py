@@ -1,9 +1,10 @@
 """Humdrum `**kern`: one melody for each spine, through verovio and `mei`.
 
 The table is checked here first, line by line: as many fields as there are spines (splits, joins, exchanges and ends
-counted), and notes on one line that start together. Verovio crashes on a table that is out of order, and says nothing
-about where; here a wrong number of fields is refused, and the rest are warnings, all with their line and column.
-Afterwards the notes are counted on both sides; if any were lost, every record says so.
+counted), notes on one line that start together, and tokens that are notes or rests: verovio leaves out any other
+without a word. Verovio crashes on a table that is out of order, and says nothing about where; here a wrong number of
+fields is refused, and the rest are warnings, all with their line and column. Afterwards the notes are counted on both
+sides; if any were lost, every record says so.
 
 Pitches are those of the file, looked up by the line and field that verovio keeps in the ids of its notes: the MEI that
 it makes has only the accidentals that would be printed. `**kern` is written at sounding pitch, also for transposing
@@ -16,7 +17,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from roslin.errors import Problem, shortened
+from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import mei
 from roslin.notation.mei.notes import Pitch
@@ -29,8 +30,9 @@ MAX_SPINES = 500
 MAX_DIGITS = 6  # of a length
 MAX_QUARTERS = 64  # of a note; verovio fills all other spines with rests as long as it, and they may have no end
 
-_NOTE = re.compile(r"[a-gA-G]")
 _LENGTH = re.compile(r"(\d+)(?:%(\d+))?(\.*)")
+_LETTERS = re.compile(r"[a-gA-G]+")
+_NO_PITCH = re.compile(r"[rR]")  # rests, and the notes of percussion
 _PITCH = re.compile(r"([a-g]+|[A-G]+)(#+|-+)?")
 _PLACE = re.compile(r"note-L(\d{1,9})F(\d{1,9})(?:S(\d{1,9}))?")
 _LONG = {"0": Fraction(8), "00": Fraction(16), "000": Fraction(32)}
@@ -62,7 +64,10 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
     if not table.kern_seen:
         raise refusal("not **kern", "a spine of **kern", "none", 1)
     if not table.notes:
-        raise refusal("no notes", "at least one note", "none", table.first_line)
+        nothing = Problem("no notes", "at least one note", "none", line=table.first_line)
+        raise NotationError(table.problems[0] if table.problems else nothing)
+    if strict and table.problems:
+        raise NotationError(table.problems[0])
     if table.spines:
         table.problems.append(
             Problem("spines without an end", "*- in every spine", "the end of the file", line=len(lines))
@@ -152,9 +157,11 @@ class _Spines:
         elif len(fields) != len(self.spines):
             expected = f"{len(self.spines)} fields"
             raise refusal("wrong number of fields", expected, str(len(fields)), number, len(line) + 1)
-        elif line.startswith("*"):
-            self._interpretations(fields, number)
-        elif not line.startswith(("!", "=")):
+        elif line.startswith(("*", "!", "=")):
+            self._check_all_are(line[0], fields, number)
+            if line.startswith("*"):
+                self._interpretations(fields, number)
+        else:
             self._data(fields, number)
 
     def _begin(self, fields: list[str], number: int) -> None:
@@ -200,12 +207,76 @@ class _Spines:
         self.spines = spines
         self._see_kinds()
 
+    def _problem(self, reason: str, expected: str, found: str, line: int, column: int, taken: str = "") -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(reason, expected, shortened(repr(found), 20), column, line=line, taken=taken))
+
+    def _check_all_are(self, sign: str, fields: list[str], number: int) -> None:
+        """A line of comments, interpretations or bar lines has nothing else in it."""
+        for place, (spine, field) in enumerate(zip(self.spines, fields, strict=True)):
+            if spine.kind == "**kern" and not field.startswith((sign, ".")):
+                expected = f"{sign} in every field of the line"
+                self._problem("field of another kind", expected, field, number, _column(fields, place), "nothing")
+
+    def _check_notes(self, fields: list[str], place: int, number: int) -> int:
+        """How many notes of a field verovio reads; a token that is neither a note nor a rest is told."""
+        notes, column = 0, _column(fields, place)
+        tokens = fields[place].split(" ")
+        for token in tokens:
+            letters = _LETTERS.findall(token)
+            if _NO_PITCH.search(token):
+                pass
+            elif not letters:
+                self._problem("neither a note nor a rest", "a note such as 4c", token, number, column, "nothing")
+            else:
+                notes += 1
+                if len(letters) > 1 or _pitch(token) is None:
+                    self._problem(
+                        "unreadable pitch", "one letter from a to g, repeated for octaves", token, number, column
+                    )
+                elif token is tokens[0] and not re.search("[0-9qQ]", token):
+                    self._problem("note without a length", "a length such as 4, or q", token, number, column)
+            column += len(token) + 1
+        return notes
+
+    def _problem(self, reason: str, expected: str, found: str, line: int, column: int, taken: str = "") -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(reason, expected, shortened(repr(found), 20), column, line=line, taken=taken))
+
+    def _check_all_are(self, sign: str, fields: list[str], number: int) -> None:
+        """A line of comments, interpretations or bar lines has nothing else in it."""
+        for place, (spine, field) in enumerate(zip(self.spines, fields, strict=True)):
+            if spine.kind == "**kern" and not field.startswith((sign, ".")):
+                expected = f"{sign} in every field of the line"
+                self._problem("field of another kind", expected, field, number, _column(fields, place), "nothing")
+
+    def _check_notes(self, fields: list[str], place: int, number: int) -> int:
+        """How many notes of a field verovio reads; a token that is neither a note nor a rest is told."""
+        notes, column = 0, _column(fields, place)
+        tokens = fields[place].split(" ")
+        for token in tokens:
+            letters = _LETTERS.findall(token)
+            if _NO_PITCH.search(token):
+                pass
+            elif not letters:
+                self._problem("neither a note nor a rest", "a note such as 4c", token, number, column, "nothing")
+            else:
+                notes += 1
+                if len(letters) > 1 or _pitch(token) is None:
+                    self._problem(
+                        "unreadable pitch", "one letter from a to g, repeated for octaves", token, number, column
+                    )
+                elif token is tokens[0] and not re.search("[0-9qQ]", token):
+                    self._problem("note without a length", "a length such as 4, or q", token, number, column)
+            column += len(token) + 1
+        return notes
+
     def _data(self, fields: list[str], number: int) -> None:
         starts: dict[int, Fraction] = {}
         for place, (spine, field) in enumerate(zip(self.spines, fields, strict=True)):
             if spine.kind != "**kern" or field in (".", ""):
                 continue
-            self.notes += sum(1 for token in field.split(" ") if _NOTE.search(token) and "r" not in token)
+            self.notes += self._check_notes(fields, place, number)
             if quarters := self._quarters(fields, place, number):
                 starts[place] = quarters
         if not starts:
@@ -214,11 +285,8 @@ class _Spines:
         now = max(known)[0] if known else self._time
         if known and min(known)[0] != now:
             late = min(known)[1]
-            problem = Problem(
-                "notes of one line do not start together", "times that add up", fields[late][:20], _column(fields, late)
-            )
-            if len(self.problems) < MAX_PROBLEMS:
-                self.problems.append(problem.at(line=number))
+            reason = "notes of one line do not start together"
+            self._problem(reason, "times that add up", fields[late], number, _column(fields, late))
         self._time = now
         for place, quarters in starts.items():
             until = now + quarters

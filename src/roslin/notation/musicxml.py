@@ -24,12 +24,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, islice
 from xml.sax.saxutils import escape, quoteattr
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.notation import mei
-from roslin.notation.record import Record
+from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.scores import (
     MAX_FILE_BYTES,
     Element,
@@ -67,6 +67,7 @@ _BROKEN = (
 )
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
+_LETTERS, _DIGITS = frozenset("ABCDEFG"), frozenset("0123456789")
 
 _NOT_MUSIC = re.compile(
     r"<!--.*?-->|<!\[CDATA\[(?P<text>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.DOTALL
@@ -76,6 +77,10 @@ _ACCIDENTALS = re.compile(r"<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidenta
 # name, so that no part of a score is looked at twice.
 _IN_TAG = r"(?:\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*)?"
 _NOTE = re.compile(rf"(<note{_IN_TAG}(?<!/)>)(.*?)(?=</note)", re.DOTALL)
+_ANY_NOTE = re.compile(rf"<note(?=[\s/>]){_IN_TAG}(?:/>|(?<=/)>|>(.*?)</note\s*>)", re.DOTALL)
+_WITHOUT_PITCH = re.compile(r"<(?:rest|unpitched)[\s/>]")
+_STEP = re.compile(r"<step(?:\s[^>]*)?>\s*([^<]*?)\s*</step")
+_OCTAVE = re.compile(r"<octave(?:\s[^>]*)?>\s*([^<]*?)\s*</octave")
 _TIE_START = re.compile(r"<tie\s[^>]*[\"']start[\"']")
 _TIMES = re.compile(
     r"<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]{1,9}(?:\.[0-9]{0,9})?)\s*</(?P=tag)\s*>"
@@ -105,25 +110,47 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
 def _read_score(text: str, selection: StaffChoice, *, strict: bool) -> list[Record]:
     counts: Counter[str] = Counter()
     root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
+    text = _only_music(text)
+    problems = list(islice(_unreadable(text), MAX_PROBLEMS))
+    if strict and problems:
+        raise NotationError(problems[0])
     if not counts["pitch"]:
-        raise refusal("no notes", "at least one note with a pitch", "none", root.line)
+        nothing = Problem("no notes", "at least one note with a pitch", "none", line=root.line)
+        raise NotationError(problems[0] if problems else nothing)
     if root.tag == "score-timewise":
         text = _partwise(text)
-    text = _voice_by_voice(_one_unit(_as_it_sounds(_only_music(text))))
+    text = _voice_by_voice(_one_unit(_as_it_sounds(text)))
     document = mei.tree(decode_xml(to_mei(text, "xml", root.line).encode()))
     found = mei.pitched_notes(document)
-    lost: tuple[Problem, ...] = ()
-    if found != counts["pitch"]:
-        lost = (Problem("notes lost in conversion", f"{counts['pitch']} notes", str(found), line=root.line),)
-    return mei.read_tree(document, "musicxml", selection, strict=strict, problems=lost, made_from=root.line)
+    if found != counts["pitch"] and not problems:
+        problems.append(Problem("notes lost in conversion", f"{counts['pitch']} notes", str(found), line=root.line))
+    return mei.read_tree(document, "musicxml", selection, strict=strict, problems=tuple(problems), made_from=root.line)
 
 
 read = reader(_read)
 
 
 def _only_music(text: str) -> str:
-    """The same score without comments and the like, so that what looks like an element below is one."""
-    return _NOT_MUSIC.sub(lambda match: escape(match["text"] or ""), text)
+    """The same score without comments and the like, so that what looks like an element below is one; lines stay."""
+    return _NOT_MUSIC.sub(lambda match: escape(match["text"] or "\n" * match[0].count("\n")), text)
+
+
+def _unreadable(text: str) -> Iterator[Problem]:
+    """The notes that verovio leaves out, or gives some octave, without a word: those without a step and an octave."""
+    line, counted = 1, 0
+    for note in _ANY_NOTE.finditer(text):
+        inside = note[1] or ""
+        if _WITHOUT_PITCH.search(inside):
+            continue
+        step, octave = _STEP.search(inside), _OCTAVE.search(inside)
+        if step and step[1] in _LETTERS and octave and octave[1] in _DIGITS:
+            continue
+        line, counted = line + text.count("\n", counted, note.start()), note.start()
+        column = note.start() - (text.rfind("\n", 0, note.start()) + 1) + 1
+        expected = "a step from A to G and an octave from 0 to 9"
+        found = ", ".join(repr(shortened(each[1], 20)) if each else "none" for each in (step, octave))
+        taken = "octave 0" if step and step[1] in _LETTERS else "nothing"
+        yield Problem("note without a pitch", expected, found, column, line=line, taken=taken)
 
 
 def _as_it_sounds(text: str) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from roslin.collection.files import write_text
 from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances, SourceRecord
+from roslin.concordances.copies import MOST_COPIES
 from roslin.concordances.names import surname
 from roslin.display.words import N_, _, ngettext, number
 from roslin.errors import ArgumentError
@@ -39,6 +40,7 @@ __all__ = [
     "compared_words",
     "concordances_page",
     "disagreeing_pairs",
+    "left_out_words",
     "page_group",
     "source_link",
     "write_report",
@@ -102,7 +104,7 @@ def compared_words(concordances: Concordances, disagreeing: int | None = None) -
     pairs, certainty = concordances.pairs, concordances.certainty
     count = disagreeing_pairs(concordances) if disagreeing is None else disagreeing
     differ = ngettext(
-        "{count} pair of the {total} found here have sources that name different composers. Look before you accept.",
+        "{count} pair of the {total} found here has sources that name different composers. Look before you accept.",
         "{count} pairs of the {total} found here have sources that name different composers. Look before you accept.",
         count,
     ).format(count=number(count), total=number(len(pairs)))
@@ -117,13 +119,14 @@ def compared_words(concordances: Concordances, disagreeing: int | None = None) -
             compared=_how_compared(concordances), matcher=repr(Roslin(compare="both"))
         )
         sure = _(
-            "A pair counts with {level} of being the same tune. By these probabilities, which were fitted on RISM, "
-            "about {wrong} of the {total} pairs are wrong."
-        ).format(level=certainty.level_words, wrong=number(pairs.doubts.sum()), total=number(len(pairs)))
+            "A pair counts with {level} of being the same tune. By these probabilities, which were fitted on RISM, the "
+            "number of wrong pairs is about {wrong} of {total}."
+        ).format(level=certainty.level_words, wrong=number(concordances.doubts.sum()), total=number(len(pairs)))
     return [
         compared,
         *([] if pairs.is_all else [_("Only pairs with a new melody were looked for.")]),
         f"{sure} {differ}",
+        *left_out_words(concordances),
         _(
             "Melodies are one group where at least half of the pairs between them were found; what else pairs lead to "
             "is named beside it. That two sources have the same tune does not say who wrote it."
@@ -131,21 +134,37 @@ def compared_words(concordances: Concordances, disagreeing: int | None = None) -
     ]
 
 
+def left_out_words(concordances: Concordances) -> list[str]:
+    """Which melodies with the same notes are not among the pairs, and why."""
+    left, folded = concordances.pairs.left_copies, concordances.pairs.folded
+    said = []
+    if left:
+        words = ngettext(
+            "{count} more pair has the same notes, but these are so few or common that its probability is lower.",
+            "{count} more pairs have the same notes, but these are so few or common that their probability is lower.",
+            left,
+        )
+        said.append(words.format(count=number(left)))
+    if folded:
+        words = ngettext(
+            "{count} melody has the same notes as more than {most} others, and is linked to the first only.",
+            "{count} melodies have the same notes as more than {most} others, and are linked to the first only.",
+            folded,
+        )
+        said.append(words.format(count=number(folded), most=number(MOST_COPIES - 1)))
+    return said
+
+
 def _how_compared(concordances: Concordances) -> str:
     count = concordances.pairs.melodies
-    if concordances.pairs.is_exact:
-        said = ngettext(
-            "{count} melody of {collection} were compared with each other",
-            "{count} melodies of {collection} were compared with each other",
-            count,
-        )
+    if count < 2:
+        said = _("{collection} has too few melodies to compare")
+    elif concordances.pairs.is_exact:
+        said = _("{count} melodies of {collection} were compared with each other")
     else:
-        said = ngettext(
-            "Of {count} melody of {collection}, only those that share something rare were compared, so pairs may be "
-            "missing",
+        said = _(
             "Of {count} melodies of {collection}, only those that share something rare were compared, so pairs may be "
-            "missing",
-            count,
+            "missing"
         )
     return said.format(count=number(count), collection=concordances.store.path.name)
 

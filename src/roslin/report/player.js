@@ -100,21 +100,16 @@
     else at();
   }
 
-  // A drawing that is wider than the screen can be moved sideways, with the arrow keys too. One that is edited can be
-  // reached anyway.
-  function makeReachable() {
-    for (const drawing of document.querySelectorAll("figure.melody .drawing:not([role=application])")) {
-      const isWide = drawing.scrollWidth > drawing.clientWidth;
-      drawing.toggleAttribute("tabindex", isWide);
-      if (!isWide) continue;
-      drawing.tabIndex = 0;
-      drawing.setAttribute("role", "group");
-      drawing.setAttribute("aria-label", drawing.querySelector("title")?.textContent || "");
+  // Drawings that are aligned with one another are not broken: where they are wider than their place, a cue says so.
+  function showCues() {
+    for (const cue of document.querySelectorAll(".cue")) {
+      const place = cue.parentElement;
+      cue.hidden = place.scrollWidth <= place.clientWidth;
     }
   }
 
   function reveal() {
-    makeReachable();
+    showCues();
     if (!("AudioContext" in window)) return;
     for (const button of document.querySelectorAll("figure.melody button.play")) {
       button.hidden = button.closest("figure").dataset.notes === "[]";
@@ -128,7 +123,7 @@
     else play(button.closest("figure"), button);
   });
   addEventListener("keydown", event => { if (event.key === "Escape") stop(); });
-  addEventListener("resize", makeReachable);
+  addEventListener("resize", showCues);
   window.roslinPlayer = { note, reveal, stop, state: () => (audio ? audio.state : "none") };
   reveal();
 })();

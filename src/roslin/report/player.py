@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from roslin.display.templates import render
 from roslin.display.words import _
-from roslin.engrave import Engraving, engrave
+from roslin.engrave import Engraving, Layout, engrave
 from roslin.melody import Melody
 from roslin.playback import note_list
 from roslin.report.pianoroll import pianoroll_svg
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["PLAYER_STYLE", "drawing", "marked", "melody_figure", "player_script", "playing"]
 
+_NARROW = 400  # pixels; a drawing that is no wider is shown everywhere
 _NOTE = re.compile(r'data-note="(\d+)" class="')
 
 PLAYER_STYLE = """
 .melody { margin: .4rem 0; }
 .melody svg { display: block; max-width: 100%; height: auto; }
+.melody:not(.line) .drawing { container-type: inline-size; }
+.melody .narrow { display: none; }
+@container (max-width: 34rem) { .melody .narrow { display: block; } .melody .narrow + .notation { display: none; } }
 .query .melody { margin-bottom: 0; }
 .melody figcaption { font-size: .85rem; color: var(--soft); }
 .melody .play { font: inherit; font-size: .85rem; color: inherit; background: none; border: 1px solid var(--soft);
@@ -39,6 +43,8 @@ PLAYER_STYLE = """
 .melody .play:hover { border-color: var(--accent); color: var(--accent); }
 .melody .play:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .melody .play[aria-pressed="true"] { background: var(--accent); border-color: var(--accent); color: var(--card); }
+.cue { position: sticky; left: 0; width: fit-content; color: var(--soft); font-size: .9rem; }
+.cue[hidden] { display: none; }
 .roll .note, .roll .grace { fill: var(--note); }
 .roll .grace { opacity: .55; }
 .roll .bar-line { stroke: var(--line); stroke-width: 1; }
@@ -47,9 +53,9 @@ PLAYER_STYLE = """
 """
 
 
-def drawing(melody: Melody, title: str = "") -> Engraving:
+def drawing(melody: Melody, title: str = "", layout: Layout = "page") -> Engraving:
     """The melody engraved; where that fails, a piano roll in its place, with `drawn` False and the reason."""
-    engraved = engrave(melody, title)
+    engraved = engrave(melody, title, layout=layout)
     if engraved.drawn:
         return engraved
     roll = pianoroll_svg(
@@ -61,15 +67,21 @@ def drawing(melody: Melody, title: str = "") -> Engraving:
 def melody_figure(melody: Melody, name: str, prefix: str, matched: Sequence[int] = ()) -> Markup:
     """A figure with the drawing, in which the `matched` notes are marked, and buttons that play it.
 
-    `prefix` must be another for each figure of a page.
+    A drawing that does not fit a telephone is there twice, engraved for a narrow and for a wide place: the style sheet
+    shows the one that fits. `prefix` must be another for each figure of a page.
     """
     from markupsafe import Markup
 
-    picture, notes = drawing(melody, _("Notation of {name}").format(name=name)), playing(melody)
+    title, notes = _("Notation of {name}").format(name=name), playing(melody)
+    picture = drawing(melody, title)
+    shown = marked(picture.in_page(prefix), matched)
+    if picture.drawn and picture.width > _NARROW:
+        narrow = engrave(melody, title, layout="narrow")
+        shown = marked(narrow.in_page(f"{prefix}narrow-"), matched).replace('"notation"', '"narrow"', 1) + shown
     figure = render(
         "report/figure.html",
         name=name,
-        drawing=marked(picture.in_page(prefix), matched),
+        drawing=shown,
         reason="" if picture.drawn else picture.reason,
         notes=json.dumps(notes, separators=(",", ":")),
         has_notes=bool(notes),

@@ -87,7 +87,7 @@ def synopsis(
     """
     shown = [first, *(each.shown for each in variants)]
     columns = [{row: row for row in range(len(first))}, *(each.columns for each in variants)]
-    drawings = [engrave(melody, name, in_one_line=True) for melody, name in zip(shown, names, strict=True)]
+    drawings = [engrave(melody, name, layout="line") for melody, name in zip(shown, names, strict=True)]
     staves = [_staff(drawing.svg, glyphs) if drawing.drawn else None for drawing in drawings]
     places = _places([(staff, facing) for staff, facing in zip(staves, columns, strict=True) if staff is not None])
     signs = [{}, *(_signs(each) for each in variants)]

@@ -87,14 +87,14 @@ class HoldingPair:
     def words(self, rated: Certainty) -> str:
         """The same as a sentence."""
         return ngettext(
-            "{one} and {two} alone hold {count} melody and {others} others together: {certainty}.",
-            "{one} and {two} alone hold {count} melodies and {others} others together: {certainty}.",
+            "Only the resemblance of {one} and {two} links {count} melody with {others} others: {certainty}.",
+            "Only the resemblance of {one} and {two} links {count} melodies with {others} others: {certainty}.",
             self.smaller,
         ).format(
             one=self.one,
             two=self.two,
             count=number(self.smaller),
-            others=self.larger,
+            others=number(self.larger),
             certainty=rated.words(self.doubt),
         )
 
@@ -193,7 +193,7 @@ def _related(concordances: Concordances, group: TuneGroup, group_of: dict[int, G
     """What pairs lead to, the surest first."""
     pairs, members = concordances.pairs, set(group.members.tolist())
     leading: dict[str, tuple[GroupSummary | None, SourceRecord, list[int]]] = {}
-    for place in group.outside[np.argsort(pairs.doubts[group.outside], kind="stable")].tolist():
+    for place in group.outside[np.argsort(concordances.doubts[group.outside], kind="stable")].tolist():
         ends = int(pairs.first[place]), int(pairs.second[place])
         other = ends[0] if ends[1] in members else ends[1]
         there, source = group_of.get(other), concordances.source(other)
@@ -201,7 +201,7 @@ def _related(concordances: Concordances, group: TuneGroup, group_of: dict[int, G
     for name, (there, source, places) in leading.items():
         surest = places[0]
         one, two = (concordances.source(int(ends[surest])).id for ends in (pairs.first, pairs.second))
-        doubt = float(pairs.doubts[surest])
+        doubt = float(concordances.doubts[surest])
         yield RelatedGroup(name, there, source, len(places), (one, two), doubt, concordances.certainty)
 
 
@@ -230,7 +230,7 @@ def _holding(concordances: Concordances, group: TuneGroup) -> Iterator[HoldingPa
     for link in () if len(group.members) == 2 else sorted(group.weak_links, key=lambda link: -min(link.sides)):
         one, two = (concordances.source(int(ends[link.pair])).id for ends in (pairs.first, pairs.second))
         smaller, larger = sorted(link.sides)
-        yield HoldingPair(one, two, smaller, larger, float(pairs.doubts[link.pair]))
+        yield HoldingPair(one, two, smaller, larger, float(concordances.doubts[link.pair]))
 
 
 # -- line by line ---------------------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from roslin.display.words import N_
 
-__all__ = ["BY_CHANCE", "CLOSE", "MEANINGS", "SAME_NOTES", "by_chance", "expected_words", "headline_of", "meaning_of"]
+__all__ = ["BY_CHANCE", "CHANCE_LINE", "CLOSE", "MEANINGS", "SAME_NOTES", "by_chance", "expected_words", "headline_of", "meaning_of"]
 
 CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense
 MEANINGS = ((0.001, N_("same tune")), (CLOSE, N_("probably")), (BY_CHANCE, N_("perhaps")))
 _NO_MORE = N_("no more alike than chance")
 SAME_NOTES = N_("same notes")  # a fact, whatever chance gives
+CHANCE_LINE = N_("Below this line, as many are expected by chance.")
 _HEADLINES = (
     N_("Found"),
     N_("Possible matches"),

@@ -57,8 +57,11 @@ class Hit:
 
     @property
     def is_above_chance(self) -> bool:
-        """Whether fewer than one melody would be as near by chance; true where that was not counted."""
-        return self.expected is None or self.expected <= BY_CHANCE
+        """Whether fewer than one melody would be as near by chance, or it agrees with the query on all notes.
+
+        True where chance matches were not counted.
+        """
+        return self.expected is None or self.expected <= BY_CHANCE or self.same > 0
 
     @property
     def distance(self) -> float:
@@ -89,7 +92,7 @@ class Ranking:
     numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
     the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
     longer one, in which its documents have these ranks. `distances` are given where the values are something else, and `same` as
-    for `Hit`.
+    for `Hit`. `agreeing` is the number of all melodies searched that have every note of the query.
     """
 
     query: str
@@ -104,6 +107,7 @@ class Ranking:
     ranks: tuple[int, ...] | None = None
     distances: tuple[float, ...] | None = None
     same: tuple[int, ...] | None = None
+    agreeing: int = 0
 
     @property
     def tied(self) -> int:
@@ -257,7 +261,7 @@ class Run:
 
     @property
     def matches(self) -> Self:
-        """What chance does not explain: fewer than one melody would be as near by chance. Hits keep their ranks.
+        """The hits above chance (`Hit.is_above_chance`). They keep their ranks.
 
         >>> run = Run([Ranking("q", ("a", "b"), (0.2, 0.7), expected=(0.001, 30.0))], kind="distance")
         >>> run.matches.ids, run.is_close
@@ -283,7 +287,8 @@ class Run:
         if not self.has_meaning:
             return ""
         expected = [each for ranking in self.rankings.values() for each in ranking.expected or ()]
-        return headline_of(min(expected, default=math.inf), has_same=any(hit.same for hit in self.hits))
+        has_same = any(any(ranking.same or ()) for ranking in self.rankings.values())
+        return headline_of(min(expected, default=math.inf), has_same=has_same)
 
     def __len__(self) -> int:
         return sum(len(ranking.ids) for ranking in self.rankings.values())
@@ -433,7 +438,9 @@ def _cut(ranking: Ranking, which: slice) -> Ranking:
 def _beyond_chance(ranking: Ranking) -> Ranking:
     if ranking.expected is None:
         return ranking
-    chosen = [place for place, expected in enumerate(ranking.expected) if expected <= BY_CHANCE]
+    same = ranking.same or (0,) * len(ranking.ids)
+    both = enumerate(zip(ranking.expected, same, strict=True))
+    chosen = [place for place, (expected, notes) in both if expected <= BY_CHANCE or notes]
     if chosen == list(range(len(chosen))):
         return _cut(ranking, slice(len(chosen)))
     ranked = ranking if ranking.ranks else replace(ranking, ranks=tuple(range(1, len(ranking.ids) + 1)))

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SAMPLED",
+    "TAIL_SHARE",
     "Background",
     "Null",
     "Tail",
@@ -75,7 +76,7 @@ _FAR = 0.16  # quantile: one standard deviation below the median, were they norm
 _DECOYS = 48  # of each length
 _DECOY_LENGTHS = (5, 8, 12, 20, 40)
 _DECOY_MELODIES = 3000
-_DECOY_TAIL = 0.02  # share of all comparisons that the tail begins with
+TAIL_SHARE = 0.02  # of all comparisons: what is above the threshold
 _SAME_BACKWARDS = 0.5  # a larger share of equal notes, and a melody is its own decoy: repeated notes are
 _LEAST_DECOYED = 500  # comparisons without which a length gets no tail
 _LEAST_SPREAD = 0.8  # of the usual one
@@ -92,7 +93,7 @@ _LONGEST_CHAIN = 48  # notes; agreement on more is as good as certain
 class Tail:
     """Where the tail begins and how fast it falls, in spreads above the middle.
 
-    A share of `_DECOY_TAIL` of all comparisons is in the tail. `spread` is the usual one, in units of scores.
+    A share of `TAIL_SHARE` of all comparisons is in the tail. `spread` is the usual one, in units of scores.
     """
 
     begin: float
@@ -217,11 +218,11 @@ class Null:
         """-ln p: how rare it is that an unrelated melody has as much. It rises with the excess."""
         count = max(len(self._excess), 1)
         counted = (len(self._excess) - np.searchsorted(self._excess, excess, side="left")) / count
-        begin = -np.log(_DECOY_TAIL)
+        begin = -np.log(TAIL_SHARE)
         if not self.scale > 0:
-            return -np.log(np.clip(counted, _DECOY_TAIL, 1.0))
+            return -np.log(np.clip(counted, TAIL_SHARE, 1.0))
         # A little of the excess keeps melodies apart that the sample does not tell from one another.
-        common = np.minimum(-np.log(np.clip(counted, _DECOY_TAIL, 1.0)), begin)
+        common = np.minimum(-np.log(np.clip(counted, TAIL_SHARE, 1.0)), begin)
         return np.where(excess > 0, begin + excess / self.scale, common)
 
     def rarity_of_same(self, common: int) -> float:
@@ -235,7 +236,7 @@ class Null:
             known = self.at(length)
             above = known.own - known.threshold
             if known.scale > 0 and above > 0:
-                best = max(best, above / known.scale - float(np.log(_DECOY_TAIL)))
+                best = max(best, above / known.scale - float(np.log(TAIL_SHARE)))
         return best
 
 
@@ -408,7 +409,7 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
         spread = float(np.median(spreads))
         floors = np.maximum(spreads, _LEAST_SPREAD * spread)[:, None]
         ranked = np.sort(((found - middles[:, None]) / floors)[spreads > 0], axis=None)[::-1]
-        count = int(_DECOY_TAIL * len(ranked))
+        count = int(TAIL_SHARE * len(ranked))
         if len(ranked) >= _LEAST_DECOYED and ranked[0] > ranked[count]:
             tails[length] = Tail(float(ranked[count]), float((ranked[:count] - ranked[count]).mean()), spread)
     return tails

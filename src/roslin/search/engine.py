@@ -348,7 +348,10 @@ def _aligned(wanted: _Wanted) -> Found:
         rarities[of] = np.maximum(rarities[of], null.rarity_of_same(common))
     evidence = (rarities - np.log(searched)) / np.log(10)
     distances = aligned.distances(best.scores, best.numbers)
-    return Found(best.numbers, distances, None if best.is_complete else best.scored, evidence, excess, best.same.notes)
+    fit = np.clip(excess / max(aligned.own, 1), -1.0, 1.0)
+    compared = None if best.is_complete else best.scored
+    agreeing = int(np.count_nonzero(best.same.notes == len(aligned.query.pitches)))
+    return Found(best.numbers, distances, compared, evidence, fit, best.same.notes, agreeing)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:

@@ -24,6 +24,8 @@ Distances = npt.NDArray[np.float64]
 
 # What is at infinity cannot be compared with the query: it is in no list.
 _FARTHEST = float(np.finfo(np.float64).max)
+# Less than any difference of evidence that means something, and more than rounding.
+_DECIDES = 1e-9
 # The ids of so many melodies are fetched faster than the order of all ids is made.
 _TIES = 1000
 
@@ -32,9 +34,9 @@ class Found(NamedTuple):
     """Numbers of melodies and their distances.
 
     `compared` is how many were, if the time was over before the end. With `evidence`, minus the logarithm (to base 10)
-    of the number of chance matches, the list is in its order, otherwise in that of the distances. `fit` decides between
-    melodies with the same evidence, the highest first. `same` is the number of notes on which a melody and the query
-    agree, if those are all that one of them has (`roslin.search.same`).
+    of the number of chance matches, the list is in its order, otherwise in that of the distances. `fit`, from -1 to 1,
+    decides between melodies with the same evidence, the highest first. `same` is the number of notes on which a melody and the query
+    agree, if those are all that one of them has (`roslin.search.same`), `agreeing` how many have all of the query.
     """
 
     numbers: Numbers
@@ -43,6 +45,7 @@ class Found(NamedTuple):
     evidence: Distances | None = None
     fit: Distances | None = None
     same: Numbers | None = None
+    agreeing: int = 0
 
 
 def nearest_first(
@@ -58,7 +61,8 @@ def nearest_first(
 ) -> Run:
     """The k best of some melodies, none beyond the radius. `unfinished` describes what was not compared."""
     distances, evidence = found.distances, found.evidence
-    keys = distances if evidence is None or found.fit is None else _ranks(distances, -found.fit, -evidence)
+    values = distances if evidence is None or found.fit is None else evidence + _DECIDES * found.fit
+    keys = distances if evidence is None else -values
     allowed = np.flatnonzero(distances <= min(radius, _FARTHEST))
     best = allowed[_best(found.numbers[allowed], keys[allowed], collection, k + len(exclude))]
     ids = collection.ids(found.numbers[best])
@@ -69,12 +73,13 @@ def nearest_first(
     ranking = Ranking(
         query.id or "query",
         tuple(each[1] for each in taken),
-        near if evidence is None else tuple(evidence[places].tolist()),
+        tuple(values[places].tolist()),
         remarks=matcher.remarks(query),
         unfinished=unfinished,
         distances=None if evidence is None else near,
         expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
         same=None if found.same is None or not found.same[places].any() else tuple(found.same[places].tolist()),
+        agreeing=found.agreeing,
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
@@ -92,14 +97,6 @@ def stopped(seconds: float, compared: int, total: int) -> str:
     """
     counted = f"{compared:,} of {total:,} melodies had been compared"
     return f"Stopped after {seconds:g} seconds: {counted}. Nearer ones may be missing from the list."
-
-
-def _ranks(*keys: Distances) -> Distances:
-    """Numbers in the order of the last key and, where it is equal, of those before; equal where all are."""
-    order = np.lexsort(keys)
-    ranks = np.zeros(len(order))
-    ranks[order[1:]] = np.cumsum(np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
-    return ranks
 
 
 def _best(numbers: Numbers, keys: Distances, collection: Store, k: int) -> Numbers:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from roslin.collection.folding import said_of
-from roslin.concordances.names import record_of
 from roslin.melody import Melody
+from roslin.notation.record import record_of
 
 __all__ = ["as_bibtex", "as_text", "roslin_as_text"]
 
@@ -27,7 +27,7 @@ def as_text(melody: Melody, link: str | None) -> str:
     >>> as_text(tune, "https://rism.online/sources/840010000")
     'Minoret, Guillaume: Missa. F-Pn, D. 1. 1690. 840010000, incipit 1.1.1. https://rism.online/sources/840010000'
     """
-    record = record_of(melody.id or "")
+    record = record_of(melody)
     incipit = (melody.id or "").removeprefix(record).removeprefix("-")
     number = f"{record}, incipit {incipit}" if incipit else record
     named = ": ".join(filter(None, (melody.composer, melody.title or melody.text)))

@@ -23,6 +23,7 @@ from roslin.errors import (
     RoslinError,
     TimeLimitError,
     UnknownNameError,
+    UnknownRecordError,
 )
 from roslin.web.library import BusyError, GoneError
 from roslin.web.rendering import rendered
@@ -67,6 +68,8 @@ def refusal_of(error: Exception) -> tuple[int, Refusal]:
     """(status, error in its shape) of what was raised."""
     if isinstance(error, NotationError):
         return 422, refusal(422, str(error), "notation", error.problem)
+    if isinstance(error, UnknownRecordError):
+        return 404, refusal(404, str(error))
     if isinstance(error, UnknownNameError) and error.kind == "melody":
         return 404, refusal(404, f"there is no melody {error.name!r} in this collection")
     if isinstance(error, BusyError):

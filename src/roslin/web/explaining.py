@@ -6,14 +6,12 @@ by how often others have it, so the melody is seen among those that were searche
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from roslin.api import Collection
-from roslin.errors import ArgumentError, TimeLimitError
+from roslin.deadline import Deadline, check_stopped
+from roslin.errors import ArgumentError
 from roslin.matchers import Explanation, Matcher
-from roslin.matchers.base import Tell
 from roslin.matchers.likeness import likeness
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
@@ -32,17 +30,17 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
     collection, settings = library.collection, library.settings
     query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
     chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
-    with library.slot() as seconds:
+    words = f"the explanation was stopped after {settings.search_seconds:g} seconds"
+    with library.slot() as seconds, Deadline(seconds, lambda: words):
         among, number = _among(collection, query, asked, chosen)
         if is_cut:
             among = beginnings(among, onsets_compared(query))
         length, longest = _length(among, number), chosen.longest(query)
         if settings.is_open and length > longest:
             raise ArgumentError(f"{chosen.name} compares melodies of at most {longest} notes with it; got {length}")
-        tell = _until(time.monotonic() + seconds, settings.search_seconds)
         if len(query) * length <= chosen.leading.pairs_explained:
-            return chosen.explain(query, among, number, tell).about(query, candidate)
-        distance = float(chosen.distances_told(query, among, tell)[number])
+            return chosen.explain(query, among, number, _tell).about(query, candidate)
+        distance = float(chosen.distances_told(query, among, _tell)[number])
         return likeness(chosen, query, among, number, distance).about(query, candidate)
 
 
@@ -50,20 +48,23 @@ def expected(library: Library, asked: ExplainParams, why: Explanation) -> float 
     """How many melodies of the whole collection would be as near by chance; None where nobody can tell."""
     if asked.mode.of(why.matcher)[1]:
         return None
-    with library.slot():
-        return library.collection.expected(why.query, asked.candidate, why.matcher)
+    with library.slot() as seconds:
+        return library.collection.expected(why.query, asked.candidate, why.matcher, seconds=seconds)
 
 
 def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
     """What belongs together, by what decides most in the matcher: all of a sum would be searched for again.
 
+    It ends with the limit of time in hand (`Deadline`).
+
     What was taken apart is not shown in a list, and lists are kept; so the steps are left behind.
     """
+    check_stopped()
     leading = chosen.leading
     is_long = len(query) * _length(among, number) > leading.pairs_explained
     if is_long or leading.kind == "likeness":
         return MatchAnswer.model_validate(likeness(chosen, query, among, number, distance))
-    found = leading.explain(query, among, number)
+    found = leading.explain(query, among, number, _tell)
     is_part = chosen.kind == "sum" and not found.candidate.notes["is_grace"].all()
     sentence = found.counting_most if is_part else found.sentence
     return MatchAnswer.model_validate(found).model_copy(update={"kind": chosen.kind, "sentence": sentence})
@@ -84,11 +85,6 @@ def _length(among: Packed, number: int) -> int:
     return int(among.offsets[number + 1] - among.offsets[number])
 
 
-def _until(end: float, allowed: float) -> Tell:
-    """Something to be told how far an explanation is, that ends it when its time is over."""
-
-    def look_at_the_clock(_done: float) -> None:
-        if time.monotonic() > end:
-            raise TimeLimitError(f"the explanation was stopped after {allowed:g} seconds")
-
-    return look_at_the_clock
+def _tell(_done: float) -> None:
+    """Told how far an explanation is, it ends one whose time is over."""
+    check_stopped()

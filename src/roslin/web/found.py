@@ -83,7 +83,8 @@ class Found:
     """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes.
 
     `run` is all that was found; the list `ends_at_chance` where that goes on with what is no more alike than chance.
-    `listing` is all of the list, where that was asked for; `is_whole` says that it does not go on beyond it.
+    `listing` is all of the list, where that was asked for; `is_whole` says that it does not go on beyond it. It
+    `is_complete` unless the limit of time cut the search or the matches short.
     """
 
     query: Melody
@@ -99,6 +100,7 @@ class Found:
     matching: float
     listing: Listing | None = None
     is_whole: bool = False
+    is_complete: bool = True
 
     @property
     def timing(self) -> str:

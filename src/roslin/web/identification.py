@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,8 +11,9 @@ import numpy as np
 
 from roslin.api import Collection
 from roslin.concordances.attribution import Identification, SourceMatch
-from roslin.concordances.identify import by_source, melodies_of
-from roslin.errors import ArgumentError, UnknownNameError
+from roslin.concordances.identify import by_source, source_named
+from roslin.deadline import Deadline
+from roslin.errors import ArgumentError, TimeLimitError, UnknownNameError, UnknownRecordError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
 from roslin.web.explaining import match_of
@@ -21,7 +23,7 @@ from roslin.web.readers import shared_readers
 from roslin.web.schemas.attributions import IdentifyAnswer
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.requests import MAX_QUERY, ExplainParams, IdentifyParams, where_to
-from roslin.web.service import short_enough
+from roslin.web.service import SEARCH_SHARE, short_enough
 from roslin.web.settings import Settings
 from roslin.web.uploads import shortened_to
 from roslin.web.written import written
@@ -42,7 +44,7 @@ class BestMatch:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was found for one source. `best` has a match for each of the first attributions."""
+    """What was found for one source. `best` has a match for each of the first attributions, as far as time allowed."""
 
     record: str
     records: tuple[str, ...]
@@ -78,6 +80,7 @@ def identify_source(library: Library, asked: IdentifyParams, sent: bytes, wait: 
     return library.kept(
         (collection.about["token"], "identified", repr(asked), digest),
         lambda: _identify(library, collection, asked, sent, wait),
+        lambda made: len(made.best) == len(made.found.attributions[:_MATCHES_SHOWN]),
     )
 
 
@@ -89,7 +92,7 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
         if wait.is_gone:
             raise GoneError("the search was given up: nobody waits for it")
 
-    sources = by_source(_read(collection, asked, sent, settings))
+    sources = _read(collection, asked, sent, settings)
     record = asked.record or next(iter(sources))
     if record not in sources:
         raise UnknownNameError("record of the source", record, list(sources))
@@ -99,10 +102,12 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
     incipits = [shortened_to(settings.query_notes, melody) for melody in given]
     chosen, longest = matcher(DEFAULT_MATCHER), max(incipits, key=len)
     with library.slot() as seconds:
+        end = time.monotonic() + seconds
         progress(0.0, "")
         within = short_enough(collection, None, (), longest, chosen)[0] if settings.is_open else None
-        found = collection.identify(incipits, within=within, seconds=seconds, progress=progress)
-        best = tuple(_best(collection, found, incipits))
+        found = collection.identify(incipits, within=within, seconds=SEARCH_SHARE * seconds, progress=progress)
+        with Deadline(end - time.monotonic()):
+            best = tuple(_best(collection, found, incipits))
     numbers = collection.numbers([source.id for each in found.attributions for source in each.sources])
     return Identified(
         record,
@@ -115,14 +120,18 @@ def _identify(library: Library, collection: Collection, asked: IdentifyParams, s
     )
 
 
-def _read(collection: Collection, asked: IdentifyParams, sent: bytes, settings: Settings) -> list[Melody]:
-    """The incipits that are meant. Text is read as bytes: nothing that a request holds may be the name of a file."""
-    if sent or not asked.id:
+def _read(collection: Collection, asked: IdentifyParams, sent: bytes, settings: Settings) -> dict[str, list[Melody]]:
+    """The sources that are meant. Text is read as bytes: nothing that a request holds may be the name of a file."""
+    if asked.id and not sent:
+        known = source_named(collection, asked.id, list)
+        if not known:
+            raise UnknownRecordError("record", asked.id, ())
+        return known
+
+    def read() -> list[Melody]:
         return shared_readers().source(sent or asked.q.encode(errors="replace"), settings)
-    known = melodies_of(collection, asked.id)
-    if not known:
-        raise UnknownNameError("melody", asked.id, [])
-    return known
+
+    return source_named(collection, asked.q.strip(), read) if asked.q.strip() else by_source(read())
 
 
 def _deviations(incipits: list[Melody]) -> Iterator[str]:
@@ -137,5 +146,8 @@ def _best(collection: Collection, found: Identification, incipits: list[Melody])
         source = each.sources[0]
         incipit, numbers = incipits[source.incipit - 1], collection.numbers([source.id])
         among = collection.packed().take(np.asarray(numbers))
-        match = match_of(chosen, incipit, among, 0, source.distance)
+        try:
+            match = match_of(chosen, incipit, among, 0, source.distance)
+        except TimeLimitError:
+            return
         yield BestMatch(collection[source.id], incipit, match)

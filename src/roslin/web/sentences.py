@@ -54,8 +54,12 @@ class Matched(Protocol):
     def candidate_notes(self) -> Sequence[int]: ...  # noqa: D102
 
 
-def result_sentence(match: Matched, query: Melody, candidate: Melody, expected: float | None, compare: str = "") -> str:
+def result_sentence(
+    match: Matched | None, query: Melody, candidate: Melody, expected: float | None, compare: str = ""
+) -> str:
     """How a melody resembles the query; `expected` is how many would by chance, `compare` what of them was compared."""
+    if match is None:
+        return _("The time limit was reached before the notes were compared.")
     if not len(match.candidate_notes):
         return _("No note of it belongs to a note of the query.")
     head = _(_HEADS.get("" if expected is None else meaning_of(expected), _NOT_SURE))

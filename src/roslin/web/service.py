@@ -9,35 +9,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.api import Collection
 from roslin.collection.chain import costs_of
+from roslin.deadline import Deadline
 from roslin.display.words import _
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
 from roslin.search import depended_on
-from roslin.search.beginnings import beginnings, onsets_compared, search_beginnings
+from roslin.search.beginnings import beginnings, onsets_compared
 from roslin.web.explaining import match_of
 from roslin.web.found import Found, Result, Show
-from roslin.web.library import GoneError, Library
+from roslin.web.library import BusyError, GoneError, Library
 from roslin.web.listing import Line, listed
 from roslin.web.progress import Wait
 from roslin.web.queries import chosen_matcher, filters_of, query_of
+from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.lists import FilterAnswer
 from roslin.web.schemas.requests import SearchParams
 
-__all__ = ["find", "short_enough"]
+__all__ = ["SEARCH_SHARE", "find", "short_enough"]
 
 Numbers = npt.NDArray[np.int64]
 
+SEARCH_SHARE = 0.9  # of the time of a search; the rest is for the notes that match
 _STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
 _UNSEARCHED = {"page": 1, "k": 1, "all": True, "only": (), "order": "", "copies": ""}  # no part of the search itself
 _PLAIN = Show(needs_list=False, is_folded=False)
@@ -53,7 +58,7 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN)
     found = library.kept(
         (collection.about["token"], "page", repr(asked), repr(chosen), show),
         lambda: _find(library, collection, asked, chosen, wait, show),
-        lambda made: made.run.is_complete,
+        lambda made: made.is_complete,
     )
     seconds = time.perf_counter() - began
     return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was kept
@@ -76,14 +81,16 @@ def _find(
     lines = listing.lines if listing else [Line(number) for number in hits]
     last = len(lines) if show.is_whole else asked.page * asked.k
     page = lines[0 if show.is_whole else last - asked.k : last]
-    results = _results(library, collection, page, hits, query, asked, chosen, is_matched=not show.is_whole)
+    left = library.settings.search_seconds - (time.perf_counter() - began)
+    matches = _matches(library, collection, page, hits, query, asked, chosen, wait, left) if not show.is_whole else None
+    results = tuple(_results(library, collection, page, hits, query, asked, matches))
     return Found(
         query,
         chosen,
         run,
         compared,
         steps,
-        tuple(results),
+        results,
         asked.page,
         has_more=len(lines) > last and last + asked.k <= most,
         ends_at_chance=len(run.matches) < len(run) and not asked.all,
@@ -91,6 +98,7 @@ def _find(
         matching=time.perf_counter() - searched,
         listing=listing,
         is_whole=is_whole,
+        is_complete=run.is_complete and (matches is None or len(matches) == len(page)),
     )
 
 
@@ -142,20 +150,17 @@ def _search(
     itself = (asked.id,) if asked.id else ()
     with library.slot() as seconds:
         progress(0.0, "")
+        seconds *= SEARCH_SHARE
         selection = collection.filter(*chain) if chain else None
         numbers = None if selection is None else selection.numbers
         taken = selection.report.steps if selection is not None else ()
         steps = tuple(FilterAnswer.model_validate(step) for step in taken)
         if library.settings.is_open:
             numbers, steps = short_enough(collection, numbers, steps, query, chosen)
-        if _is_cut(asked, chosen):
-            run = search_beginnings(
-                query, collection, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
-            )
-        else:
-            run = collection.search(
-                query, chosen, depth, within=numbers, exclude=itself, seconds=seconds, progress=progress
-            )
+        place = "start" if _is_cut(asked, chosen) else None
+        run = collection.search(
+            query, chosen, depth, place=place, within=numbers, exclude=itself, seconds=seconds, progress=progress
+        )
     return run, len(collection) if numbers is None else len(numbers), steps
 
 
@@ -175,7 +180,7 @@ def short_enough(
     return left, (*steps, FilterAnswer(sentence=sentence, removed=len(before) - len(left), left=len(left)))
 
 
-def _results(
+def _matches(
     library: Library,
     collection: Collection,
     lines: Sequence[Line],
@@ -183,22 +188,43 @@ def _results(
     query: Melody,
     asked: SearchParams,
     chosen: Matcher,
-    *,
-    is_matched: bool,
+    wait: Wait,
+    seconds: float,
+) -> list[MatchAnswer]:
+    """The notes that match in each line; of fewer lines, if that takes longer.
+
+    Where a match depends on other melodies, all of the collection stand for them.
+    """
+    found: list[MatchAnswer] = []
+    with suppress(BusyError, TimeLimitError), library.slot(seconds) as left, Deadline(left):
+        packed, places = _compared(
+            collection, np.array([line.number for line in lines], np.int64), query, asked, chosen
+        )
+        for line, place in zip(lines, places, strict=True):
+            if wait.is_gone:
+                raise GoneError("the search was given up: nobody waits for it")
+            found.append(match_of(chosen, query, packed, place, hits[line.number].distance))
+    return found
+
+
+def _results(
+    library: Library,
+    collection: Collection,
+    lines: Sequence[Line],
+    hits: dict[int, Hit],
+    query: Melody,
+    asked: SearchParams,
+    matches: Sequence[MatchAnswer] | None,
 ) -> Iterator[Result]:
-    """Lines with the notes that match. Where these depend on other melodies, all of the collection stand for them."""
+    """Lines, with their matches as far as there are any."""
     numbers = np.array([line.number for line in lines], np.int64)
-    places: Sequence[int] = ()
-    if is_matched:
-        packed, places = _compared(collection, numbers, query, asked, chosen)
     costs = [each.cost for each in filters_of(asked, query) if each.cost is not None]
     paid = {cost.name: costs_of(collection.connection, cost, numbers) for cost in costs}
-    for k, (line, melody) in enumerate(zip(lines, collection.melodies(numbers), strict=True)):
-        hit = hits[line.number]
-        match = match_of(chosen, query, packed, places[k], hit.distance) if is_matched else None
+    shown = zip_longest(lines, collection.melodies(numbers), matches or ())
+    for k, (line, melody, match) in enumerate(shown):
         its_costs = {name: values[k] for name, values in paid.items()}
         copies = tuple((copy, library.settings.link_to(copy)) for copy in collection.melodies(line.copies))
-        yield Result(hit, melody, library.settings.link_to(melody), match, its_costs, copies)
+        yield Result(hits[line.number], melody, library.settings.link_to(melody), match, its_costs, copies)
 
 
 def _compared(

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from roslin.errors import ArgumentError
 from roslin.melody import Melody
+from roslin.notation.record import record_of
 
 __all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "check_proxies", "is_loopback"]
 
@@ -61,7 +62,7 @@ class Settings:
         id = melody.id or ""
         values = {
             "id": id,
-            "record": id.partition("-")[0],  # RISM: the number of the source, without that of the incipit
+            "record": record_of(melody),
             "source": melody.source or "",
             "title": melody.title or "",
             "composer": melody.composer or "",

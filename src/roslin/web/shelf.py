@@ -7,7 +7,7 @@ by `concordances.review` in the collection.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +15,16 @@ import numpy.typing as npt
 
 from roslin.collection.folding import fold
 from roslin.concordances.concordance import Concordances, GroupKind
+from roslin.concordances.decisions import state_of_group
 from roslin.concordances.find import concordances_folder
 from roslin.concordances.review import GroupState, PairState, Review
 from roslin.errors import RoslinError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import Glyphs
-from roslin.report.tune_groups import GroupSummary, summaries
+from roslin.report.tune_groups import GroupLine, GroupSummary, group_lines, summaries
 from roslin.web.library import Library
 
-__all__ = ["GroupPair", "NoConcordancesError", "OpenConcordances", "Shelf", "Wanted"]
+__all__ = ["GroupPair", "NoConcordancesError", "OpenConcordances", "PairRow", "Shelf", "Wanted"]
 
 _LINES_DRAWN = 24
 
@@ -46,13 +47,41 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two melodies of a group, how sure that is, and what people say."""
+    """Two melodies of a group, and what people say of them."""
 
     first: str
     second: str
+    state: PairState
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """The pairs of two lines that are equally sure: they repeat one comparison for every source of the lines."""
+
     letters: tuple[str, str]
     doubt: float
-    state: PairState
+    pairs: tuple[GroupPair, ...]
+
+    @property
+    def ids(self) -> list[Pair]:
+        """The pairs by ids."""
+        return [(pair.first, pair.second) for pair in self.pairs]
+
+    @property
+    def verdict(self) -> str:
+        """What people say of all of them."""
+        return state_of_group([pair.state for pair in self.pairs]).verdict
+
+    @property
+    def is_earlier_version(self) -> bool:
+        """Whether a decision is about notes that have changed since."""
+        return any(pair.state.is_earlier_version for pair in self.pairs)
+
+    @property
+    def said(self) -> list[tuple[str, str, str, str]]:
+        """(author, verdict, note, day) of the decisions that count, each once."""
+        made = (each for pair in self.pairs for each in pair.state.decisions)
+        return list(dict.fromkeys((each.author, each.verdict, each.note, each.time[:10]) for each in made))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,21 +121,39 @@ class OpenConcordances:
         ends = zip(pairs.first[places].tolist(), pairs.second[places].tolist(), strict=True)
         return [(source(first).id, source(second).id) for first, second in ends]
 
+    def like(self, summary: GroupSummary, pair: Pair) -> list[Pair]:
+        """The pairs of the row of a pair."""
+        rows = self.rows(summary, group_lines(self.concordances, summary.group))
+        return next(row.ids for row in rows if pair in row.ids or pair[::-1] in row.ids)
+
     def state(self, summary: GroupSummary) -> GroupState:
         """What people say of a group."""
         return self.review.group_state(self.pairs(summary))
 
-    def decided(self, summary: GroupSummary, group: PageGroup) -> list[GroupPair]:
-        """The pairs of a group as the page lists them, the least sure first; before them those that lead elsewhere."""
-        letters = {source.id: line.letter for line in group.lines for source in line.sources}
+    def rows(self, summary: GroupSummary, lines: Sequence[GroupLine]) -> list[PairRow]:
+        """The pairs of a group as the page lists them, the least sure first; before them those that lead elsewhere.
+
+        One row has all pairs of two lines that are equally sure. Of the lines of another group, nothing is known here.
+        """
+        letters = {source.id: line.letter for line in lines for source in line.sources}
+        elsewhere = {
+            self.concordances.source(member).id: related.name
+            for related in summary.related
+            if related.group
+            for member in related.group.group.members.tolist()
+        }
         found = []
         for places in (summary.group.outside, summary.group.pairs):
-            doubts = self.concordances.pairs.doubts[places].tolist()
-            listed = [
-                GroupPair(*_in_order(first, second, letters), doubt, self.review.state(first, second))
-                for (first, second), doubt in zip(self._ids(places), doubts, strict=True)
+            alike: dict[tuple[str, str, str, float], list[Pair]] = {}
+            for pair, doubt in zip(self._ids(places), self.concordances.doubts[places].tolist(), strict=True):
+                one, two, (upper, lower) = _in_order(*pair, letters)
+                there = "" if lower else elsewhere.get(two, two)
+                alike.setdefault((upper, lower, there, doubt), []).append((one, two))
+            rows = [
+                PairRow((upper, lower), doubt, tuple(GroupPair(*pair, self.review.state(*pair)) for pair in pairs))
+                for (upper, lower, _, doubt), pairs in alike.items()
             ]
-            found += sorted(listed, key=lambda pair: -pair.doubt)
+            found += sorted(rows, key=lambda row: -row.doubt)
         return found
 
     def chosen(self, wanted: Wanted) -> list[GroupSummary]:

@@ -65,7 +65,7 @@ class Browser:
         """Signed in, with everything before the first trial done, and not by the pages."""
         store = self.study.store
         self.client.get(self.link, follow_redirects=False)
-        store.add(self.name, "consented")
+        store.consent(self.name)
         store.add(self.name, "answered", {"answers": {"experience_years": 3}})
         store.read_again(self.name)
         store.begin_practice(self.name)
@@ -100,10 +100,9 @@ class Browser:
         answer = self.send(trial, *verdicts, *order)
         assert answer.status_code == 200, answer.text
 
-    def judge_everything(self) -> httpx.Response:
-        """Until the thanks."""
+    def judge_everything(self, trial: int = 1) -> httpx.Response:
+        """From this trial until the thanks."""
         page = self.until("trial")
-        trial = 1
         while page.url.path == "/trial":
             self.judge(trial)
             assert self.finish(trial).status_code == 200

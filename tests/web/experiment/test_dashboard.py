@@ -270,11 +270,24 @@ def test_a_query_has_its_groups_drawn(manager: TestClient, study: OpenStudy) -> 
 
 
 def test_pausing_closing_and_opening(manager: TestClient, study: OpenStudy) -> None:
-    for status in ("paused", "closed", "open"):
-        page = send(manager, "/study/status", status=status)
+    for status, sure in (("paused", ""), ("closed", "yes"), ("open", "")):
+        page = send(manager, "/study/status", status=status, sure=sure)
         assert f"The study is {status}." in page.text
         assert study.store.status == status
     assert send(manager, "/study/status", status="burnt").status_code == 422
+
+
+def test_closing_asks_whether_the_experimenter_is_sure(manager: TestClient, study: OpenStudy) -> None:
+    study.live.seen(60)
+    page = send(manager, "/study/status", status="closed")
+    assert "Close the study?" in page.text
+    assert re.search(r"\d+ of 30 opinions are given. \d+ experts? ha(s|ve) begun", page.text)
+    assert study.store.status == "open"
+    token = _HIDDEN.search(page.text)
+    assert token
+    fields = dict(re.findall(r'name="(sure|status)" value="([^"]+)"', page.text))
+    assert "The study is closed." in manager.post("/study/status", data={"csrf": token[1], **fields}).text
+    study.store.set_status("open")
 
 
 def test_personal_links_are_made(manager: TestClient, study: OpenStudy) -> None:
@@ -335,7 +348,7 @@ def test_receipts(manager: TestClient, study: OpenStudy) -> None:
     receipt = study.store.complete(study.store.experts()[0].name)
     page = send(manager, "/study/receipts", codes=f"{receipt}\n{receipt}\nNOBODYS\n")
     text = " ".join(re.sub("<[^>]+>", " ", page.text).split())
-    assert "1 valid, 1 twice, 0 not finished, 1 unknown." in text
+    assert "1 valid, 1 twice, 0 turned away, 0 not finished, 1 unknown." in text
     assert "have a receipt that is not in this list" in text
 
 

@@ -36,8 +36,8 @@ def expert(tmp_path: Path) -> Browser:
     study: OpenStudy = app.state.study
     browser = Browser(TestClient(app), study, study.store.invite()[0].name)
     browser.client.get(browser.link, follow_redirects=False)
-    for kind in ("consented", "answered"):
-        study.store.add(browser.name, kind)
+    study.store.consent(browser.name)
+    study.store.add(browser.name, "answered")
     study.store.read_again(browser.name)
     return browser
 

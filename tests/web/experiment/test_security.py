@@ -184,8 +184,8 @@ def test_what_another_site_sends_is_refused(expert: Browser, headers: dict[str, 
 )
 def test_what_our_own_pages_send_is_not(expert: Browser, headers: dict[str, str]) -> None:
     page = expert.follow()
-    csrf = re.findall(r'name="csrf" value="([^"]*)"', page.text)[0]
-    answer = expert.client.post("/consent", data={"csrf": csrf, "agree": "yes"}, headers=headers)
+    fields = dict(re.findall(r'name="(csrf|shown)" value="([^"]*)"', page.text))
+    answer = expert.client.post("/consent", data={**fields, "agree": "yes"}, headers=headers)
     assert answer.url.path == "/questions"
 
 

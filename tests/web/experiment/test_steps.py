@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.web.experiment.browsers import Alone, Browser, Invited, sorted_as
+from tests.experiment.studies import SMALL, small_study, study_text
+from tests.web.experiment.browsers import Alone, Browser, Invited, settings_for, sorted_as
 
 from roslin.experiment import clock as study_clock
 from roslin.experiment.backup import write_backup
+from roslin.experiment.folder import create_study
+from roslin.experiment.results import study_tables
+from roslin.web.experiment.app import create_app
 from roslin.web.experiment.study import OpenStudy
 
 
@@ -225,7 +230,23 @@ def test_a_paused_study_waits_and_open_trials_can_be_finished(alone: Alone) -> N
     expert.finish(1)
     assert expert.get("/continue").url.path == "/wait"
     store.set_status("closed")
-    assert expert.get("/continue").url.path == "/thanks", "who has judged something gets a receipt at the end"
+    page = expert.get("/continue")
+    assert page.url.path == "/thanks", "who has judged something gets a receipt"
+    assert "If the study opens again, your personal link brings you back" in page.text
+    receipt = re.search(r"<strong>([A-Z2-9]{10})</strong>", page.text)
+    assert receipt
+    assert _person(expert)["is_complete"] == "no", "whom closing has sent home has not judged everything"
+    store.set_status("open")
+    assert expert.follow().url.path == "/trial", "they go on when it opens again"
+    assert expert.judge_everything(2).url.path == "/thanks"
+    assert receipt[1] in expert.get("/thanks").text, "the receipt stays the same"
+    assert _person(expert)["is_complete"] == "yes"
+
+
+def _person(expert: Browser) -> dict[str, Any]:
+    histories = list(expert.study.store.histories(expert.name))
+    [row] = study_tables(expert.study.plan, histories)["experts"].rows
+    return dict(row)
 
 
 def test_a_closed_study_says_so(alone: Alone) -> None:
@@ -248,7 +269,97 @@ def test_when_enough_is_known_nobody_is_asked(alone: Alone) -> None:
     page = second.client.post("/practice", data={"csrf": second.csrf})
     assert page.url.path == "/wait"
     assert "Enough people" in page.text
+    assert re.search(r"<strong>[A-Z2-9]{10}</strong>", page.text), "who came in vain gets a receipt"
     assert second.get("/thanks").url.path == "/wait"
+    assert _person(second)["is_complete"] == "no"
+
+
+def test_nobody_is_told_that_enough_is_known_while_places_are_only_held(alone: Alone) -> None:
+    first = alone(quota=1)
+    others = [_another(first) for _ in range(3)]
+    for browser in (first, *others[:2]):
+        browser.at_trial()
+    others[2].at_trial()
+    assert others[2].follow().url.path == "/trial", "nobody has decided anything, so nobody holds a place"
+    late = _another(first)
+    for browser in (first, *others[:2]):
+        browser.send(1, sorted_as(0, "no"))
+    late.at_trial()
+    page = late.follow()
+    assert page.url.path == "/wait"
+    assert "No place is free at the moment" in page.text
+    assert "Enough people" not in page.text
+    assert re.search(r"<strong>[A-Z2-9]{10}</strong>", page.text)
+    first.study.store.withdraw(others[0].name)
+    assert late.get("/continue").url.path == "/trial", "a place that was given up is theirs"
+
+
+def test_a_higher_quota_lets_who_was_done_go_on_if_they_like(tmp_path: Path) -> None:
+    def opened(quota: int) -> Browser:
+        with small_study(tmp_path, quota=quota) as folder:
+            app = create_app(settings_for(folder.path))
+        study: OpenStudy = app.state.study
+        name = (study.store.experts() or study.store.invite())[0].name
+        return Browser(TestClient(app), study, name)
+
+    expert = opened(1)
+    _rival(expert)
+    assert expert.judge_everything().url.path == "/thanks"
+    assert "more melodies to judge" not in expert.get("/thanks").text
+    expert.study.close()
+    expert = opened(2)
+    page = expert.follow()
+    assert page.url.path == "/thanks"
+    assert "By now there are more melodies to judge." in page.text
+    assert _person(expert)["is_complete"] == "yes"
+    assert expert.submit("/thanks", page).url.path == "/trial"
+    assert _person(expert)["is_complete"] == "no"
+    expert.study.close()
+
+
+def test_a_text_that_has_changed_is_agreed_to_again(tmp_path: Path) -> None:
+    def opened(text: str) -> Browser:
+        (tmp_path / "consent.md").write_text(text)
+        queries, rules = SMALL, {"queries_per_expert": 3}
+        toml = study_text(queries, rules).replace("seed = 7", 'seed = 7\nconsent = "consent.md"')
+        (tmp_path / "study.toml").write_text(toml)
+        with create_study(tmp_path / "study.toml").folder as folder:
+            app = create_app(settings_for(folder.path))
+        study: OpenStudy = app.state.study
+        name = (study.store.experts() or study.store.invite())[0].name
+        return Browser(TestClient(app), study, name)
+
+    expert = opened("# First")
+    old = expert.follow()
+    assert "has changed since you agreed" not in old.text
+    expert.until("trial")
+    expert.send(1, sorted_as(0, "no"))
+    expert.study.close()
+    expert = opened("# Second")
+    page = expert.follow()
+    assert page.url.path == "/consent"
+    assert "has changed since you agreed" in page.text
+    assert expert.get("/trial").url.path == "/consent", "before they go on"
+    late = expert.submit("/consent", page, agree="yes", shown="0" * 64)
+    assert late.url.path == "/consent", "nobody agrees to a text by a page of another"
+    assert expert.submit("/consent", page, agree="yes").url.path == "/trial"
+    assert expert.state(1)["verdicts"] == {"0": "no"}, "nothing is lost"
+    agreed = [event.payload for event in expert.study.store.events(expert.name) if event.kind == "consented"]
+    assert [each["version"] for each in agreed] == [1, 2]
+    assert len({each["sha256"] for each in agreed}) == 2
+    expert.study.close()
+
+
+def _another(expert: Browser) -> Browser:
+    return Browser(TestClient(expert.client.app), expert.study, expert.study.store.invite()[0].name)
+
+
+def _rival(expert: Browser) -> None:
+    """Somebody else has judged one of the three queries."""
+    rival = _another(expert)
+    rival.at_trial()
+    rival.judge(1)
+    assert rival.finish(1).status_code == 200
 
 
 def test_the_open_invitation(alone: Alone) -> None:
@@ -273,6 +384,66 @@ def test_the_open_invitation(alone: Alone) -> None:
     study.end_invitation()
     assert browser.get(address).status_code == 404
     assert browser.post(address, data=fields).status_code == 404
+
+
+def test_the_same_participant_joins_once(alone: Alone) -> None:
+    owner = alone(keeps_participant=True)
+    study = owner.study
+    address = study.open_invitation("http://testserver")
+    first, again = TestClient(owner.client.app), TestClient(owner.client.app)
+    assert _joined(first, address, participant="5f0").url.path == "/link"
+    before = len(study.store.experts())
+    refused = _joined(again, address, participant="5f0")
+    assert refused.status_code == 409
+    assert "participant number 5f0 takes part in this study already" in refused.text
+    assert "<form" not in refused.text.partition("<main")[2].partition("</main>")[0]
+    assert "/e/" not in refused.text, "whoever knows a number gets nobody's link"
+    assert again.get("/continue").status_code == 401
+    assert len(study.store.experts()) == before
+    assert _joined(again, address, participant="6a1").url.path == "/link"
+    assert _joined(TestClient(owner.client.app), address).url.path == "/link", "without a number nobody is known"
+
+
+def test_one_address_joins_only_so_often(alone: Alone) -> None:
+    owner = alone({"joins": 3})
+    study = owner.study
+    address = study.open_invitation("http://testserver")
+    browser = TestClient(owner.client.app)
+    assert [_joined(browser, address).url.path for _ in range(3)] == ["/link"] * 3
+    refused = _joined(browser, address)
+    assert refused.status_code == 429
+    assert 0 < int(refused.headers["retry-after"]) <= 601
+    assert re.search(r"Please try again in \d+ minutes", refused.text)
+    assert len(study.store.experts()) == 4
+    elsewhere = TestClient(owner.client.app, client=("192.0.2.7", 4711))
+    assert _joined(elsewhere, address).url.path == "/link"
+    assert owner.follow().url.path == "/consent", "personal links have no such limit"
+
+
+def _joined(browser: TestClient, address: str, participant: str = "") -> Any:
+    page = browser.get(address, params={"PROLIFIC_PID": participant} if participant else None)
+    ticket = re.search(r'name="ticket" value="([^"]*)"', page.text)
+    assert ticket
+    return browser.post(address, data={"ticket": ticket[1], "participant": participant})
+
+
+def test_the_way_back_to_the_platform(alone: Alone) -> None:
+    rules = {
+        "completion_address": "https://panel.example/complete?cc=C1&pid={participant}&code={receipt}",
+        "screen_out_address": "https://panel.example/complete?cc=S1",
+    }
+    done = alone(quota=1, keeps_participant=True, **rules)
+    study = done.study
+    participant = "5f0 & more"
+    done.name = study.store.invite(participant=participant)[0].name
+    page = done.judge_everything()
+    receipt = study.position(done.name).receipt
+    assert f'href="https://panel.example/complete?cc=C1&amp;pid=5f0%20%26%20more&amp;code={receipt}"' in page.text
+    late = _another(done)
+    late.at_trial()
+    page = late.follow()
+    assert page.url.path == "/wait"
+    assert 'href="https://panel.example/complete?cc=S1"' in page.text
 
 
 def test_a_participant_is_not_kept_unless_the_plan_says_so(invited: Invited, study: OpenStudy) -> None:

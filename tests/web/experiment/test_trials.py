@@ -203,7 +203,8 @@ def test_an_undone_choice_is_offered_again(alone: Alone) -> None:
     expert = alone(kind="pairs", comparisons=3)
     store = expert.study.store
     expert.follow()
-    for kind in ("consented", "answered", "practised"):
+    store.consent(expert.name)
+    for kind in ("answered", "practised"):
         store.add(expert.name, kind)
     store.read_again(expert.name)
     assert expert.get("/continue").url.path == "/trial"
@@ -265,7 +266,7 @@ def test_a_study_shows_no_differences_unless_it_asks_for_them(alone: Alone) -> N
 def test_plays_and_uses_of_the_differences_are_events_without_a_state(expert: Browser) -> None:
     expert.at_trial()
     before = expert.state(1)
-    sent = [
+    sent: list[dict[str, Any]] = [
         {"kind": "heard", "document": None, "duration_ms": 2500},
         {"kind": "heard", "document": 1, "duration_ms": 0},
         {"kind": "compared", "documents": [None, 1]},

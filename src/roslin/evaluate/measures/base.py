@@ -7,6 +7,8 @@ reads that text back. Values are larger for better rankings unless `larger_is_be
 An empty truth has no value: NaN and a warning, and means leave it out. A ranking that finds nothing is worth what the
 formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best: `rewards_silence` says so.
 
+A plain function of a truth and a ranking is a measure, too: `measure(function)`; `function` says what it gets.
+
 Where hits are tied, the value is the expected one over all orders of the ties. A measure that is `exact_in_ties` has a
 formula for it; its family's module has it. For any other it is the mean over `DRAWN_ORDERS` orders from a fixed state.
 """
@@ -16,19 +18,21 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
-from roslin.errors import ArgumentError
+from roslin.errors import ArgumentError, PluginError, RoslinError
 from roslin.evaluate.hits import Floats, Hits, collect, drawn, judged
 from roslin.evaluate.rankings import RankedIds, places
 from roslin.truth.qrel import check_groups
+from roslin.values.functions import is_function
 from roslin.values.named import Named
 from roslin.values.numbers import one_number_each
+from roslin.values.plugins import failure, is_own
 from roslin.values.registry import NamedRegistry
 
 __all__ = [
@@ -36,12 +40,17 @@ __all__ = [
     "MEASURES",
     "EmptyTruthWarning",
     "Measure",
+    "Score",
     "hits_of_one",
     "measure",
     "measures",
     "register",
     "register_measure",
 ]
+
+Given = TypeVar("Given")
+# A plain function as a measure: the groups of a truth, a ranking; one number.
+Score = Callable[[list[list[int]], list[int]], Any]
 
 DRAWN_ORDERS = 400
 _STATE = 2006
@@ -98,7 +107,17 @@ class Measure(Named, ABC):
 
     def _checked(self, hits: Hits) -> Floats:
         expected = f"the measure {self!r} must give {len(hits)} values, one for each query"
-        return one_number_each(self._values(hits), len(hits), expected, undefined=True)
+        if is_own(type(self)):
+            return one_number_each(self._values(hits), len(hits), expected, undefined=True)
+        try:
+            found = self._values(hits)
+        except RoslinError:
+            raise
+        except Exception as error:
+            raise PluginError(f"the measure {self!r} fails: {failure(error)}") from error
+        values = one_number_each(found, len(hits), expected, undefined=True)
+        one_number_each(np.where(hits.relevant > 0, values, 0), len(hits), expected)  # NaN is for empty truths
+        return values
 
     def __call__(
         self,
@@ -147,9 +166,30 @@ def count(value: float) -> float:
     return int(value) if value == value else value
 
 
-MEASURES = NamedRegistry[Measure]("measure", Measure, "roslin.measures", example="ADR", ignore_case=True)
+def _adapted(thing: Any, name: str) -> Any:
+    """A plain function becomes a measure; everything else is what it should be, or refused later."""
+    if not is_function(thing, Measure):
+        return thing
+    from roslin.evaluate.measures.function import function_measure
 
-register = register_measure = MEASURES.register
+    return function_measure(thing, name)
+
+
+def _code_of(kind: Any) -> Any:
+    return getattr(kind, "function", kind)
+
+
+MEASURES: NamedRegistry[Measure] = NamedRegistry(
+    "measure",
+    Measure,
+    "roslin.measures",
+    example="ADR",
+    ignore_case=True,
+    adapt=_adapted,
+    code_of=_code_of,
+)
+
+register = MEASURES.register
 
 
 def measures() -> list[str]:
@@ -157,12 +197,49 @@ def measures() -> list[str]:
     return MEASURES.names()
 
 
-def measure(text: str | Measure) -> Measure:
-    """A measure from its name, with parameters where they are not the defaults, and @k for a cutoff.
+def measure(text: str | Measure | Score, *, name: str = "") -> Measure:
+    """A measure from its name, with parameters where they are not the defaults and @k for a cutoff; or from a function.
 
     Small and capital letters are the same, and some measures have a second name, such as MAP for AP.
 
     >>> measure("nDCG(base=3)@10"), measure("map")
     (nDCG(base=3.0)@10, AP)
+
+    A function gets the groups of a truth and a ranking, and gives one number (`function`); `name` is what the measure
+    is called then, if not as the function is.
+
+    >>> def first(groups, ranking):
+    ...     return float(ranking[0] in groups[0])
+    >>> measure(first), measure(first)([["a", "b"], ["c"]], ["b", "c"])
+    (first, 1.0)
     """
-    return MEASURES.parse(text)
+    if not is_function(text, Measure):
+        return MEASURES.parse(text)  # type: ignore[arg-type]  # which refuses what is neither
+    kind: type[Measure] = _adapted(text, name)
+    MEASURES.check_free(kind)
+    return kind()
+
+
+@overload
+def register_measure(thing: Given, *, name: str = "", summary: str = "", reference: str = "") -> Given: ...
+
+
+@overload
+def register_measure(*, name: str = "", summary: str = "", reference: str = "") -> Callable[[Given], Given]: ...
+
+
+def register_measure(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
+    """Make a measure known by name: a class made from `Measure`, or a plain function. Also as a decorator.
+
+    A function is called as it is in Python, and described by the first line of its docstring, unless it is said here.
+    """
+    if thing is None:
+        return lambda given: register_measure(given, name=name, summary=summary, reference=reference)
+    if not is_function(thing, Measure):
+        if name or summary or reference:
+            raise ArgumentError("a class says its name, summary and reference itself; give them for a function only")
+        return register(thing)
+    from roslin.evaluate.measures.function import function_measure
+
+    register(function_measure(thing, name, summary, reference))
+    return thing

@@ -33,7 +33,7 @@ from roslin.notation.abc import tables
 from roslin.notation.abc.fields import read_text
 from roslin.notation.abc.music import TuneReader
 from roslin.notation.abc.tunebook import Tune, decode, tunes
-from roslin.notation.record import Record, failed
+from roslin.notation.record import Record, Repeats, failed
 from roslin.notation.sources import read_all
 
 __all__ = ["matches", "read", "read_tunes"]
@@ -82,6 +82,7 @@ def _read_tune(tune: Tune, strict: bool, expand_repeats: bool) -> Record:
     reader = TuneReader(tune, strict=strict)
     line, heading = next((pair for pair in tune.lines if pair[1].startswith("X:")), (tune.lines[0][0], ""))
     name = read_text(heading[2:].partition("%")[0])
+    repeats = Repeats()
     try:
         reader.read()
         notes = sum(len(voice.notes) for voice in reader.voices.values())
@@ -92,20 +93,21 @@ def _read_tune(tune: Tune, strict: bool, expand_repeats: bool) -> Record:
             first = reader.problems[0]
             expected = "more notes than unreadable signs"
             raise NotationError(Problem("not music", expected, first.found, first.column, first.line))
-        melody = _melody(reader, expand_repeats)
+        melody = _melody(reader, expand_repeats, repeats)
     except Exception as error:  # whatever is wrong with this tune, the next is read
-        return Record(None, (failed(error, line=line, record=name),))
-    return Record(melody.with_metadata(id=name or None), tuple(reader.problems)).at(record=name)
+        return Record(None, (failed(error, line=line, record=name),), repeated=repeats.count)
+    record = Record(melody.with_metadata(id=name or None), tuple(reader.problems), repeated=repeats.count)
+    return record.at(record=name)
 
 
-def _melody(reader: TuneReader, expand_repeats: bool) -> Melody:
+def _melody(reader: TuneReader, expand_repeats: bool, repeats: Repeats) -> Melody:
     voices = [voice for voice in reader.voices.values() if voice.time or voice.notes]
     lead = voices[0]
     notes = [voice.notes for voice in voices]
     barlines, changes = lead.barlines, lead.changes
     order = tables.stretches(lead.marks, max(voice.time for voice in voices)) if expand_repeats else []
     if order:
-        notes = [tables.played(voice, order) for voice in voices]
+        notes = [tables.played(voice, order, repeats) for voice in voices]
         barlines = tables.times_played(barlines, order)
         start = SignatureChange(0, lead.part.clef, lead.first_key.signature, lead.first_metre.text)
         changes = tables.changes_played(changes, start, order)

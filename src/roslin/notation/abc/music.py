@@ -33,11 +33,11 @@ _BAR = re.compile(r"\.?(\[\|[:|\]]*|[:|]+\]?(?:[:|]+)?)(\d[\d,\-]*)?")
 _ENDING = re.compile(r"\[(\d[\d,\-.]*)")
 _INLINE = re.compile(r"\[([A-Za-z]):([^\[\]]*)\]")
 _DECORATION = re.compile(r"!([^!\s\"|\[\]]{1,40})!|\+([^+\s\"|\[\]]{1,40})\+")
+_NOTES = re.compile(r"(?:[\^_=]{0,2}[A-Ga-g][,']*\d*/*\d*)+")
 _OLD_CHORD = re.compile(r"(?:[\^_=]{0,2}[A-Ga-g][,']*\d*/*\d*){2,}")
 # A note or rest in a chord (groups as in _NOTE, then a tie), what is skipped, and what cannot be read.
-_CHORD_SIGN = re.compile(
-    r"(\^{1,2}|_{1,2}|=)?([A-Ga-gzx])([,']*)(\d*)(/*)(\d*)(-)?|\"[^\"]*\"|![^!]*!|[ \t().~`\-H-WYh-wy]|(.)"
-)
+_CHORD_SIGN = re.compile(r"(\^{1,2}|_{1,2}|=)?([A-Ga-gzx])([,']*)(\d*)(/*)(\d*)(-)?|\"[^\"]*\"|![^!]*!|[ \t()`\-y]|(.)")
+_IN_GRACE = "/<>"  # also between grace notes: a crushed note, and rhythm that takes no time
 _CHORD = re.compile(r"\[([^\[\]|]*)\]")
 
 _ALTERATION = {"^^": 2, "^": 1, "=": 0, "_": -1, "__": -2}
@@ -72,6 +72,11 @@ class TuneReader(LineReader):
             self.unreadable += 1
             self.problem("unreadable sign", self.position, _MUSIC_SIGN, repr(sign), "nothing")
         self.position += 1
+
+    def _unknown_inside(self, what: str, sign: str, position: int) -> None:
+        if sign not in self.decorations:
+            self.unreadable += 1
+            self.problem(f"unreadable sign in {what}", position, "notes", repr(sign), "nothing")
 
     def _count_note(self) -> None:
         self.notes_read += 1
@@ -177,8 +182,7 @@ class TuneReader(LineReader):
                     if note.ties:
                         tied[place] = alteration
             elif found[8]:
-                self.unreadable += 1
-                self.problem("unreadable sign in a chord", start + found.start(), "notes", repr(found[8]), "nothing")
+                self._unknown_inside("a chord", found[8], start + found.start())
         if notes:
             self.voice.sound(notes, steps, first)
             self.voice.tied = tied
@@ -216,9 +220,11 @@ class TuneReader(LineReader):
             return
         crushed = text.startswith("/", start + 1)
         voice = self.voice
-        for found in _NOTE.finditer(text, start + 1, end):
+        for found in _CHORD_SIGN.finditer(text, start + 1, end):
             self.position = found.start()
-            if pitched := self._pitched(found, 0):
+            if found[8] and found[8] not in _IN_GRACE:
+                self._unknown_inside("grace notes", found[8], found.start())
+            elif found[2] and found[2] not in "zx" and (pitched := self._pitched(found, 0)):
                 note = pitched[0]
                 note.onset, note.is_grace = voice.time, True
                 note.duration = 0 if crushed else self._ticks(found, 4, voice.unit)
@@ -286,7 +292,11 @@ class TuneReader(LineReader):
             else:
                 self.position += 1
             return
-        old = found[2]
+        name, old = found.groups()
+        if name and name.strip("f") and _NOTES.fullmatch(name):  # "!f!" and "!ff!" are loud
+            self.problem("notes between ! and !", self.position, "a sign such as !trill!", found[0], "notes")
+            self.position += 1
+            return
         if old and old.strip("f") and _OLD_CHORD.fullmatch(old):
             self.problem("chord between plus signs", self.position, "[...]", found[0], "a chord")
             self._chord(old, found.start(2), found.end())

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, note_table
 from roslin.notation.abc.voice import AbcNote, Mark, Voice, merged
+from roslin.notation.record import Repeats
 
 __all__ = ["MAX_NOTES", "Stretch", "changes_played", "played", "stretches", "table", "times_played"]
 
@@ -80,14 +81,13 @@ def stretches(marks: list[Mark], end: int) -> list[Stretch]:
     return order
 
 
-def played(voice: Voice, order: list[Stretch]) -> list[AbcNote]:
-    """The notes of a voice, copied in the order of play."""
+def played(voice: Voice, order: list[Stretch], repeats: Repeats) -> list[AbcNote]:
+    """The notes of a voice, copied in the order of play; those that are added are counted before they are made."""
     onsets = [note.onset for note in voice.notes]
     ranges = [(start, bisect_left(onsets, start), bisect_left(onsets, stop), stop) for start, stop in order]
     start, first, _, stop = ranges[-1]
     ranges[-1] = (start, first, bisect_right(onsets, stop), stop)  # grace notes after the last note
-    if sum(last - first for _, first, last, _ in ranges) > MAX_NOTES:
-        raise NotationError(Problem("too many notes once repeats are played out", f"at most {MAX_NOTES}"))
+    repeats.add(max(0, sum(last - first for _, first, last, _ in ranges) - len(voice.notes)))
     notes: list[AbcNote] = []
     now = 0
     for start, first, last, stop in ranges:

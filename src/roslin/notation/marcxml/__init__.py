@@ -7,7 +7,7 @@
 An export of any size needs the same few megabytes. Elements are known by their local names, so a prefix, another
 namespace (MarcXchange) or a wrapper (OAI-PMH, SRU) makes no difference. The id of an incipit is `RECORD-a.b.c`: the
 control number of its record (field 001) and the numbers of work, movement and incipit, each as written, 1 where there
-is none.
+is none. Some libraries write the whole number into $a, as 1.2.1: the id is then `RECORD-1.2.1`.
 
 Lines count from 1 and are those of the XML: the line of the field, for a problem in its music. The column of such a
 problem counts in the music; that of broken XML in its line.
@@ -25,7 +25,7 @@ from roslin.notation.marcxml.dialects import DIALECTS, Dialect, about_incipit, a
 from roslin.notation.marcxml.fields import CatalogueRecord, MarcField
 from roslin.notation.marcxml.parser import MARC_ROOTS, WRAPPERS, catalogue_records
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import Record
+from roslin.notation.record import Record, record_of
 
 __all__ = ["linked_records", "matches", "read"]
 
@@ -34,6 +34,7 @@ _MUSIC_ROOTS = frozenset({"score-partwise", "score-timewise", "opus", "mei", "me
 _NAMESPACES = ("http://www.loc.gov/MARC21/slim", "marcxchange")
 _NOT_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _ELEMENT_NAME = re.compile(r"<(?:!DOCTYPE\s+)?(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
+_BETWEEN_NUMBERS = re.compile(r"[.\s]+")
 _PLAINE_AND_EASIE = frozenset({"", "pe", "pe1", "pe2", "pae", "paec"})
 _OTHER_SYSTEMS = {"da": "DARMS"}
 
@@ -56,13 +57,13 @@ def matches(head: bytes) -> bool:
     )
 
 
-def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
-    """A record for each incipit of music. An incipit of text alone is not one."""
+def read(stream: BinaryIO, *, strict: bool, skipped: bool = False) -> Iterator[Record]:
+    """A record for each incipit of music. Incipits without music are among them only where `skipped` asks for them."""
     for found in catalogue_records(stream):
         if isinstance(found, Problem):
             yield Record(None, (found,))
         else:
-            yield from _incipits(found, strict=strict)
+            yield from (record for record in _incipits(found, strict=strict) if skipped or not record.is_skipped)
 
 
 def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
@@ -81,11 +82,23 @@ def _incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
         of_record = about_record(record, dialect) if tag in record.fields else {}
         for incipit in record.fields.get(tag, ()):
             music = next((text.strip() for code, text in incipit.subfields if code == "p" and text.strip()), "")
+            name = f"{record.control_number or f'record{record.number}'}-{_numbers(incipit)}"
             if music:
-                numbers = ".".join(incipit.first(code) or "1" for code in "abc")
-                name = f"{record.control_number or f'record{record.number}'}-{numbers}"
                 metadata = {"id": name} | of_record | about_incipit(incipit, dialect)
+                if record.control_number and record_of(name) != record.control_number:
+                    metadata["record"] = record.control_number
                 yield _read_incipit(incipit, dialect, music, metadata, strict=strict)
+            elif tag == "031" or incipit.first("c"):  # in MARC 21, field 036 is something else, without $c
+                problem = Problem(f"no music in field {tag}", "subfield $p", line=incipit.line, record=name)
+                yield Record(None, (problem,), is_skipped=True)
+
+
+def _numbers(incipit: MarcField) -> str:
+    """The numbers of work, movement and incipit, with dots between them."""
+    work, *others = (incipit.first(code) for code in "abc")
+    if "." in work and not any(others):
+        return ".".join(filter(None, _BETWEEN_NUMBERS.split(work)))
+    return ".".join(number or "1" for number in (work, *others))
 
 
 def _read_incipit(

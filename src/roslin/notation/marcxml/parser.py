@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 from xml.parsers import expat
 
@@ -39,6 +40,7 @@ _ELEMENT_CHARACTERS = 100  # what an element costs in memory beside its text
 
 MARC_ROOTS = frozenset({"collection", "record"})
 WRAPPERS = frozenset({"OAI-PMH", "searchRetrieveResponse"})
+_REFUSALS = frozenset({"error", "diagnostics"})  # of a server, directly inside a wrapper
 _DECLARED_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _EXPAT_ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "us-ascii", "iso-8859-1"})
 
@@ -50,7 +52,7 @@ def catalogue_records(stream: BinaryIO) -> Iterator[CatalogueRecord | Problem]:
         problem = parser.read_some(stream)
         yield from parser.take()
         if problem is not None:
-            yield problem
+            yield replace(problem, is_damage=True)  # the rest is not read
             return
 
 
@@ -79,6 +81,7 @@ class _Parser:
         self._field: MarcField | None = None
         self._text: list[str] | None = None
         self._code = ""
+        self._refusal = ""
 
     def take(self) -> list[CatalogueRecord | Problem]:
         """What was found since the last time, in the order of the file."""
@@ -118,8 +121,9 @@ class _Parser:
             raise _RefusedError(
                 "too many different names", f"at most {MAX_NAMES} names of elements and attributes", "more"
             )
-        if self.finished and not self._records and self._root not in MARC_ROOTS | WRAPPERS:
-            raise _RefusedError("not MARCXML", "MARC records", f"<{self._root}>")
+        if self.finished and not self._records and (self._refusal or self._root not in MARC_ROOTS | WRAPPERS):
+            reason = "not MARCXML" if not self._refusal else "the answer of a server that refused"
+            raise _RefusedError(reason, "MARC records", self._refusal or f"<{self._root}>")
 
     def _start(self, head: bytes) -> expat.XMLParserType:
         declared = _DECLARED_ENCODING.match(head)
@@ -163,7 +167,9 @@ class _Parser:
             self._records += 1
             self._record, self._field, self._text = CatalogueRecord(self._records), None, None
         elif self._record is None:
-            return
+            code = attributes.get("code", "")[:80]
+            if self._depth == 2 and self._root in WRAPPERS and local in _REFUSALS and code != "noRecordsMatch":
+                self._refusal = f"<{local}> {code}".strip()
         elif local in ("datafield", "controlfield"):
             self._start_field(attributes.get("tag", ""), control=local == "controlfield")
         elif local == "subfield" and self._field is not None:

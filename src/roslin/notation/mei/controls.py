@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from roslin.notation.mei.notes import Pitch
 from roslin.notation.mei.values import ratio
+from roslin.notation.record import Repeats
 from roslin.notation.scores import Element
 
 __all__ = ["Context", "Controls"]
@@ -48,10 +49,15 @@ class Context:
     """What holds for every note of a score.
 
     `sounding` gives the pitch of a note by its id, where the source knows better than the MEI that was made from it;
-    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed.
+    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed. `tells_names`: a
+    note without a name is a problem. `repeats` counts for the whole file. `met` are the notes that were come to (by
+    `id`), read or told.
     """
 
     controls: Controls
     written_pitch: bool
     sounding: Callable[[str], Pitch | None] | None
     infer_accidentals: bool
+    tells_names: bool
+    repeats: Repeats
+    met: set[int] = field(default_factory=set)

@@ -14,12 +14,9 @@ from roslin.notation.mei.signatures import sign_in_music
 from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.structure import READ_THROUGH, chosen
 from roslin.notation.mei.values import MENSURAL, QUARTERS, dot_elements, dots, integer, ratio
-from roslin.notation.scores import MAX_DENOMINATOR, Element, refusal
+from roslin.notation.scores import MAX_DENOMINATOR, Element
 
-__all__ = ["MAX_REPEATED_NOTES", "LayerWalk"]
-
-# More than this from signs for "the same again" is a runaway repetition, not music.
-MAX_REPEATED_NOTES = 50_000
+__all__ = ["LayerWalk"]
 
 
 class LayerWalk:
@@ -102,10 +99,8 @@ class LayerWalk:
         if not notes:
             self.rest_quarters = length or self.staff.bar_quarters
             return
-        self.staff.repeated += len(notes)
-        if self.staff.repeated > MAX_REPEATED_NOTES:
-            expected = f"at most {MAX_REPEATED_NOTES} notes in repeated bars"
-            raise refusal("too many repeated bars", expected, "more", element.line, element.column)
+        for repeats in (self.staff.repeats, self.context.repeats):
+            repeats.add(len(notes), element.line, element.column)
         for note in notes:
             copy = ScoreNote(
                 note.onset - start + self.start, note.duration, note.pitch, self.layer, is_grace=note.is_grace
@@ -121,6 +116,7 @@ class LayerWalk:
     def _chord(self, element: Element) -> None:
         length = self._length(element)
         members = list(element.iter("note"))
+        self.context.met.update(map(id, members))
         grace = self._is_grace(element) or any("grace" in note.attributes for note in members)
         lengths = [self._length(note, quiet=True) if length is None else length for note in members]
         taken = length if length is not None else max((one for one in lengths if one), default=None)
@@ -136,6 +132,7 @@ class LayerWalk:
             self._advance(taken)
 
     def _single(self, element: Element) -> None:
+        self.context.met.add(id(element))
         grace = self._is_grace(element)
         length = self._length(element)
         if length is None:

@@ -14,12 +14,17 @@ from roslin.notation.scores import Element
 
 __all__ = ["pitch_of"]
 
+_UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
+
 
 def pitch_of(element: Element, staff: Staff, context: Context, octaves: int, held: bool) -> Pitch | None:
     """The pitch, written or sounding as the context asks; None for a note without one, or with one out of range."""
     letter = LETTERS.get(element.get("pname").lower())
     if letter is None:
-        return None  # percussion, tablature
+        if context.tells_names and not (staff.is_unpitched or _UNPITCHED.intersection(element.attributes)):
+            found = repr(element.get("pname")[:20]) if element.get("pname") else "none"
+            staff.warn(element, "note without a name", "@pname from a to g", found)
+        return None
     semitones, steps = staff.transposition
     written = context.written_pitch
     known = context.sounding(element.get("xml:id")) if context.sounding else None

@@ -13,7 +13,7 @@ from roslin.notation.mei.notes import Pitch, merge_ties
 from roslin.notation.mei.score import Score
 from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.structure import movements
-from roslin.notation.record import Record
+from roslin.notation.record import MAX_REPEATED_IN_FILE, Record, Repeats
 from roslin.notation.scores import Element, StaffChoice
 
 __all__ = ["read_tree"]
@@ -37,9 +37,11 @@ def read_tree(
     """
     staves: list[Staff] = []
     movement_of: list[int] = []
+    repeats = Repeats(MAX_REPEATED_IN_FILE, "one file")
     for movement, elements in enumerate(movements(document)):
         for element in elements:
-            found = Score(element, notation, written_pitch=selection.written_pitch, sounding=sounding).read()
+            score = Score(element, notation, repeats, written_pitch=selection.written_pitch, sounding=sounding)
+            found = score.read()
             staves += [staff for staff in found if staff.notes or staff.problems]
         movement_of += [movement] * (len(staves) - len(movement_of))
     if not any(staff.notes for staff in staves):

@@ -17,32 +17,58 @@ from roslin.notation.mei.signatures import define, signs_in
 from roslin.notation.mei.staff import Staff, settle_ppq
 from roslin.notation.mei.structure import SECTIONS, VARIANTS, chosen, label, layers_in, staff_definitions, staves_in
 from roslin.notation.mei.values import integer
+from roslin.notation.record import Repeats
 from roslin.notation.scores import Element, refusal
 
 __all__ = ["MAX_STAVES", "Score"]
 
 MAX_STAVES = 500
+_LEFT_OUT = frozenset({"del", "oStaff", "oLayer", "tabGrp", "annot"})
 
 
 class Score:
     """One score: its staves fill while it is read."""
 
     def __init__(
-        self, element: Element, notation: str, *, written_pitch: bool, sounding: Callable[[str], Pitch | None] | None
+        self,
+        element: Element,
+        notation: str,
+        repeats: Repeats,
+        *,
+        written_pitch: bool,
+        sounding: Callable[[str], Pitch | None] | None,
     ):
         self.element = element
         self.staves: dict[str, Staff] = {}
         told = (e for e in element.iter("note", "accid") if "accid.ges" in e.attributes)
         # MusicXML tells the alteration of every note: a note without one has none.
         infer = notation != "musicxml" and next(told, None) is None
-        self.context = Context(Controls.of(element), written_pitch, sounding, infer)
+        # What is made of another notation has been checked there.
+        self.tells_notes = notation == "mei"
+        self.context = Context(Controls.of(element), written_pitch, sounding, infer, self.tells_notes, repeats)
         self.time = Fraction(0)
         self.bars = 0
 
     def read(self) -> list[Staff]:
         """Its staves, in the order of their definition."""
         self._section(self.element)
+        if self.tells_notes:
+            self._tell_what_was_not_met(self.element, "1")
         return list(self.staves.values())
+
+    def _tell_what_was_not_met(self, element: Element, number: str) -> None:
+        """Notes where none are looked for, such as beside the layers of a staff; not those of other variants."""
+        if element.tag == "note":
+            if id(element) not in self.context.met:
+                where = "a note in a layer, a chord, a beam or a tuplet"
+                self._staff(number, element).warn(element, "note at a place that is not read", where, "elsewhere")
+        elif element.tag in VARIANTS:
+            for reading in chosen(element):
+                self._tell_what_was_not_met(reading, number)
+        elif element.tag not in _LEFT_OUT:
+            number = element.get("n") or number if element.tag == "staff" else number
+            for child in element.children:
+                self._tell_what_was_not_met(child, number)
 
     def _staff(self, number: str, element: Element) -> Staff:
         if number not in self.staves:

@@ -11,6 +11,7 @@ from roslin.notation.scores import Element
 
 __all__ = ["define", "sign_in_music", "signs_in"]
 
+_UNPITCHED = ("perc", "TAB")  # shapes of clefs
 _SHARPS, _FLATS = "FCGDAEB", "BEADGCF"
 _MAJOR_KEYS = ("Cb", "Gb", "Db", "Ab", "Eb", "Bb", "F", "C", "G", "D", "A", "E", "B", "F#", "C#")
 # How far along the circle of fifths the keynote of a mode lies from that of major.
@@ -22,8 +23,7 @@ def define(staff: Staff, definition: Element, signs: Iterable[Element], onset: F
     for sign in signs:
         sign_in_music(staff, sign, onset)
     get = definition.get
-    clef = _clef(get("clef.shape"), get("clef.line"), get("clef.dis"), get("clef.dis.place"))
-    staff.sign(onset, "clef", clef)
+    _set_clef(staff, onset, get("clef.shape"), get("clef.line"), get("clef.dis"), get("clef.dis.place"))
     if (signature := get("key.sig") or get("keysig")) and signature != "mixed":
         _set_key(staff, onset, signature, get("key.mode"), definition)
     _set_metre(staff, onset, get("meter.count"), get("meter.unit"), get("meter.sym"), definition)
@@ -51,11 +51,16 @@ def sign_in_music(staff: Staff, element: Element, onset: Fraction) -> None:
     """A clef, key signature or metre from this onset on; other elements say nothing."""
     get = element.get
     if element.tag == "clef":
-        staff.sign(onset, "clef", _clef(get("shape"), get("line"), get("dis"), get("dis.place")))
+        _set_clef(staff, onset, get("shape"), get("line"), get("dis"), get("dis.place"))
     elif element.tag == "keySig":
         _set_key(staff, onset, get("sig"), get("mode"), element)
     elif element.tag == "meterSig":
         _set_metre(staff, onset, get("count"), get("unit"), get("sym"), element)
+
+
+def _set_clef(staff: Staff, onset: Fraction, shape: str, line: str, displacement: str, place: str) -> None:
+    staff.is_unpitched = shape in _UNPITCHED if shape else staff.is_unpitched
+    staff.sign(onset, "clef", _clef(shape, line, displacement, place))
 
 
 def _clef(shape: str, line: str, displacement: str, place: str) -> str | None:

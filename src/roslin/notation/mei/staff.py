@@ -9,7 +9,7 @@ from fractions import Fraction
 from roslin.errors import Problem
 from roslin.notation.mei.notes import ScoreNote
 from roslin.notation.mei.values import QUARTERS, dots, integer
-from roslin.notation.record import MAX_PROBLEMS
+from roslin.notation.record import MAX_PROBLEMS, Repeats
 from roslin.notation.scores import Element
 
 __all__ = ["Signatures", "Staff", "settle_ppq"]
@@ -38,6 +38,7 @@ class Staff:
     syllables: list[str] = field(default_factory=list)
     start: Signatures = field(default_factory=Signatures)
     now: Signatures = field(default_factory=Signatures)
+    is_unpitched: bool = False  # percussion or tablature
     bar_quarters: Fraction = Fraction(4)
     beat_quarters: Fraction = Fraction(1)
     key_alterations: dict[int, int] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class Staff:
     declared_ppq: Fraction | None = None
     ppq: Fraction | None = None
     ppq_in_doubt: bool = False
-    repeated: int = 0  # notes that stand for a bar that was to be repeated
+    repeats: Repeats = field(default_factory=Repeats)  # from bars that are to be repeated
     default_duration: str = ""
     default_octave: str = ""
     last_bar: dict[int, tuple[Fraction, Fraction, list[ScoreNote]]] = field(default_factory=dict)

@@ -39,7 +39,7 @@ from roslin.notation.pae.reader import read_music
 from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import as_catalogued, write, write_music
-from roslin.notation.record import METADATA_FIELDS, Record, failed
+from roslin.notation.record import METADATA_FIELDS, Record, Repeats, failed
 from roslin.notation.sources import read_all
 
 __all__ = [
@@ -100,13 +100,15 @@ def read_text(text: str, *, strict: bool) -> Iterator[Record]:
 
 def read_incipit(incipit: Incipit, *, strict: bool) -> Record:
     """Read one incipit. Without notes, or with more unreadable signs than notes, it is refused."""
+    repeats = Repeats()
     try:
-        return _read_incipit(incipit, strict=strict)
+        record = _read_incipit(incipit, repeats, strict=strict)
     except Exception as error:  # whatever is wrong with this one, the next is read
-        return _refused(incipit, failed(error, line=incipit.line))
+        record = _refused(incipit, failed(error, line=incipit.line))
+    return replace(record, repeated=repeats.count) if repeats.count else record
 
 
-def _read_incipit(incipit: Incipit, *, strict: bool) -> Record:
+def _read_incipit(incipit: Incipit, repeats: Repeats, *, strict: bool) -> Record:
     clef, clef_problem = read_clef(incipit.clef) if incipit.clef else ("", None)
     key = read_key_signature(incipit.key_signature)
     time = read_time_signature(incipit.time_signature or "c")
@@ -121,7 +123,9 @@ def _read_incipit(incipit: Incipit, *, strict: bool) -> Record:
     if problems and strict:
         return _refused(incipit, problems[0])
 
-    music = read_music(text, incipit.start, key.alterations, time.measure_ticks, strict=strict, version=incipit.version)
+    music = read_music(
+        text, incipit.start, key.alterations, time.measure_ticks, repeats, strict=strict, version=incipit.version
+    )
     notes = music.notes(first_column=incipit.start)
     refusal = _refusal(music, len(notes))
     if refusal is not None:

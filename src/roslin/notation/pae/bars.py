@@ -80,7 +80,7 @@ def figure(music: Music) -> None:
 
 def _repeat(music: Music, first: Span, last: Span) -> None:
     originals = music.written[first.row : last.row]
-    music.check_size(len(originals))
+    music.repeat(len(originals))
     copies = written.repeat(originals, music.time - first.time)
     leading_out = {name: copies[originals.index(note)] for name, note in music.ties.items() if note in originals}
     for note in copies:

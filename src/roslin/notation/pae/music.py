@@ -14,11 +14,11 @@ from roslin.melody import NoteTable, SignatureChange
 from roslin.notation.pae import signs, written
 from roslin.notation.pae.signs import QUARTER_TICKS
 from roslin.notation.pae.written import WrittenNote
-from roslin.notation.record import MAX_PROBLEMS
+from roslin.notation.record import MAX_PROBLEMS, Repeats
 
 __all__ = ["MAX_NOTES", "Music", "Span"]
 
-# More than this in one incipit is a runaway repetition, not music.
+# More than this in one incipit is not music.
 MAX_NOTES = 200_000
 
 
@@ -40,6 +40,7 @@ class Music:
         start: int,
         alterations: Mapping[str, int],
         measure: int,
+        repeats: Repeats,
         *,
         strict: bool,
         version: int | None = None,
@@ -48,6 +49,7 @@ class Music:
         self.position = start
         self.alterations = alterations
         self.measure = measure
+        self.repeats = repeats
         self.strict = strict
         # Only version 2 closes a chord with ">"; then "^" opens one instead of joining two notes.
         self.chords_have_end = ">" in text if version is None else version == 2
@@ -113,9 +115,13 @@ class Music:
             raise NotationError(problem)
         self.problems.append(problem)
 
-    def check_size(self, more: int) -> None:
+    def repeat(self, notes: int) -> None:
+        """So many notes come again."""
+        self.repeats.add(notes, column=self.position)
+
+    def check_size(self) -> None:
         """Refuse more notes than a piece of music has."""
-        if len(self.written) + more > MAX_NOTES:
+        if len(self.written) > MAX_NOTES:
             raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.position))
 
     def found_at(self, position: int) -> str:

@@ -1,7 +1,7 @@
 """The music string of the Plaine & Easie Code, versions 1 and 2, read in one pass.
 
 The reader looks at one character, finds the function that understands it in `_READERS`, and lets it consume what
-belongs to it. Every function moves forward, so any input ends; repetitions are bounded by `MAX_NOTES`. What has been
+belongs to it. Every function moves forward, so any input ends; repetitions are bounded by `Repeats`. What has been
 read so far is in one `Music`, which every function is given.
 """
 
@@ -13,6 +13,7 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS
 from roslin.notation.pae import bars, changes, dialect, graces, groups, notes, rests, signs, ties
 from roslin.notation.pae.music import Music
+from roslin.notation.record import Repeats
 
 __all__ = ["read_music"]
 
@@ -24,19 +25,23 @@ def read_music(
     start: int,
     alterations: Mapping[str, int],
     measure: int,
+    repeats: Repeats,
     *,
     strict: bool,
     version: int | None = None,
 ) -> Music:
-    """Read `text[start:]` to its end, under a key that alters these letters and a bar of so many ticks."""
+    """Read `text[start:]` to its end, under a key that alters these letters and a bar of so many ticks.
+
+    Notes that are repeated are counted in `repeats`, which refuses too many.
+    """
     if len(text) > MAX_CHARACTERS:
         raise NotationError(Problem("too long for one incipit", f"at most {MAX_CHARACTERS} signs", str(len(text)), 1))
-    music = Music(text, start, alterations, measure, strict=strict, version=version)
+    music = Music(text, start, alterations, measure, repeats, strict=strict, version=version)
     readers, length = _READERS, len(text)
     while music.position < length:
         readers.get(text[music.position], dialect.unknown_sign)(music)
     _end(music)
-    music.check_size(0)
+    music.check_size()
     if music.time > MAX_TICKS:
         raise NotationError(Problem("longer than any music", column=length))
     return music

@@ -50,7 +50,7 @@ def underscore(music: Music) -> None:
             _open_ties(music, column, chord)
         return
     _open_ties(music, column, chord)
-    music.check_size(len(chord))
+    music.repeat(len(chord))
     joins, music.joins_chord = music.joins_chord, False
     for note in chord:
         notes.add(music, note.letter, note.octave, note.alter, column)

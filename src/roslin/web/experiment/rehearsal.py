@@ -29,7 +29,7 @@ from roslin.web.experiment.study import OpenStudy
 __all__ = ["blank_copy", "free_port", "key_of", "rehearse", "served_copy", "serving"]
 
 _STARTS_WITHIN = 60.0
-_NOT_COPIED = ("study.db", "study.db-wal", "study.db-shm", "backups")
+_NOT_COPIED = ("database", "study.db", "study.db-wal", "study.db-shm", "backups")
 
 
 def blank_copy(folder: Path, target: Path) -> Path:

@@ -25,6 +25,7 @@ class ExperimentSettings:
     public_address: str = ""  # what people type, where that is not what the server is asked: https://study.example.org
     hosts: tuple[str, ...] = ()  # the names that it answers to; empty: any
     requests_per_minute: int = 1200  # of one expert, or of one address without an expert; 0: no limit
+    joins: int = 60  # by the open invitation, from one address in ten minutes; 0: no limit
     proxies: tuple[str, ...] = ()  # addresses and networks whose word about who asks is taken
     body_bytes: int = 256 * 1024
     session_days: float = 30.0  # after that, the personal link must be followed again

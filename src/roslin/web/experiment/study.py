@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import sys
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ from roslin.experiment.folder import StudyFolder
 from roslin.experiment.live_overview import LiveOverview
 from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore
+from roslin.web.attempts import Attempts
 from roslin.web.experiment.figures import StudyFigures
 from roslin.web.experiment.links import StudySignatures
 from roslin.web.experiment.settings import ExperimentSettings
@@ -27,6 +29,7 @@ __all__ = ["OpenStudy", "ShownTrial"]
 _INVITATION = "invitation"
 _TRIALS_REMEMBERED = 20_000
 _CHOICES_SECONDS = 5.0
+_JOINS_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class OpenStudy:
         self.figures = StudyFigures(self.folder, self.catalogues)
         self._choices: dict[str, tuple[float, dict[str, tuple[ExpertChoice, ...]]]] = {}
         self.live = LiveOverview(self.store)
+        self.joins = Attempts(settings.joins or sys.maxsize, sys.maxsize, _JOINS_SECONDS)
         self.shown = lru_cache(maxsize=_TRIALS_REMEMBERED)(self._shown)
 
     @property

@@ -51,8 +51,9 @@ def read(
     library: Opened,
     asked: Annotated[QueryParams, Query()],
     format: Annotated[Literal["json", "svg", "midi"], Query()] = "json",
+    layout: Annotated[Literal["page", "narrow"], Query()] = "page",
 ) -> Response:
-    """A query as it is understood: its notes, drawn and ready to be played."""
+    """A query as it is understood: its notes, drawn and ready to be played. `layout` is that of the drawing."""
     melody = query_of(asked, library.collection, library.settings)
     if format != "json":
         return _as_file(melody, format)
@@ -63,7 +64,7 @@ def read(
         columns=line.columns if line else [],
         notes=NoteAnswer.table(melody),
         deviations=melody.deviations,
-        drawing=drawing(melody, "The query in notation").in_page("entry-"),
+        drawing=drawing(melody, "The query in notation", layout).in_page("entry-"),
         playing=playing(melody),
     )
     return JSONResponse(answer.model_dump())

@@ -42,7 +42,9 @@ STATES = {
     "mixed": N_("partly decided"),
 }
 _ON_PAGE = 25
-_PAIRS_LISTED = 60
+_ROWS_LISTED = 60
+_PAIRS_OF_ROW = 12  # that can be decided one by one
+_DECIDED_AT_ONCE = 20_000  # pairs; each is a line of the review file
 _OUTDATED = (
     "the collection has changed since its concordances were found, or they cannot be read; "
     "roslin concordances finds them again"
@@ -129,7 +131,7 @@ def group(
     opened = _opened(shelf)
     summary = _group(opened, name)
     drawn, glyphs = shelf.drawn(opened, summary)
-    pairs = opened.decided(summary, drawn)
+    rows = opened.rows(summary, drawn.lines)
     before, after, place, total = _around(opened, asked.wanted, summary)
     context = {
         "asked": asked,
@@ -137,9 +139,12 @@ def group(
         "glyphs": glyphs,
         "summary": summary,
         "state": opened.state(summary),
-        "pairs": pairs[:_PAIRS_LISTED],
+        "rows": rows[:_ROWS_LISTED],
+        "pairs": len(summary.group.pairs),
+        "most_pairs": _PAIRS_OF_ROW,
+        "most_decided": _DECIDED_AT_ONCE,
         "certainty": opened.concordances.certainty,
-        "pairs_left": max(0, len(pairs) - _PAIRS_LISTED),
+        "rows_left": max(0, len(rows) - _ROWS_LISTED),
         "before": before,
         "after": after,
         "place": place,
@@ -201,11 +206,18 @@ def _decide(shelf: Shelf, who: Reviewer, form: FormData) -> Response:
     if first or second:
         if not {(first, second), (second, first)} & {*opened.pairs(summary), *opened.outside(summary)}:
             raise HTTPException(404, "these two are no pair of this group")
-        opened.review.decide(first, second, verdict, note, who.name)
+        row = opened.like(summary, (first, second)) if form.get("row") else [(first, second)]
+        _decide_all(opened, row, verdict, note, who)
         return RedirectResponse(f"{_address(summary.name)}{asked.query()}#pairs", 303)
-    opened.review.decide_all(opened.pairs(summary), verdict, note, who.name)
+    _decide_all(opened, opened.pairs(summary), verdict, note, who)
     onto = _address(after.name) if after is not None else "/concordances"
     return RedirectResponse(f"{onto}{asked.query(done=summary.name if after is not None else '')}", 303)
+
+
+def _decide_all(opened: OpenConcordances, pairs: list[tuple[str, str]], verdict: str, note: str, who: Reviewer) -> None:
+    if len(pairs) > _DECIDED_AT_ONCE:
+        raise HTTPException(422, f"these are {len(pairs):,} pairs; decide at most {_DECIDED_AT_ONCE:,} at once")
+    opened.review.decide_all(pairs, verdict, note, who.name)
 
 
 def _opened(shelf: Shelf) -> OpenConcordances:

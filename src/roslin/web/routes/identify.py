@@ -66,7 +66,8 @@ async def page_of_file(
     """The answer for what was pasted or sent: a record may be too long for an address."""
     sent = await file.read() if file is not None else b""
     given = sent or q.encode(errors="replace")
-    asked = IdentifyParams.model_construct(q="" if sent else q, id="", record=record.strip())
+    known = "" if given.strip() else record.strip()  # a number alone is that of a record of the collection
+    asked = IdentifyParams.model_construct(q="" if sent else q, id=known, record="" if known else record.strip())
     return await _page(request, library, asked, given if given.strip() else b"")
 
 

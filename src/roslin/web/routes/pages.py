@@ -151,7 +151,7 @@ def _work(library: Library, asked: SearchParams, wait: Wait) -> tuple[Found, Dra
     """A search, and its results drawn."""
     found = service.find(library, asked, wait, Show.page(asked))
     key = (library.collection.about["token"], "drawn", repr(asked))
-    return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved)
+    return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved and found.is_complete)
 
 
 def _browse(library: Library, asked: SearchParams) -> tuple[Browsed, list[Markup]]:

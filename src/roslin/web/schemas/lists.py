@@ -54,7 +54,9 @@ class ResultAnswer(AboutAnswer):
     costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
     expected: float | None = Field(description="How many melodies would be as near by chance.")
     meaning: str = Field(description="The same in a word: same tune, probably, perhaps, no more alike than chance.")
-    match: MatchAnswer | None = Field(description="None where the whole list is asked for.")
+    match: MatchAnswer | None = Field(
+        description="None where the whole list is asked for, or the time limit was reached."
+    )
     copies: list[AboutAnswer] = Field(description="Identical melodies that share the line.")
 
 

@@ -125,7 +125,11 @@ class SearchParams(NarrowParams, QueryParams):
 class IdentifyParams(BaseModel):
     """A source whose composer is asked for: a text, or a record of the collection."""
 
-    q: str = Field(default="", max_length=MAX_QUERY, description="A MARCXML record, or incipits in any notation.")
+    q: str = Field(
+        default="",
+        max_length=MAX_QUERY,
+        description="A MARCXML record, incipits in any notation, or the number of a record of the collection.",
+    )
     id: str = Field(
         default="", max_length=_MAX_ID, description="A melody or a record of the collection, in place of it."
     )

@@ -6,6 +6,7 @@ import { _, ngettext } from "./words.js";
 
 const WAIT = 250; // milliseconds after the last change
 const TOO_MANY_REQUESTS = 429;
+const NARROW = 544; // pixels; a drawing that has less room is engraved for a telephone
 
 const byId = id => document.getElementById(id);
 
@@ -27,10 +28,12 @@ export function startEntry() {
   const tell = answer => listeners.forEach(listener => listener(answer));
   let timer = 0;
   let reading = null;
+  let isNarrow = drawing.clientWidth < NARROW;
 
   function address(format) {
     const asked = new URLSearchParams({ q: text.value, notation: notation.value });
     if (format) asked.set("format", format);
+    else if (isNarrow) asked.set("layout", "narrow");
     return `/api/read?${asked}`;
   }
 
@@ -211,6 +214,11 @@ export function startEntry() {
     like("");
     text.focus();
   });
+  new ResizeObserver(() => {
+    const wasNarrow = isNarrow;
+    isNarrow = drawing.clientWidth < NARROW;
+    if (isNarrow !== wasNarrow && drawing.querySelector("svg")) read();
+  }).observe(drawing);
   if (text.value) read();
   return {
     text, notation, set, takeBack, like, read, ask,

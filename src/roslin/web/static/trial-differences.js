@@ -57,8 +57,10 @@ export class Differences {
     announce(this.note.textContent);
   }
 
-  // A triangle over each marked note, so that colour is not needed to see it.
+  // A triangle over each marked note, so that colour is not needed to see it; in the drawing that is not shown, too,
+  // because the place may become wider. What is not shown has no size.
   sign(place) {
+    place.classList.add("measured");
     const notes = [...place.querySelectorAll("svg .matched")];
     const signs = notes.map(note => {
       const box = (note.querySelector(".notehead") ?? note).getBBox();
@@ -69,6 +71,7 @@ export class Differences {
       triangle.setAttribute("d", `M ${box.x} ${around.y - size} h ${size} l ${-size / 2} ${size * 0.9} Z`);
       return [note, triangle];
     });
+    place.classList.remove("measured");
     signs.forEach(([note, triangle]) => (note.closest(".system") ?? note.parentNode).append(triangle));
     return notes.length;
   }

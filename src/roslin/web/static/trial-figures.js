@@ -30,8 +30,7 @@ export function label(figure, k) {
     button.querySelector(".sign").textContent = "▶";
     button.querySelector(".word").textContent = _("Play");
   }
-  const title = figure.querySelector("svg > title");
-  if (title) title.textContent = _("Notation of {name}", { name: candidate(k) });
+  for (const title of figure.querySelectorAll("svg > title")) title.textContent = _("Notation of {name}", { name: candidate(k) });
   figure.querySelector("img")?.setAttribute("alt", candidate(k));
 }
 
@@ -78,11 +77,11 @@ export function watchSounds(heard) {
   return stop;
 }
 
-// A drawing wider than its place can be scrolled; then it can be reached by keyboard too.
-export function watchWidths() {
+// A drawing larger than its place can be scrolled; then it can be reached by keyboard too.
+export function watchSizes() {
   const check = entries => {
     for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      if (target.scrollHeight > target.clientHeight + 1) target.tabIndex = 0;
       else target.removeAttribute("tabindex");
     }
   };

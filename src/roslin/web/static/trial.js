@@ -2,7 +2,7 @@
 import { fold, missing, unplaced, unsorted } from "./trial-state.js";
 import { Queue, USES, newKey } from "./trial-queue.js";
 import { Candidate, _, announce, ngettext } from "./trial-text.js";
-import { label, play, watchSounds, watchWidths } from "./trial-figures.js";
+import { label, play, watchSizes, watchSounds } from "./trial-figures.js";
 import { Comparing } from "./trial-comparing.js";
 import { Differences } from "./trial-differences.js";
 import { Ordering } from "./trial-ordering.js";
@@ -288,7 +288,7 @@ trial.views = trial.isRanking
   : { comparing: new Comparing(trial), review };
 label(element("query"), "query");
 const stopSounds = watchSounds((k, ms) => decide({ kind: "heard", document: numberOf(k), duration_ms: ms }));
-watchWidths();
+watchSizes();
 new ResizeObserver(() => document.documentElement.style.setProperty("--above", `${top.offsetHeight}px`)).observe(top);
 
 element("undo").addEventListener("click", undo);

@@ -131,11 +131,14 @@ def query(request: Request, study: Served, number: int) -> Response:
 
 
 @rooms.post("/study/status")
-def set_status(study: Served, form: AnyForm) -> Response:
-    """Open, pause or close the study."""
+def set_status(request: Request, study: Served, form: AnyForm) -> Response:
+    """Open, pause or close the study; to close it, the experimenter must be sure."""
     status = form.get("status")
     if status not in ("open", "paused", "closed"):
         raise ArgumentError("the status must be open, paused or closed")
+    if status == "closed" and form.get("sure") != "yes":
+        known = study.live.seen().overview
+        return HTMLResponse(dashboard_page(request, "closing.html", known=known))
     study.store.set_status(status)  # type: ignore[arg-type]
     return see("/study")
 

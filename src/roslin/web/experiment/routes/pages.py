@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Request
@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from roslin.errors import DecisionError, UnknownExpertError
+from roslin.experiment.events import Position
 from roslin.web.experiment.rendering import page
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import (
@@ -23,6 +24,7 @@ from roslin.web.experiment.visitor import (
     visitor_or_none,
 )
 from roslin.web.forms import read_form
+from roslin.web.security import address_of, household_of
 
 __all__ = ["router"]
 
@@ -65,15 +67,21 @@ def personal_link(request: Request, study: Served, token: str) -> Response:
 def invitation(request: Request, study: Served, code: str) -> Response:
     """The open invitation: a button, because a link that is looked at by a mail program must not make an expert."""
     _check_invitation(study, code)
-    ticket = study.signatures.new_ticket()
     participant = next((request.query_params[name] for name in _PARTICIPANT if name in request.query_params), "")
     kept = participant[:_MOST_LETTERS] if study.plan.rules.keeps_participant else ""
-    return HTMLResponse(page(request, "join.html", code=code, ticket=ticket, participant=kept))
+    return HTMLResponse(_join_page(request, study, code, kept))
+
+
+def _join_page(
+    request: Request, study: OpenStudy, code: str, participant: str, *, wait_minutes: int = 0, is_known_id: bool = False
+) -> str:
+    context = {"participant": participant, "wait_minutes": wait_minutes, "is_known_id": is_known_id}
+    return page(request, "join.html", code=code, ticket=study.signatures.new_ticket(), **context)
 
 
 @router.post("/join/{code}")
 def join(request: Request, study: Served, code: str, form: AnyForm) -> Response:
-    """Make an expert; sent twice, the form makes one."""
+    """Make an expert; sent twice, the form makes one. Not too many from one address, and one of each participant."""
     check_site(request)
     _check_invitation(study, code)
     name = study.signatures.name_in_ticket(str(form.get("ticket", "")))
@@ -83,7 +91,12 @@ def join(request: Request, study: Served, code: str, form: AnyForm) -> Response:
     participant = str(form.get("participant", ""))[:_MOST_LETTERS] if kept else ""
     language = str(form.get("language", ""))
     chosen = language if language in study.plan.languages else ""
-    study.store.join(name, participant, chosen)
+    wait = study.joins.begin(household_of(address_of(request.scope)))
+    if wait:
+        refused = _join_page(request, study, code, participant, wait_minutes=-(-wait // 60))
+        return HTMLResponse(refused, 429, {"Retry-After": str(wait)})
+    if study.store.join(name, participant, chosen).name != name:
+        return HTMLResponse(_join_page(request, study, code, participant, is_known_id=True), 409)
     answer = see("/link")
     begin_session(request, answer, name, chosen)
     return answer
@@ -108,36 +121,59 @@ def go_on(study: Served, who: Visiting) -> Response:
 
 
 def _where(study: OpenStudy, name: str) -> str:
-    position, status = study.position(name), study.store.status
+    position, store = study.position(name), study.store
     if position.stage == "done":
         return "/thanks"
-    if position.stage != "trial":
-        return f"/{position.stage}" if position.is_open or status == "open" else "/wait"
-    if study.store.begin(name):
-        return "/trial"
-    # Whoever has judged something gets a receipt for it when there is nothing more for them; in a pause there may be.
-    if position.finished == 0 or study.store.status == "paused":
+    if position.is_open or store.status == "open":
+        if position.stage != "trial":
+            return f"/{position.stage}"
+        if store.begin(name):
+            return "/trial"
+    status = store.status
+    if status == "paused":
         return "/wait"
-    try:
-        study.store.complete(name)
-    except DecisionError:  # at this moment somebody gave up a place
-        return "/trial"
-    return "/thanks"
+    # There is nothing for them now. Whoever has judged something is done, or may go on when the study opens again.
+    if position.finished:
+        try:
+            store.complete(name)
+        except DecisionError:
+            if status == "open":  # at this moment somebody gave up a place
+                return "/trial"
+        else:
+            return "/thanks"
+    if position.sequence:
+        store.turn_away(name)
+    return "/thanks" if position.finished else "/wait"
 
 
 @router.get("/wait")
 def wait(request: Request, study: Served) -> Response:
-    """There is nothing to do: the study is paused, closed, or needs no more answers."""
-    return HTMLResponse(page(request, "wait.html", status=study.store.status))
+    """There is nothing to do: the study is paused, closed, full for the moment, or needs no more answers."""
+    status, who, context = study.store.status, visitor_or_none(request), {"receipt": ""}
+    if who is not None and status != "paused":
+        context = _receipt(study, who.name, study.position(who.name))
+    is_enough = all(load.finished >= study.plan.rules.quota for load in study.store.loads().values())
+    return HTMLResponse(page(request, "wait.html", status=status, is_enough=is_enough, **context))
+
+
+def _receipt(study: OpenStudy, name: str, position: Position) -> dict[str, Any]:
+    """What the card with the receipt shows."""
+    is_complete, participant = position.stage == "done", study.store.expert(name).participant
+    way_back = study.plan.way_back(position.receipt, participant, is_complete=is_complete)
+    return {"receipt": position.receipt, "is_complete": is_complete, "way_back": way_back}
 
 
 @router.get("/thanks")
 def thanks(request: Request, study: Served, who: Visiting) -> Response:
-    """The receipt, when everything is kept."""
+    """The receipt, when everything is kept: of who has done everything, and of others while the study is closed."""
     position = study.position(who.name)
-    if position.stage != "done":
+    is_complete, is_closed = position.stage == "done", study.store.status == "closed"
+    may_see = is_complete or (is_closed and position.finished > 0 and not position.is_open)
+    if not may_see or not position.receipt:
         return see("/continue")
-    return HTMLResponse(page(request, "thanks.html", receipt=position.receipt, finished=position.finished))
+    has_more = is_complete and study.store.has_more(who.name)
+    context = _receipt(study, who.name, position)
+    return HTMLResponse(page(request, "thanks.html", has_more=has_more, **context))
 
 
 @router.post("/language")

@@ -38,8 +38,16 @@ def _is_at(study: OpenStudy, who: Visitor, stage: Stage) -> Position | None:
 @router.get("/consent")
 def consent(request: Request, study: Served, who: Visiting) -> Response:
     """What taking part means."""
-    at = _is_at(study, who, "consent")
-    return HTMLResponse(page(request, "consent.html", has_forgotten=False)) if at else see("/continue")
+    if not _is_at(study, who, "consent"):
+        return see("/continue")
+    return HTMLResponse(_consent_page(request, study, who, has_forgotten=False))
+
+
+def _consent_page(request: Request, study: OpenStudy, who: Visitor, *, has_forgotten: bool) -> str:
+    """The text, and which one it is: who sends the form agrees to that one."""
+    is_again = any(event.kind == "consented" for event in study.store.events(who.name, 0))
+    _, shown = study.plan.consent_in(language_of(request))
+    return page(request, "consent.html", has_forgotten=has_forgotten, is_again=is_again, shown=shown)
 
 
 @router.post("/consent")
@@ -47,11 +55,16 @@ def consented(request: Request, study: Served, who: Visiting, form: OwnForm) -> 
     """Somebody agrees."""
     if not _is_at(study, who, "consent"):
         return see("/continue")
+    language = language_of(request)
+    # The page may be older than the text, or in another language than the reader's newest choice.
+    shown = [each for each in (language, *study.plan.languages) if study.plan.consent_in(each)[1] == form.get("shown")]
+    if not shown:
+        return see("/consent")
     if form.get("agree") != "yes":
-        return HTMLResponse(page(request, "consent.html", has_forgotten=True), 422)
-    study.store.add(who.name, "consented", key="consented")
+        return HTMLResponse(_consent_page(request, study, who, has_forgotten=True), 422)
+    study.store.consent(who.name, shown[0])
     if not study.store.expert(who.name).language:
-        study.store.set_language(who.name, language_of(request))
+        study.store.set_language(who.name, language)
     return see("/continue")
 
 
@@ -138,6 +151,13 @@ def _trial_page(request: Request, study: OpenStudy, who: Visitor, number: int) -
         "is_practice": number == 0,
     }
     return HTMLResponse(page(request, "trial.html", **context))
+
+
+@router.post("/thanks")
+def resumed(study: Served, who: Visiting, form: OwnForm) -> Response:  # noqa: ARG001 - the form is checked
+    """Somebody who has done everything that there was goes on, because there is more by now."""
+    study.store.resume(who.name)
+    return see("/continue")
 
 
 @router.get("/withdraw")
