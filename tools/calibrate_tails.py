@@ -29,7 +29,8 @@ def main() -> int:
             mode = "/".join(parts)
             found = chance.calibrated(collection.packed(), mode)
             tails[mode] = {
-                length: {name: round(value, 4) for name, value in asdict(tail).items()} for length, tail in found.items()
+                length: {name: round(value, 4) for name, value in asdict(tail).items()}
+                for length, tail in found.items()
             }
             print(mode, {length: list(tail.values()) for length, tail in tails[mode].items()}, flush=True)
         about = {"made_by": "tools/calibrate_tails.py", "melodies": len(collection)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Collection as Container
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

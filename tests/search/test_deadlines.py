@@ -96,7 +96,7 @@ def test_one_note_in_a_long_melody(long_path: Path, name: str) -> None:
 def test_beginnings_keep_the_limit_too(long_path: Path, query: Melody, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roslin.search.beginnings._LONGER", LONG)
     with Collection(long_path) as collection:
-        run = collection.search_beginnings(query, MANY_TEMPOS, k=5, seconds=2)
+        run = collection.search(query, MANY_TEMPOS, k=5, place="start", seconds=2)
     assert not run.is_complete
     assert "melodies had been compared" in run.remarks[0]
 

@@ -9,7 +9,6 @@ import pytest
 from roslin import Collection, Melody
 from roslin.errors import ArgumentError
 from roslin.matchers import matcher
-from roslin.search.beginnings import search_beginnings
 from roslin.search.engine import search
 from roslin.search.longest import check_length, longest_query
 from roslin.starter import tunes_path
@@ -40,4 +39,4 @@ def test_a_symphony_is_refused_with_what_to_do(name: str, starter: Collection) -
     with pytest.raises(ArgumentError, match=r"search for a part of it, such as its first 40 notes \(.* query\[:40\]\)"):
         search(walk(20_000), starter, name)
     with pytest.raises(ArgumentError, match="the query has 20000 notes"):
-        search_beginnings(walk(20_000), starter, name, 10)
+        search(walk(20_000), starter, name, 10, is_cut=True)

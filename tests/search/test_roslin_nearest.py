@@ -14,13 +14,13 @@ from roslin.matchers.roslin._alignment import Encoded, align_all
 from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.table import MelodyTable, table_of
 from roslin.search import roslin_nearest as module
-from roslin.search.roslin_nearest import DistanceOf, nearest
+from roslin.search.roslin_nearest import KeyOf, nearest
 from roslin.search.work import Work
 
 MODES = dict(all_tables())
 
 
-def distances(size: int, table: MelodyTable) -> DistanceOf:
+def distances(size: int, table: MelodyTable) -> KeyOf:
     """As the measure does it: by the lengths, and by a number of each melody."""
 
     def distance_of(scores: npt.NDArray[np.int32], numbers: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float64]:

@@ -233,9 +233,7 @@ class _Pooling:
             raise self.table.error("most", reason, f"{len(kept)} or more", self.wish.most)
         numbers = np.sort(self.collection.numbers(ids))
         systems = list(self.wish.matchers) or [DEFAULT_MATCHER]
-        lists = [
-            self.collection.search(self.query, name, len(ids), within=numbers).ids for name in systems
-        ]
+        lists = [self.collection.search(self.query, name, len(ids), within=numbers).ids for name in systems]
         in_turn = [id for places in zip_longest(*lists) for id in places if id is not None]
         for id in in_turn:
             if len(kept) >= self.wish.most:

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from roslin.display.words import N_
 
-__all__ = ["BY_CHANCE", "CHANCE_LINE", "CLOSE", "MEANINGS", "SAME_NOTES", "by_chance", "expected_words", "headline_of", "meaning_of"]
+__all__ = [
+    "BY_CHANCE",
+    "CHANCE_LINE",
+    "CLOSE",
+    "MEANINGS",
+    "SAME_NOTES",
+    "by_chance",
+    "expected_words",
+    "headline_of",
+    "meaning_of",
+]
 
 CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense

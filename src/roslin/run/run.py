@@ -16,7 +16,7 @@ from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
-from roslin.run.meaning import BY_CHANCE, CLOSE, SAME_NOTES, headline_of, meaning_of
+from roslin.run.meaning import BY_CHANCE, SAME_NOTES, headline_of, meaning_of
 
 __all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
@@ -36,8 +36,8 @@ class Hit:
 
     `expected` is how many melodies would be as near by chance, where that was counted; such a list is in the order of
     this number, and its value is the evidence, minus the logarithm of it to base 10. `same` is the number of notes on
-    which the query and the melody agree exactly, if those are all that one of them has; otherwise 0. `title` is the title of the
-    melody, in a run that comes from a collection.
+    which the query and the melody agree exactly, if those are all that one of them has; otherwise 0. `title` is the
+    title of the melody, in a run that comes from a collection.
     """
 
     query: str
@@ -91,8 +91,8 @@ class Ranking:
     then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
     numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
     the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
-    longer one, in which its documents have these ranks. `distances` are given where the values are something else, and `same` as
-    for `Hit`. `agreeing` is the number of all melodies searched that have every note of the query.
+    longer one, in which its documents have these ranks. `distances` are given where the values are something else,
+    and `same` as for `Hit`. `agreeing` is the number of all melodies searched that have every note of the query.
     """
 
     query: str
@@ -431,7 +431,7 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
 
 
 def _cut(ranking: Ranking, which: slice) -> Ranking:
-    changed = {name: each[which] for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
+    changed: dict[str, Any] = {name: each[which] for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
     return replace(ranking, **changed)
 
 
@@ -444,8 +444,10 @@ def _beyond_chance(ranking: Ranking) -> Ranking:
     if chosen == list(range(len(chosen))):
         return _cut(ranking, slice(len(chosen)))
     ranked = ranking if ranking.ranks else replace(ranking, ranks=tuple(range(1, len(ranking.ids) + 1)))
-    columns = {name: each for name in _COLUMNS if (each := getattr(ranked, name)) is not None}
-    return replace(ranked, **{name: tuple(each[place] for place in chosen) for name, each in columns.items()})
+    columns: dict[str, Any] = {
+        name: tuple(each[place] for place in chosen) for name in _COLUMNS if (each := getattr(ranked, name)) is not None
+    }
+    return replace(ranked, **columns)
 
 
 def _has_values(ranking: object) -> bool:

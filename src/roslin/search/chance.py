@@ -18,9 +18,9 @@ of the RISM sample (`tails.json`, written by `tools/calibrate_tails.py`).
 
 Middle and spread are the median of the evidence and the distance from there to its 16 % quantile: relatives of the
 query are on the other side, and in a small collection they are many. Two kinds of query are more often met by chance
-than their sample shows. Of an odd one every melody has next to nothing, so its spread is tiny: no spread counts as much
-less than is usual for its length. And a figure rather than a tune, such as repeated notes, is found wherever it is used:
-the query backwards, which nobody has copied, must not seem too rare.
+than their sample shows. An odd one has next to nothing in common with any melody, so its spread is tiny: no spread
+counts as much less than is usual for its length. And a figure rather than a tune, such as repeated notes, is found
+wherever it is used: the query backwards, which is no copy, must not seem too rare.
 
 The sample is drawn by content: the same melodies give the same E, in whatever order they were read.
 """
@@ -117,12 +117,12 @@ class Background:
     @classmethod
     def of(cls, store: Store) -> Background:
         """The background of a collection."""
-        return cls.among(store.packed(), sample_of(store), lambda chosen, query: tails_of(store, mode_of(chosen, query)))
+        return cls.among(
+            store.packed(), sample_of(store), lambda chosen, query: tails_of(store, mode_of(chosen, query))
+        )
 
     @classmethod
-    def among(
-        cls, packed: Packed, numbers: Numbers, tails: Callable[[Roslin, Melody], dict[int, Tail]]
-    ) -> Background:
+    def among(cls, packed: Packed, numbers: Numbers, tails: Callable[[Roslin, Melody], dict[int, Tail]]) -> Background:
         """With these melodies as the sample."""
         return cls(packed.keep("sample of chance", lambda packed: _table(packed.take(numbers))), tails)
 
@@ -219,11 +219,8 @@ class Null:
         count = max(len(self._excess), 1)
         counted = (len(self._excess) - np.searchsorted(self._excess, excess, side="left")) / count
         begin = -np.log(TAIL_SHARE)
-        if not self.scale > 0:
-            return -np.log(np.clip(counted, TAIL_SHARE, 1.0))
-        # A little of the excess keeps melodies apart that the sample does not tell from one another.
-        common = np.minimum(-np.log(np.clip(counted, TAIL_SHARE, 1.0)), begin)
-        return np.where(excess > 0, begin + excess / self.scale, common)
+        common: Distances = -np.log(np.clip(counted, TAIL_SHARE, 1.0))
+        return np.where(excess > 0, begin + excess / self.scale, common) if self.scale > 0 else common
 
     def rarity_of_same(self, common: int) -> float:
         """-ln p of agreement on all of this number of notes: what any beginning of them says at most.
@@ -266,12 +263,14 @@ def mode_of(chosen: Roslin, query: Melody) -> str:
 
 def sample_of(store: Store, most: int = SAMPLED) -> Numbers:
     """The numbers of a fixed sample of a collection's melodies, drawn by their notes."""
-    return store.packed().keep(("sample", most), lambda packed: np.sort(_by_content(packed)[:most]))
+    drawn: Numbers = store.packed().keep(("sample", most), lambda packed: np.sort(_by_content(packed)[:most]))
+    return drawn
 
 
 def _by_content(packed: Packed) -> Numbers:
     """All melodies in an order that depends on their notes alone, as good as random."""
-    return packed.keep("by content", lambda packed: np.argsort(_fingerprints(packed), kind="stable"))
+    order: Numbers = packed.keep("by content", lambda packed: np.argsort(_fingerprints(packed), kind="stable"))
+    return order
 
 
 def _fingerprints(packed: Packed) -> npt.NDArray[np.uint64]:
@@ -388,7 +387,11 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
     from roslin.matchers.roslin.table import table_of
 
     compared, place, key = mode.split("/")
-    chosen, order, lengths = Roslin(compare=compared, place=place, key=key), _by_content(packed), np.diff(packed.offsets)
+    chosen, order, lengths = (
+        Roslin(compare=compared, place=place, key=key),
+        _by_content(packed),
+        np.diff(packed.offsets),
+    )
     among = packed.take(np.sort(order[:_DECOY_MELODIES]))
     notes = encoded(among)
     tables = chosen.tables(among.melody(0), int(max(np.diff(notes.offsets).max(), *_DECOY_LENGTHS)))

@@ -112,7 +112,16 @@ def _checked(
             "filter the collection first, or choose another matcher"
         )
     return _Wanted(
-        query, chosen, collection, numbers, k + excluded, np.inf if radius is None else radius, work, partial, is_cut, whole
+        query,
+        chosen,
+        collection,
+        numbers,
+        k + excluded,
+        np.inf if radius is None else radius,
+        work,
+        partial,
+        is_cut,
+        whole,
     )
 
 
@@ -272,9 +281,9 @@ def within_radius(
     """
     asked = np.arange(len(collection)) if numbers is None else numbers
     wanted = _Wanted(query, chosen, collection, asked, len(asked), radius, work)
-    found, distances, _ = _BOUNDED.get(type(chosen), SHORTCUTS.get(type(chosen), _compare_all))(wanted)
-    is_near = distances <= radius
-    return found[is_near], distances[is_near]
+    found = _BOUNDED.get(type(chosen), SHORTCUTS.get(type(chosen), _compare_all))(wanted)
+    is_near = found.distances <= radius
+    return found.numbers[is_near], found.distances[is_near]
 
 
 def _emd_within(wanted: _Wanted) -> Found:
@@ -371,7 +380,9 @@ def _table(wanted: _Wanted) -> MelodyTable:
         return table
     return packed.keep(
         "table of contours",
-        lambda _: table_of(contours(table.take(np.arange(len(table)))), tables(fitted("contour"), 1, compared="contour")),
+        lambda _: table_of(
+            contours(table.take(np.arange(len(table)))), tables(fitted("contour"), 1, compared="contour")
+        ),
     )
 
 

@@ -5,8 +5,8 @@ Ties are broken by id, so that the same collection and query give the same list 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from collections.abc import Collection as Container
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +35,9 @@ class Found(NamedTuple):
 
     `compared` is how many were, if the time was over before the end. With `evidence`, minus the logarithm (to base 10)
     of the number of chance matches, the list is in its order, otherwise in that of the distances. `fit`, from -1 to 1,
-    decides between melodies with the same evidence, the highest first. `same` is the number of notes on which a melody and the query
-    agree, if those are all that one of them has (`roslin.search.same`), `agreeing` how many have all of the query.
+    decides between melodies with the same evidence, the highest first. `same` is the number of notes on which a melody
+    and the query agree, if those are all that one of them has (`roslin.search.same`), `agreeing` how many have all of
+    the query.
     """
 
     numbers: Numbers

@@ -43,8 +43,8 @@ Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.int32]
 Distances = npt.NDArray[np.float64]
-# What melodies with these scores are ranked by, the smallest first: it falls as scores rise. The second is numbers, or a
-# slice of them.
+# The key by which melodies with these scores are ranked, the smallest first: it falls as scores rise. The second
+# argument is numbers, or a slice of them.
 KeyOf = Callable[[Scores, Numbers | slice], Distances]
 
 # Melodies bounded, or scored, in one piece of work.
@@ -96,7 +96,8 @@ class Aligned:
         inner = int(tables.contexts[0, 3] - tables.contexts[0].min())  # more for a pair between two others
         prices = int(tables.starts.max() + tables.ends.max() + tables.tempo_prices.max())
         last = int(tables.equal[0] - tables.equal.min())  # the last note may have any length
-        return (common * pair + np.maximum(common - 2, 0) * inner - prices - last).astype(np.int32)
+        least: Scores = (common * pair + np.maximum(common - 2, 0) * inner - prices - last).astype(np.int32)
+        return least
 
 
 def prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> Aligned:

@@ -50,7 +50,9 @@ def same_notes(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str)
         return Agreement(same, is_full)
     if chosen.place != "whole":
         for begin in range(size - LEAST_SAME):
-            is_part = _is_part(query, begin, np.flatnonzero((same == 0) & (sizes >= LEAST_SAME)), melodies, chosen, compared)
+            is_part = _is_part(
+                query, begin, np.flatnonzero((same == 0) & (sizes >= LEAST_SAME)), melodies, chosen, compared
+            )
             same[is_part] = sizes[is_part]
             is_full[is_part] = begin == 0 or chosen.place == "end"
     if size >= LEAST_SAME:
@@ -80,9 +82,7 @@ def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -
     return np.unique(np.searchsorted(melodies.offsets, at, side="right") - 1)
 
 
-def _is_part(
-    query: Encoded, begin: int, among: Numbers, melodies: Encoded, chosen: Roslin, compared: str
-) -> Numbers:
+def _is_part(query: Encoded, begin: int, among: Numbers, melodies: Encoded, chosen: Roslin, compared: str) -> Numbers:
     """Of these melodies, those that are all of the query from one of its notes on, as far as they go."""
     size, sizes, firsts = len(query.pitches), np.diff(melodies.offsets), melodies.offsets[:-1]
     left = among[sizes[among] < size] if begin == 0 else among[sizes[among] <= size - begin]

@@ -45,8 +45,8 @@ __all__ = ["Roslin"]
 
 _LEAST_EVEN = 3  # so few notes of equal length are no statement about rhythm
 _CAP = 2.0  # the longer melody counts at most as twice the shorter
-# What the distance counts beside the share of the query that a melody lacks; chosen on the choosing share (`known_items`
-# and RISM's same works, with short targets among them).
+# What the distance counts beside the share of the query that a melody lacks. Chosen on the choosing share of RISM's
+# same works and on known items, with short targets among them.
 _OF_DISTANCE = 0.1
 
 Floats = npt.NDArray[np.float64]
