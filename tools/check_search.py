@@ -44,7 +44,7 @@ def main() -> int:
                 for number in range(start, start + OPENED):
                     chosen = matcher(MODES[number % len(MODES)])
                     query = _query(melodies[int(rng.integers(len(melodies)))], rng)
-                    run = collection.search(query, chosen, K, threads=1 + number % 2, chance=False)
+                    run = collection.search(query, chosen, K, threads=1 + number % 2)
                     distances = chosen.distances(query, collection).tolist()
                     expected = sorted(zip(distances, collection.ids(), strict=True))[:K]
                     wrong += [(hit.distance, hit.id) for hit in run] != expected

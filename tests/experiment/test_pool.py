@@ -120,9 +120,7 @@ def test_where_systems_disagree(starter: Collection) -> None:
     """With two lists the spread is half the distance of the logarithms; lists are twice as long as the pool."""
     names = {"dp": 3, "rhytfuzz": 3}
     pool = pool_of(starter, "greensleeves", note_count="1..", matchers=names, disagreement=2, unique=False, most=5)
-    one, two = (
-        starter.search(starter["greensleeves"], name, 10, exclude=("greensleeves",), chance=False).ids for name in names
-    )
+    one, two = (starter.search(starter["greensleeves"], name, 10, exclude=("greensleeves",)).ids for name in names)
     places = {id: [ids.index(id) + 1 if id in ids else 11 for ids in (one, two)] for id in {*one, *two}}
     expected = sorted(places, key=lambda id: (-abs(math.log2(places[id][0] / places[id][1])), id))[:2]
     disputed = {id: why[-1] for id, why in pool.why.items() if "disagree" in why[-1]}
@@ -143,8 +141,7 @@ def test_the_nearest_stay_each_system_in_turn(starter: Collection) -> None:
     pool = pool_of(starter, "ode-to-joy", **everything, matchers={"dp": 1, "rhytfuzz": 1}, most=6)
     all_ids = set(starter.ids()) - {"ode-to-joy"}
     lists = [
-        starter.search(starter["ode-to-joy"], name, 20, exclude=("ode-to-joy",), chance=False).ids
-        for name in ("dp", "rhytfuzz")
+        starter.search(starter["ode-to-joy"], name, 20, exclude=("ode-to-joy",)).ids for name in ("dp", "rhytfuzz")
     ]
     assert set(pool.why) <= all_ids
     for ids in lists:

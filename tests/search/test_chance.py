@@ -84,7 +84,9 @@ def test_repeated_notes_are_nobody_s_tune(tmp_path: Path) -> None:
         assert first.expected < CLOSE
 
 
-@pytest.mark.parametrize("mode", [{}, {"compare": "rhythm"}, {"compare": "contour"}, {"place": "start"}, {"place": "end"}])
+@pytest.mark.parametrize(
+    "mode", [{}, {"compare": "rhythm"}, {"compare": "contour"}, {"place": "start"}, {"place": "end"}]
+)
 def test_the_list_is_in_the_order_of_chance_matches(mode: dict[str, str], starter: Collection) -> None:
     for query in (TUNES[3], part(TUNES[40], 2, 12), load("'4CDEC")[0], load("'4C")[0]):
         run = starter.search(query, k=len(TUNES), **mode)  # type: ignore[arg-type]
@@ -195,9 +197,7 @@ def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.
     with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
         assert tails_of(collection, MODE) == default_tails()[MODE]  # too few, and many of them variants
         assert not list((tmp_path / "x.roslin").glob("chance-*.txt"))
-    more = [
-        melody.with_metadata(id=f"{melody.id} {shift}").transposed(shift) for shift in range(5) for melody in TUNES
-    ]
+    more = [melody.with_metadata(id=f"{melody.id} {shift}").transposed(shift) for shift in range(5) for melody in TUNES]
     with Collection.build(more, tmp_path / "x.roslin") as collection:
         first = tails_of(collection, MODE)
         assert first != default_tails()[MODE]

@@ -60,9 +60,7 @@ def filter_command(
         for matcher in also_search or ():
             itself = () if id is None or file is not None else (id,)
             with progress_bar("Searching", total=1.0) as progress:
-                found = opened.search(
-                    needed(query, "--also-search"), matcher, first, exclude=itself, progress=progress, chance=False
-                )
+                found = opened.search(needed(query, "--also-search"), matcher, first, exclude=itself, progress=progress)
             selection = selection.also(found)
         selection = narrowing.without_duplicates(selection)
         print_table(selection.candidates if list_ else selection.to_table(), format)

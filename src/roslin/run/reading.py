@@ -136,6 +136,7 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
             ranks=_checked_ranks([row["rank"] for row in rows if "rank" in row], len(ids), query),
             distances=near if kind != "distance" and len(near) == len(ids) > 0 else None,
             same=same if any(same) else None,
+            agreeing=int(about.get("agreeing", {}).get(query, 0)),
         )
         rankings.append(ranking)
     return Run(rankings, name=name or str(about["name"]), kind=kind)

@@ -78,14 +78,18 @@ def json_text(run: Run) -> str:
                 "document": hit.id,
                 **({} if hit.value is None else {run.kind: hit.value}),
                 **({} if ranking.ranks is None else {"rank": hit.rank}),
+                **({} if hit.near is None else {"distance": hit.near}),
                 **({} if hit.expected is None else {"expected": hit.expected, "meaning": hit.meaning}),
+                **({"same": hit.same} if hit.same else {}),
             }
             for hit in (run[query] if ranking.ids else ())
         ]
         for query, ranking in run.rankings.items()
     }
     unfinished = {query: ranking.unfinished for query, ranking in run.rankings.items() if ranking.unfinished}
-    about = {"name": run.name, "kind": run.kind} | ({"unfinished": unfinished} if unfinished else {})
+    agreeing = {query: ranking.agreeing for query, ranking in run.rankings.items() if ranking.agreeing}
+    about: dict[str, Any] = {"name": run.name, "kind": run.kind}
+    about |= ({"unfinished": unfinished} if unfinished else {}) | ({"agreeing": agreeing} if agreeing else {})
     return json.dumps({JSON_MARK: about, "queries": lists}, ensure_ascii=False)
 
 

@@ -189,10 +189,11 @@ class Null:
 
     def _beginning(self, length: int) -> _Beginning:
         from roslin.matchers.roslin._alignment import align_all, self_scores
-        from roslin.matchers.roslin.notes import backwards, first
+        from roslin.matchers.roslin.notes import backwards
         from roslin.matchers.roslin.scoring import scorer
 
-        chosen, melodies, asked = self.chosen, self._melodies, first(self._asked, length)
+        chosen, melodies = self.chosen, self._melodies
+        asked = chosen.encoded(self.query, [Melody(melodic_line(self.query)[:length])])
         tables = chosen.tables(self.query, max(int(melodies.sizes.max(initial=1)), length))
         own, turned = np.empty(1, np.int32), np.empty(1, np.int32)
         self_scores(asked, tables, own)
@@ -228,8 +229,7 @@ class Null:
         More notes that agree never make a match less sure.
         """
         best = 0.0
-        lengths = [*range(3, min(common, _LONGEST_CHAIN) + 1), common]
-        for length in lengths:
+        for length in range(3, min(common, _LONGEST_CHAIN) + 1):
             known = self.at(length)
             above = known.own - known.threshold
             if known.scale > 0 and above > 0:

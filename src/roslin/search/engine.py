@@ -349,12 +349,12 @@ def _aligned(wanted: _Wanted) -> Found:
     null = background.null(wanted.query, chosen)
     aligned = prepared(wanted.query, chosen, table)
     key_of = aligned.keys(null)
-    best = best_aligned(aligned, key_of, wanted.k, allowed, wanted.work, wanted.partial)
+    best = best_aligned(aligned, wanted.collection.packed(), key_of, wanted.k, allowed, wanted.work, wanted.partial)
     excess = -key_of(best.scores, best.numbers)
     rarities = null.rarity(excess)
     for common in np.unique(best.same.notes[best.same.is_full]).tolist():
         of = (best.same.notes == common) & best.same.is_full
-        rarities[of] = np.maximum(rarities[of], null.rarity_of_same(common))
+        rarities[of] = null.rarity_of_same(common)
     evidence = (rarities - np.log(searched)) / np.log(10)
     distances = aligned.distances(best.scores, best.numbers)
     fit = np.clip(excess / max(aligned.own, 1), -1.0, 1.0)

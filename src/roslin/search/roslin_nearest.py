@@ -21,6 +21,7 @@ from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
 from roslin.melody import Melody
+from roslin.represent.packed import Packed
 from roslin.search.chance import Null
 from roslin.search.nearest import Nearest
 from roslin.search.same import Agreement, same_notes
@@ -66,13 +67,13 @@ _SLACK = 1e-9  # of a distance: what rounding may do to a function that falls
 class Aligned:
     """A query as the kernels take it, and the table to search."""
 
+    melody: Melody
     query: Encoded
     table: MelodyTable
     tables: Tables
     own: int  # self-score of the query
     others: Scores  # those of the melodies
     matcher: Roslin
-    compared: str
 
     def distances(self, scores: Scores, numbers: Numbers | slice) -> Distances:
         """The distances of melodies with these scores."""
@@ -94,9 +95,10 @@ class Aligned:
         common = np.minimum(self.table.sizes, size).astype(np.int64)
         pair = int(tables.equal[0] + tables.contexts[0].min() + 2 * tables.kinds.min() + tables.labels.min())
         inner = int(tables.contexts[0, 3] - tables.contexts[0].min())  # more for a pair between two others
+        # The last note may have any length, and the others lengths that are rounded differently.
         prices = int(tables.starts.max() + tables.ends.max() + tables.tempo_prices.max())
-        last = int(tables.equal[0] - tables.equal.min())  # the last note may have any length
-        least: Scores = (common * pair + np.maximum(common - 2, 0) * inner - prices - last).astype(np.int32)
+        last, rounded = int(tables.equal[0] - tables.equal.min()), int(tables.equal[0] - tables.equal[:2].min())
+        least: Scores = (common * (pair - rounded) + np.maximum(common - 2, 0) * inner - prices - last).astype(np.int32)
         return least
 
 
@@ -112,7 +114,7 @@ def prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> Aligned:
     if compared in ("melody", "rhythm"):  # the table has the self-scores of both together
         others = np.empty(len(table), dtype=np.int32)
         self_scores(table.take(np.arange(len(table))), tables, others)
-    return Aligned(asked, table, tables, int(own[0]), others, matcher, compared)
+    return Aligned(query, asked, table, tables, int(own[0]), others, matcher)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +128,9 @@ class Best:
     is_complete: bool
 
 
-def best_aligned(aligned: Aligned, key_of: KeyOf, k: int, allowed: Flags, work: Work, partial: bool = False) -> Best:
+def best_aligned(
+    aligned: Aligned, packed: Packed, key_of: KeyOf, k: int, allowed: Flags, work: Work, partial: bool = False
+) -> Best:
     """The k first by a key and whatever ties with the last of them, and all that agree with the query exactly.
 
     `partial`: when the time is over, what was found by then.
@@ -134,7 +138,7 @@ def best_aligned(aligned: Aligned, key_of: KeyOf, k: int, allowed: Flags, work: 
     table, query = aligned.table, aligned.query
     upper = upper_bounds(query, table, aligned.tables, work)
     may_be_same = np.flatnonzero(allowed & (upper >= aligned.least_of_same()))
-    same = same_notes(query, table.take(may_be_same), aligned.matcher, aligned.compared)
+    same = same_notes(aligned.melody, table, packed, may_be_same, aligned.matcher)
     found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, partial, upper)
     numbers = np.union1d(found.numbers, may_be_same[same.notes > 0])
     agrees = Agreement(np.zeros(len(table), np.int64), np.zeros(len(table), bool))

@@ -16,9 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.matchers.roslin.roslin import Roslin
+from roslin.melody import Melody
+from roslin.represent.packed import Packed
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Encoded
+    from roslin.matchers.roslin.table import MelodyTable
 
 __all__ = ["LEAST_SAME", "Agreement", "same_notes"]
 
@@ -26,6 +29,8 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 LEAST_SAME = 4  # notes; fewer are in nearly every melody
+# Differences of note values, in quarters of an octave of time: by rounding of both, and of the logarithm alone.
+_ROUNDED, _EXACT = 1.0, 1e-6
 
 
 class Agreement(NamedTuple):
@@ -42,26 +47,40 @@ class Agreement(NamedTuple):
         return Agreement(self.notes[which], self.is_full[which])
 
 
-def same_notes(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -> Agreement:
-    """Which melodies agree with a query. All notes of the shorter one must be side by side in the longer."""
+def same_notes(query: Melody, table: MelodyTable, packed: Packed, among: Numbers, chosen: Roslin) -> Agreement:
+    """Which of some melodies agree with a query. All notes of the shorter one must be side by side in the longer.
+
+    The table has rounded note values; what agrees by them is compared once more without rounding.
+    """
+    from roslin.matchers.roslin.notes import encoded, unrounded
+
+    compared = chosen.compared(query)
+    if compared not in ("both", "melody"):
+        return Agreement(np.zeros(len(among), np.int64), np.zeros(len(among), bool))
+    found = _agreement(encoded([query]), table.take(among), chosen, compared, _ROUNDED)
+    if compared == "both" and found.notes.any():
+        left = np.flatnonzero(found.notes)
+        exact = _agreement(unrounded([query]), unrounded(packed.take(among[left])), chosen, compared, _EXACT)
+        found.notes[left], found.is_full[left] = exact
+    return found
+
+
+def _agreement(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str, apart: float) -> Agreement:
     size, sizes = len(query.pitches), np.diff(melodies.offsets)
     same, is_full = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), bool)
-    if compared not in ("both", "melody"):
-        return Agreement(same, is_full)
     if chosen.place != "whole":
         for begin in range(size - LEAST_SAME):
-            is_part = _is_part(
-                query, begin, np.flatnonzero((same == 0) & (sizes >= LEAST_SAME)), melodies, chosen, compared
-            )
+            left = np.flatnonzero((same == 0) & (sizes >= LEAST_SAME))
+            is_part = _is_part(query, begin, left, melodies, chosen, compared, apart)
             same[is_part] = sizes[is_part]
             is_full[is_part] = begin == 0 or chosen.place == "end"
     if size >= LEAST_SAME:
-        has_all = _has_all(query, melodies, chosen, compared)
+        has_all = _has_all(query, melodies, chosen, compared, apart)
         same[has_all], is_full[has_all] = size, True
     return Agreement(same, is_full)
 
 
-def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -> Numbers:
+def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str, apart: float) -> Numbers:
     """The melodies that have every note of the query."""
     size, sizes = len(query.pitches), np.diff(melodies.offsets)
     firsts, room = melodies.offsets[:-1], sizes - size
@@ -78,11 +97,13 @@ def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str) -
     for step in range(1, size):
         at = at[melodies.intervals[at + step] == query.intervals[step]]
         if compared == "both" and step < size - 1:
-            at = at[_ratio(melodies, at + step, at) == _ratio(query, step, 0)]
+            at = at[np.abs(_ratio(melodies, at + step, at) - _ratio(query, step, 0)) <= apart]
     return np.unique(np.searchsorted(melodies.offsets, at, side="right") - 1)
 
 
-def _is_part(query: Encoded, begin: int, among: Numbers, melodies: Encoded, chosen: Roslin, compared: str) -> Numbers:
+def _is_part(
+    query: Encoded, begin: int, among: Numbers, melodies: Encoded, chosen: Roslin, compared: str, apart: float
+) -> Numbers:
     """Of these melodies, those that are all of the query from one of its notes on, as far as they go."""
     size, sizes, firsts = len(query.pitches), np.diff(melodies.offsets), melodies.offsets[:-1]
     left = among[sizes[among] < size] if begin == 0 else among[sizes[among] <= size - begin]
@@ -102,12 +123,12 @@ def _is_part(query: Encoded, begin: int, among: Numbers, melodies: Encoded, chos
         left = left[melodies.intervals[firsts[left] + step] == query.intervals[begin + step]]
         if compared == "both":
             is_last = sizes[left] == step + 1
-            agrees = _ratio(melodies, firsts[left] + step, firsts[left]) == _ratio(query, begin + step, begin)
-            left = left[is_last | agrees]
+            longer = _ratio(melodies, firsts[left] + step, firsts[left]) - _ratio(query, begin + step, begin)
+            left = left[is_last | (np.abs(longer) <= apart)]
         step += 1
     return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int64)
 
 
-def _ratio(melodies: Encoded, at: Numbers | int, first: Numbers | int) -> npt.NDArray[np.int16]:
+def _ratio(melodies: Encoded, at: Numbers | int, first: Numbers | int) -> npt.NDArray[np.float64]:
     """How much longer a note is than the first, in quarters of an octave of time."""
-    return np.asarray(melodies.values[at].astype(np.int16) - melodies.values[first].astype(np.int16))
+    return np.asarray(melodies.values[at].astype(np.float64) - melodies.values[first])

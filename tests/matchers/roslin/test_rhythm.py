@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roslin import Melody, load
+from roslin import Collection, Melody, load
 from roslin.matchers import Roslin
 from roslin.matchers.roslin.scores import PLACES
 from roslin.represent.line import melodic_line
@@ -55,11 +57,11 @@ def test_a_beginning_tapped_in_other_values_finds_the_melody() -> None:
     assert in_rhythm("start").distances(Melody(tapped), [tune])[0] == 0
 
 
-def test_a_melody_lacks_of_a_rhythm_what_it_is_too_short_for() -> None:
-    """The first four of eight notes are half of them, however well they agree. A melody that goes on lacks nothing."""
-    rhythm, half, more = load("'4C8DE4FG8AB2''C")[0], load("'4C8DE4F")[0], load("'4C8DE4FG8AB2''C4CD")[0]
-    start = in_rhythm("start")
-    assert start.distances(rhythm, [half, rhythm, more]).tolist() == [0.5, 0.0, 0.0]
-    explained = start.explain(rhythm, [half])
-    assert explained.distance == 0.5
-    assert explained.steps[-1].words == "left out after the part in common"
+def test_a_rhythm_of_a_few_notes_does_not_come_first(tmp_path: Path) -> None:
+    """The first four of eight notes say less than all of them, however well they agree."""
+    half, whole = load("'4C8DE4F", format="pae")[0], load("'4C8DE4FG8AB2''C4CD", format="pae")[0]
+    others = [half.with_metadata(id="half"), whole.with_metadata(id="whole")]
+    with Collection.build([tunes_path(), *others], tmp_path / "x.roslin") as tunes:
+        run = tunes.search("'4C8DE4FG8AB2''C", compare="rhythm", place="start", k=len(tunes))
+        assert run[0].id == "whole"
+        assert run.ids.index("half") > 2

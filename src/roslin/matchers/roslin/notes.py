@@ -25,7 +25,7 @@ from roslin.represent.packed import Candidates
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Encoded
 
-__all__ = ["backwards", "contours", "encoded", "first", "one"]
+__all__ = ["backwards", "contours", "encoded", "one", "unrounded"]
 
 _LONGEST = 24  # steps: 64 quarters, or a 64th of one
 _UNLIKE = 3  # steps from the median that make a note short or long
@@ -70,6 +70,15 @@ def encoded(candidates: Candidates) -> Encoded:
     )
 
 
+def unrounded(candidates: Candidates) -> Encoded:
+    """The same with values that are not rounded: two melodies in the same rhythm have the same differences of them."""
+    lines = melodic_lines(candidates)
+    times = np.append(np.diff(lines.onset_ticks), 0)[: len(lines.onset_ticks)].astype(np.float64)
+    lasts = lines.offsets[1:][np.diff(lines.offsets) > 0] - 1
+    times[lasts] = lines.duration_ticks[lasts]
+    return encoded(candidates)._replace(values=4 * np.log2(np.maximum(times, 1)))
+
+
 def _sizes(intervals: npt.NDArray[np.int64], is_first: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Of each interval: none, small, medium or large."""
     size = np.abs(intervals)
@@ -106,19 +115,6 @@ def one(melodies: Encoded, number: int) -> Encoded:
         kinds=melodies.kinds[part],
         gaps=melodies.gaps[part],
         labels=melodies.labels[part],
-    )
-
-
-def first(melody: Encoded, length: int) -> Encoded:
-    """The first notes of one melody."""
-    return melody._replace(
-        offsets=np.array([0, length]),
-        pitches=melody.pitches[:length],
-        values=melody.values[:length],
-        intervals=melody.intervals[:length],
-        kinds=melody.kinds[:length],
-        gaps=melody.gaps[:length],
-        labels=melody.labels[:length],
     )
 
 
