@@ -94,7 +94,6 @@ BAD = {
     "nothing.xml": (b"", "empty"),
     "none.xml": (b"<collection/>", "empty"),
     "none.xml.gz": (gzip.compress(b""), "empty"),
-    "words.pae": (b"Sol majeur", "empty"),
 }
 
 
@@ -162,6 +161,16 @@ def test_refused_records_and_files_that_promise_no_music_are_no_damage(tmp_path:
     (folder / "none.xml").write_text('<OAI-PMH><error code="noRecordsMatch"/></OAI-PMH>')
     report = write.build(folder, tmp_path / "x.roslin")
     assert (report.taken, report.refused) == (17, 6)
+
+
+def test_a_file_whose_only_record_is_refused_is_no_damage_beside_others(tmp_path: Path) -> None:
+    for name, content in (("words.pae", b"Sol majeur"), ("more.pae", b"La mineur"), ("good.pae", b"'4CDE")):
+        (tmp_path / name).write_bytes(content)
+    good, *words = sorted(tmp_path.glob("*.pae"))
+    report = write.build([*words, good], tmp_path / "x.roslin")
+    assert (report.taken, report.refused) == (1, 2)
+    with pytest.raises(SourceError, match=r"more\.pae: empty source; expected at least one melody; found none"):
+        write.build(words, tmp_path / "y.roslin")
 
 
 def test_a_folder_without_music_is_empty(tmp_path: Path) -> None:

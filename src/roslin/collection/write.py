@@ -415,7 +415,7 @@ class _Preparation:
             if renamed is None:
                 self._reject(replace(problem, reason="the same melody under the same id is there already"))
                 return False
-            problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
+            problems = (*problems, replace(problem, reason="id taken already, a number was added to it", taken=renamed))
             self._insert(renamed, rows)
         self.with_warnings += bool(problems)
         self.warnings.update({problem.reason for problem in problems})
