@@ -352,8 +352,8 @@ class _Preparation:
             self.connection.executescript((package_files("roslin.collection") / "schema.sql").read_text("utf-8"))
         self.connection.execute("BEGIN")
         self.raw = {name: _RawArray(self.space / f"{name}.raw", name, self.base) for name in ARRAY_NAMES}
-        self.rejects = _List(self.space / REJECTS, _REJECT_COLUMNS)
-        self.remarks = _List(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
+        self.rejects = _ProblemList(self.space / REJECTS, _REJECT_COLUMNS)
+        self.remarks = _ProblemList(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -541,7 +541,7 @@ class _Copies:
     count: int = 1
 
 
-class _List:
+class _ProblemList:
     """A file with a line for each problem."""
 
     def __init__(self, path: Path, columns: tuple[str, ...]):
