@@ -352,7 +352,7 @@ def test_pictures_and_sounds_of_any_kind(tmp_path: Path, browser: Browser) -> No
     (tmp_path / "table.csv").write_text(f"id,picture,sound\n{rows}three,secret-three.png,\n")
     (tmp_path / "study.toml").write_text(
         '[study]\nname = "pictures"\ntitle = { en = "Pictures" }\nlanguages = ["en"]\ncontact = "me@example.org"\n'
-        "seed = 1\n[design]\nqueries_per_expert = 1\n"
+        "seed = 1\n[design]\nqueries_per_expert = 1\nquery_among_candidates = false\n"
         '[material]\nfolder = "material"\ntable = "table.csv"\n'
         '[[queries]]\nid = "query"\ncandidates = ["one", "two", "three"]\n'
     )
