@@ -192,3 +192,18 @@ def test_a_rebuild_that_loses_more_than_a_tenth_has_to_be_asked_for(live: Path, 
     assert len(Collection.build(melodies[:2], live, allow_smaller=True)) == 2
     (live / DATABASE).write_bytes(b"broken")  # how many it had is not known
     assert len(Collection.build(melodies[:1], live)) == 1
+
+
+def test_a_first_build_that_is_refused_leaves_no_database(tmp_path: Path) -> None:
+    (tmp_path / "err.xml").write_text("<html/>")
+    with pytest.raises(SourceError, match="damaged source"):
+        write.build(tmp_path / "err.xml", tmp_path / "x.roslin")
+    assert [path.name for path in (tmp_path / "x.roslin").iterdir()] == ["writer.lock"]
+    seen = []
+
+    def check(_count: int, what: str) -> None:
+        if what == "the index of intervals":  # all is prepared, nothing is published
+            seen.append((tmp_path / "x.roslin" / DATABASE).exists())
+
+    write.build(Melody.from_notes([0], [1], [60]), tmp_path / "x.roslin", progress=check)
+    assert seen == [False]

@@ -240,7 +240,8 @@ def _listed(texts: Iterable[str]) -> str:
 def _melodies_in(folder: Path) -> int:
     """How many melodies the collection in a folder has, whichever Roslin wrote it; 0 where that is not known."""
     try:
-        with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?immutable=1", uri=True)) as database:
+        address = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro&immutable=1"  # which makes no file
+        with closing(sqlite3.connect(address, uri=True)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
             return int(count)
     except (sqlite3.Error, ValueError):
@@ -273,9 +274,9 @@ def _publish_new(
                     writer.put(each)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, each.file)
+                check(writer)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
-                check(writer)
                 report = writer.finish(folder, _kept(folder) if is_removal else None)
             for path in (*(array_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
                 path.replace(folder / path.name)
