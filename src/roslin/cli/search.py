@@ -201,8 +201,9 @@ def write_page(
     from importlib.metadata import version
 
     from roslin.report.results import results_page
+    from roslin.rows import write_whole
 
     shown = (run if everything else run.matches)[:k]
     melodies = list(collection.melodies(collection.numbers(shown.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
-    target.write_text(results_page(query, run, shown, melodies, note), encoding="utf-8")
+    write_whole(target, results_page(query, run, shown, melodies, note))

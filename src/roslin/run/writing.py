@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roslin.errors import FormatError, MissingExtraError
-from roslin.rows import form_of, to_word, write_text
+from roslin.rows import form_of, replacing, to_word, write_text
 
 if TYPE_CHECKING:
     from roslin.run.run import Ranking, Run
@@ -118,4 +118,5 @@ def _write_parquet(run: Run, path: Path) -> None:
         columns[run.kind] = [hit.value for hit in run]
     if run.has_meaning:
         columns |= {"expected": [hit.expected for hit in run], "meaning": [hit.meaning for hit in run]}
-    parquet.write_table(pa.table(columns), path)
+    with replacing(path) as unfinished:
+        parquet.write_table(pa.table(columns), unfinished)
