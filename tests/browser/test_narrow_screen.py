@@ -66,7 +66,7 @@ def test_what_is_drawn_for_a_phone_is_large_enough_to_read(page: Page) -> None:
 
 def test_one_drawing_is_shown_and_it_fits_when_the_window_changes(page: Page) -> None:
     page.goto("/melodies/white-cockade")
-    for width, kind in ((1100, "notation broad"), (390, "narrow"), (844, "notation broad")):
+    for width, kind in ((1100, "notation"), (390, "narrow"), (844, "notation")):
         page.set_viewport_size({"width": width, "height": 700})
         expect(page.locator("figure.melody .drawing > svg:visible")).to_have_count(1)
         expect(page.locator("figure.melody .drawing > svg:visible")).to_have_class(kind)

@@ -28,7 +28,7 @@ HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\x00‮
 def test_results_are_cards(client: TestClient) -> None:
     page = client.get("/", params={"q": FRERE, "all": True, "copies": "apart"}).text
     assert page.count('<li class="card"') == 10
-    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="notation') == 11
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="notation"') == 11
     assert "a fifth higher; every note agrees." in page
     assert 'rel="next" href="/?q=' in page
     assert page.count('<strong class="meaning ') == page.count(" such matches expected by chance; distance") == 10
