@@ -28,7 +28,8 @@ FLAGS = [
 # Added to a copy of the page: what the browser measured, as text that can be read back.
 LOOK = """<script>
 addEventListener("load", () => {
-  const boxes = [...document.querySelectorAll("svg.notation, svg.narrow, svg.roll")].map(svg => svg.getBoundingClientRect());
+  const drawings = [...document.querySelectorAll("svg.notation, svg.narrow, svg.roll")];
+  const boxes = drawings.map(svg => svg.getBoundingClientRect());
   const heads = [...document.querySelectorAll(".notation .note use")];
   const fills = new Set(heads.map(head => getComputedStyle(head).fill));
   const named = [...document.querySelectorAll("[id]")].map(element => element.id);
