@@ -23,7 +23,7 @@ from roslin.starter import truth_path, tunes_path
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_extensions"))
 
 from roslin_docs.docstrings import as_markdown, as_rst
-from roslin_docs.generated import PARTS
+from roslin_docs.generated import MARK, PARTS, generated, renewed
 from roslin_docs.names import has_example, names, read_examples
 
 ROOT = Path(__file__).parents[1]
@@ -278,6 +278,20 @@ def test_every_public_name_has_an_entry_and_an_example(module_name: str) -> None
 def test_every_marked_page_names_a_part() -> None:
     marks = [mark for page in OF_SITE for mark in re.findall(r"^<!-- generated: (\S+)", page.read_text("utf-8"), re.M)]
     assert set(marks) == set(PARTS)
+
+
+def test_the_keys_of_a_study_can_be_read_in_a_clone() -> None:
+    text = (DOCS / "reference" / "study.md").read_text("utf-8")
+    assert PARTS["study"]() in text, "run: python tools/renew_reference.py"
+    assert "| `quota` |" in text
+
+
+def test_pages_of_the_site_have_each_part_once() -> None:
+    for page in OF_SITE:
+        text = page.read_text("utf-8")
+        assert renewed(text) == text, f"{page}: run: python tools/renew_reference.py"
+    kept = "Before.\n<!-- generated: study -->\n\nold\n\n<!-- end of what is generated -->\nAfter."
+    assert MARK.sub(generated, kept) == f"Before.\n{PARTS['study']()}\nAfter."
 
 
 def test_docstrings_become_what_sphinx_reads() -> None:

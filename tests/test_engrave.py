@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import resource
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -439,6 +440,19 @@ def test_the_size_of_the_cache_can_be_set(worker: Worker, monkeypatch: pytest.Mo
     monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "lots")
     with pytest.raises(ArgumentError, match="ROSLIN_CACHE_MEGABYTES must be a whole number from 0; got 'lots'"):
         engrave(read(MUSIC[0]), worker=worker)
+
+
+def test_a_full_disk_leaves_nothing_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROSLIN_CACHE", str(tmp_path))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        stored.write_entry("aabb", "a drawing, longer than the disk has room for")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    stored.write_entry("aabb", "a drawing")
+    assert stored.read_entry("aabb") == "a drawing"
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 Truths and runs share these readers, so that a broken line is reported in the same words everywhere:
 file, line, what was expected, what was found. Lines may end with LF or CRLF. A file may be compressed with gzip or
 zstd: its first bytes say so, and what it holds is told by its name without `.gz` or `.zst`.
+
+Files that users name are written here too, whole or not at all: an older one is there until the new one is complete.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ import gzip
 import io
 import json
 import math
+import os
 import re
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -39,10 +44,12 @@ __all__ = [
     "read_json",
     "read_text",
     "refuse",
+    "replacing",
     "table_rows",
     "to_word",
     "whole_number",
     "write_text",
+    "write_whole",
 ]
 
 # What a column may be called: Roslin's own name first, then those of ir_measures, ranx and trec tools.
@@ -171,8 +178,41 @@ def _read_bytes(path: Path) -> bytes:
     return raw
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Where to write a file that takes the place of another once it is complete.
+
+    A link stays, and so do the permissions of the older file. A pipe or a device is written to itself.
+    """
+    target = path.resolve() if path.is_symlink() else path
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    unfinished = target.with_name(f"{target.name}.part")
+    try:
+        yield unfinished
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, unfinished)
+        unfinished.replace(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def write_whole(path: Path, content: str | bytes, permissions: int = 0o666) -> None:
+    """Write a file, whole or not at all. `permissions` are those of a new file, without what the umask takes away."""
+    with replacing(path) as unfinished:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, permissions)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+
+
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, compressed where its name ends with `.gz` or `.zst`."""
+    """Write a text file, whole or not at all, compressed where its name ends with `.gz` or `.zst`."""
     raw, ending = text.encode(), path.suffix.lower()
     if ending == ".gz":
         raw = gzip.compress(raw, mtime=0)
@@ -182,7 +222,7 @@ def write_text(path: Path, text: str) -> None:
         except ImportError:
             raise MissingExtraError(f"{path}: writing zstd", "zstandard", "zstd") from None
         raw = zstandard.compress(raw)
-    path.write_bytes(raw)
+    write_whole(path, raw)
 
 
 def most_unpacked(packed_bytes: int) -> int:

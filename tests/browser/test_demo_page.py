@@ -28,7 +28,8 @@ FLAGS = [
 # Added to a copy of the page: what the browser measured, as text that can be read back.
 LOOK = """<script>
 addEventListener("load", () => {
-  const boxes = [...document.querySelectorAll("svg.notation, svg.roll")].map(svg => svg.getBoundingClientRect());
+  const drawings = [...document.querySelectorAll("svg.notation, svg.narrow, svg.roll")];
+  const boxes = drawings.map(svg => svg.getBoundingClientRect());
   const heads = [...document.querySelectorAll(".notation .note use")];
   const fills = new Set(heads.map(head => getComputedStyle(head).fill));
   const named = [...document.querySelectorAll("[id]")].map(element => element.id);
@@ -69,7 +70,7 @@ PLAY = """<script>
 addEventListener("load", async () => {
   const wait = milliseconds => new Promise(done => setTimeout(done, milliseconds));
   const [first, second] = document.querySelectorAll("button.play");
-  const lit = () => [...document.querySelectorAll(".sounding")].map(note => note.id);
+  const lit = () => [...document.querySelectorAll(".notation .sounding")].map(note => note.id);
   const seen = {};
   first.focus();
   first.click();

@@ -295,7 +295,9 @@ def test_differences_are_signs_not_only_colours(trial: Page) -> None:
     note = trial.locator("#differences .told")
     expect(note).to_contain_text("partner in the other melody")
     selects = trial.locator("#differences select")
-    signs, marked = (trial.locator(f"#differences {name}") for name in (".sign-of-difference", "svg .matched"))
+    signs, marked = (
+        trial.locator(f"#differences {name}") for name in (".notation .sign-of-difference", ".notation .matched")
+    )
     for number in range(trial.locator(".candidate").count()):
         selects.last.select_option(str(number))
         expect(note).to_contain_text("partner in the other melody")
@@ -352,7 +354,7 @@ def test_pictures_and_sounds_of_any_kind(tmp_path: Path, browser: Browser) -> No
     (tmp_path / "table.csv").write_text(f"id,picture,sound\n{rows}three,secret-three.png,\n")
     (tmp_path / "study.toml").write_text(
         '[study]\nname = "pictures"\ntitle = { en = "Pictures" }\nlanguages = ["en"]\ncontact = "me@example.org"\n'
-        "seed = 1\n[design]\nqueries_per_expert = 1\n"
+        "seed = 1\n[design]\nqueries_per_expert = 1\nquery_among_candidates = false\n"
         '[material]\nfolder = "material"\ntable = "table.csv"\n'
         '[[queries]]\nid = "query"\ncandidates = ["one", "two", "three"]\n'
     )
@@ -371,6 +373,8 @@ def test_pictures_and_sounds_of_any_kind(tmp_path: Path, browser: Browser) -> No
         for key in "1222":
             page.keyboard.press(key)
         expect(page.locator("#list img")).to_have_count(3)
+        # a play is an event when it ends
+        wait_until(page, "[...document.querySelectorAll('audio')].every(one => one.paused)")
         kept(page)
         assert {event.kind for event in study.events(name)} == {"began", "heard", "sorted", "placed"}
         assert not serious_complaints(page)

@@ -180,6 +180,35 @@ def test_build_says_what_it_took_and_refused_in_its_last_line(tmp_path: Path) ->
     ]
 
 
+def test_a_bad_source_ends_with_1_and_leaves_the_collection_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "tunes.pae").write_text("".join(f"@start:{n}\n@data:'4CDE{'CDEF'[n]}\n@end:{n}\n" for n in range(4)))
+    (tmp_path / "err.xml").write_text("<!DOCTYPE html><html>502</html>")
+    out = tmp_path / "live.roslin"
+    roslin("collection", "build", tmp_path / "tunes.pae", out)
+    for command in ("build", "add"):
+        done = roslin("collection", command, tmp_path / "err.xml", out, code=1)
+        assert done.stdout == ""
+        assert done.stderr.startswith(
+            f"roslin: damaged source: {tmp_path}/err.xml:1: not MARCXML; expected MARC records"
+        )
+        assert done.stderr.count("\n") == 1
+    smaller = roslin("collection", "build", tmp_path / "err.xml", out, "--allow-damaged", code=1).stderr
+    assert smaller.startswith(f"roslin: {out}: the collection has 4 melodies, the new one would have 0; nothing was")
+    (tmp_path / "corrected.pae").write_text("@start:2\n@data:'4GGG\n@end:2\n")
+    changed = roslin("collection", "add", tmp_path / "corrected.pae", out, code=1).stderr
+    assert "under 1 id of the sources: 2; nothing was written, --replace" in changed
+    replaced = roslin("collection", "add", tmp_path / "corrected.pae", out, "--replace").stdout
+    assert replaced == "1 melody taken; 1 replaced; 0 unchanged; 0 refused\n"
+    assert (
+        roslin("collection", "remove", out, "--record", "2", "--record", "1").stdout == "2 melodies removed; 2 left\n"
+    )
+    assert "name at least one melody, or a record" in roslin("collection", "remove", out, code=2).stderr
+    options = ("--allow-damaged", "--allow-smaller")
+    assert roslin("collection", "build", tmp_path / "err.xml", out, *options).stdout.startswith(
+        "0 melodies taken; 1 ref"
+    )
+
+
 def test_build_usage(tmp_path: Path) -> None:
     assert "name exactly one collection, NAME.roslin; got 0" in flat(roslin("collection", "build", "a.pae", code=2))
     assert "name at least one file or folder" in flat(roslin("collection", "build", "a.roslin", code=2))
@@ -203,7 +232,7 @@ def test_add_remove_info_check_export(tmp_path: Path, starter: Path) -> None:
     assert info["from one.pae"] == "1"
     assert int(info["melodies"]) > 120
     left = int(info["melodies"]) - 1
-    assert roslin("collection", "remove", out, "mine").stdout == f"1 melodies removed; {left} left\n"
+    assert roslin("collection", "remove", out, "mine").stdout == f"1 melody removed; {left} left\n"
     assert "unknown melody 'mine'" in roslin("collection", "remove", out, "mine", code=2).stderr
     assert roslin("collection", "check", out).stdout == f"{out}: whole\n"
     assert f"{left} melodies written" in roslin("collection", "export", out, tmp_path / "all.jsonl").stdout
@@ -225,6 +254,16 @@ def test_one_line_for_what_is_no_collection(tmp_path: Path) -> None:
     done = roslin("collection", "info", tmp_path / "none.roslin", code=2)
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"roslin: {tmp_path}/none.roslin: there is no such folder; make one with")
+
+
+def test_one_line_for_a_link_that_leads_back_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "loop.roslin").symlink_to("loop.roslin")
+    for command in ("info", "check"):
+        said = roslin("collection", command, "loop.roslin", code=2, folder=tmp_path).stderr
+        assert said.count("\n") == 1
+    for words in (["serve", "loop.roslin"], ["experiment", "status", "loop.roslin"]):
+        said = roslin(*words, code=2, folder=tmp_path).stderr
+        assert said.count("\n") == 1
 
 
 def test_load_says_what_was_understood(tmp_path: Path) -> None:

@@ -101,6 +101,47 @@ def test_names_that_are_no_proper_text_are_kept() -> None:
     assert BuildReport.from_json(Path("x"), text) == report
 
 
+def test_warnings_are_listed_by_record_and_field(tmp_path: Path) -> None:
+    fields = [("1.1.1", "'4C+D"), ("1.1.2", None), ("1.1.3", "'4CDE"), ("1.1.3", "'4CDF")]
+    inner = "".join(
+        f'<datafield tag="031">\n<subfield code="a">{number}</subfield>'
+        + (f'<subfield code="p">{music}</subfield>' if music else "")
+        + "</datafield>\n"
+        for number, music in fields
+    )
+    source = tmp_path / "x.xml"
+    source.write_text(f'<collection>\n<record><controlfield tag="001">7</controlfield>\n{inner}</record></collection>')
+    report = write.build(source, tmp_path / "x.roslin")
+    assert (report.taken, report.with_warnings, report.refused, report.skipped) == (3, 2, 0, 1)
+    assert report.remarks == tmp_path / "x.roslin" / "warnings.tsv"
+    said = (
+        f"3 melodies taken, 2 of them with warnings; 0 refused; 1 incipit without music skipped; see {report.remarks}"
+    )
+    assert str(report) == said
+    rows = [line.split("\t") for line in report.remarks.read_text("utf-8").splitlines()]
+    assert rows[0] == ["file", "line", "record", "column", "reason", "expected", "found", "taken"]
+    assert [row[:3] + row[4:5] for row in rows[1:]] == [
+        [str(source), "3", "7-1.1.1", "tie to another pitch, read as a slur"],
+        [str(source), "5", "7-1.1.2", "no music in field 031"],
+        ["x.xml", "0", "7-1.1.3", "id taken already, a number was added to it"],
+    ]
+    assert rows[3][-1] == "7-1.1.3~2"
+    assert check(tmp_path / "x.roslin") == []
+    write.remove(["7-1.1.3"], tmp_path / "x.roslin")
+    with Store(tmp_path / "x.roslin") as store:
+        assert store.report == report
+        assert len(report.remarks.read_text("utf-8").splitlines()) == 4
+    assert check(tmp_path / "x.roslin") == []
+    report.remarks.write_text("changed")
+    assert "damaged: warnings.tsv is not what was written" in check(tmp_path / "x.roslin")[0]
+
+
+def test_incipits_without_music_are_counted_in_a_real_export(data_folder: Path, tmp_path: Path) -> None:
+    report = write.build(data_folder / "rism" / "muscat_sample_0.xml.gz", tmp_path / "x.roslin")
+    assert (report.taken, report.refused, report.skipped) == (1410, 0, 275)  # of 1,685 fields 031
+    assert report.remarks.read_text("utf-8").count("\tno music in field 031\t") == 275
+
+
 def test_tables(sources: Path, tmp_path: Path) -> None:
     report = write.build(sources, tmp_path / "x.roslin")
     assert str(report.to_table()).splitlines()[2].split() == ["mixed.jsonl", "3", "2"]

@@ -94,7 +94,6 @@ BAD = {
     "nothing.xml": (b"", "empty"),
     "none.xml": (b"<collection/>", "empty"),
     "none.xml.gz": (gzip.compress(b""), "empty"),
-    "words.pae": (b"Sol majeur", "empty"),
 }
 
 
@@ -164,6 +163,16 @@ def test_refused_records_and_files_that_promise_no_music_are_no_damage(tmp_path:
     assert (report.taken, report.refused) == (17, 6)
 
 
+def test_a_file_whose_only_record_is_refused_is_no_damage_beside_others(tmp_path: Path) -> None:
+    for name, content in (("words.pae", b"Sol majeur"), ("more.pae", b"La mineur"), ("good.pae", b"'4CDE")):
+        (tmp_path / name).write_bytes(content)
+    good, *words = sorted(tmp_path.glob("*.pae"))
+    report = write.build([*words, good], tmp_path / "x.roslin")
+    assert (report.taken, report.refused) == (1, 2)
+    with pytest.raises(SourceError, match=r"more\.pae: empty source; expected at least one melody; found none"):
+        write.build(words, tmp_path / "y.roslin")
+
+
 def test_a_folder_without_music_is_empty(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     with pytest.raises(SourceError, match=r"in: empty source; expected at least one melody"):
@@ -183,3 +192,18 @@ def test_a_rebuild_that_loses_more_than_a_tenth_has_to_be_asked_for(live: Path, 
     assert len(Collection.build(melodies[:2], live, allow_smaller=True)) == 2
     (live / DATABASE).write_bytes(b"broken")  # how many it had is not known
     assert len(Collection.build(melodies[:1], live)) == 1
+
+
+def test_a_first_build_that_is_refused_leaves_no_database(tmp_path: Path) -> None:
+    (tmp_path / "err.xml").write_text("<html/>")
+    with pytest.raises(SourceError, match="damaged source"):
+        write.build(tmp_path / "err.xml", tmp_path / "x.roslin")
+    assert [path.name for path in (tmp_path / "x.roslin").iterdir()] == ["writer.lock"]
+    seen = []
+
+    def check(_count: int, what: str) -> None:
+        if what == "the index of intervals":  # all is prepared, nothing is published
+            seen.append((tmp_path / "x.roslin" / DATABASE).exists())
+
+    write.build(Melody.from_notes([0], [1], [60]), tmp_path / "x.roslin", progress=check)
+    assert seen == [False]

@@ -31,11 +31,12 @@ def test_from_experts_to_a_truth_and_its_report(tmp_path: Path, database: str) -
 
     rankings = read_rankings(tmp_path / "export" / "rankings.csv")
     assert set(rankings) == {task.query.id for task in tasks}
-    # Whoever quits leaves one trial open, which still counts as being worked on.
+    # Whoever quits leaves one trial open, which still counts as being worked on. All come at the same moment, and who
+    # has decided nothing holds no place: a few begin the last places together.
     quitters = Counter(visit.end for visit in visits)["quit"]
     counts = [len(said.experts) for said in rankings.values()]
-    assert QUERIES * QUOTA - quitters <= sum(counts) <= QUERIES * QUOTA
-    assert max(counts) == QUOTA
+    assert QUERIES * QUOTA - quitters <= sum(counts) <= QUERIES * QUOTA + EXPERTS
+    assert QUOTA <= max(counts) < EXPERTS
 
     # By the papers' way a candidate that only a careless expert ranked would be among those that resemble the query.
     simulated, recovered = read_truth(truth_path()), grouped_truth(rankings, method_named("roslin"))

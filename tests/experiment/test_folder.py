@@ -14,7 +14,7 @@ import pytest
 from tests.experiment.studies import PASSWORD_FILE, SMALL, small_study, starter_study, study_text
 
 from roslin.api import Collection
-from roslin.errors import ExperimentError, FrozenError, UnknownNameError
+from roslin.errors import CollectionError, ExperimentError, FrozenError, UnknownNameError
 from roslin.experiment import folder as folder_module
 from roslin.experiment.example import write_example
 from roslin.experiment.folder import StudyFolder, create_study, throwaway_study
@@ -368,3 +368,24 @@ def test_the_example_runs_as_it_is(tmp_path: Path) -> None:
     assert all(10 <= len(task.ids) <= 17 for task in plan.tasks)
     assert StudyPlan.from_json(plan.to_json()) == plan
     assert "Dr. A. Example" in plan.consent["de"]
+
+
+def test_an_example_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def damaged(*_: object) -> None:
+        raise CollectionError(f"{tmp_path / '.mine.part' / 'starter.roslin'}: cannot be written: disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", full)
+        with pytest.raises(ExperimentError, match=r"mine: cannot be written: No space left on device"):
+            write_example(tmp_path / "mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(Collection, "build", damaged)
+        with pytest.raises(ExperimentError, match=r"/mine/starter.roslin: cannot be written: disk full"):
+            write_example(tmp_path / "mine")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").mkdir()
+    assert all(path.exists() for path in write_example(tmp_path / "mine"))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -828,6 +828,16 @@ def test_kern_refusals(lines: list[str], message: str) -> None:
             "3, column 1: notes of one line do not start together; expected times that add up; found '4d'",
             4,
         ),
+        (["**kern", "4c", "8h", "4d", "*-"], "3, column 1: neither a note nor a rest; expected a note such as", 2),
+        (["**kern", "4c", "4e 4", "4d", "*-"], "3, column 4: neither a note nor a rest; expected a note such as", 3),
+        (["**kern", "4c", "4dR", "*-"], "3, column 1: pitch of percussion; expected a pitch, or R for percussion", 1),
+        (["**kern", "4c", "4C-c", "*-"], "3, column 1: unreadable pitch; expected one letter from a to g", 1),
+        (["**kern", "4c", "d", "*-"], "3, column 1: note without a length; expected a length such as 4, or q", 2),
+        (
+            ["**kern | **kern", "4c | 4e", "= | 4f", "*- | *-"],
+            "3, column 3: field of another kind; expected = in every field of the line; found '4f'",
+            3,
+        ),
     ],
 )
 def test_kern_warnings(lines: list[str], message: str, count: int) -> None:
@@ -835,6 +845,57 @@ def test_kern_warnings(lines: list[str], message: str, count: int) -> None:
     assert sum(len(record.melody_or_raise()) for record in records) == count
     assert message in str(records[0].problems[0])
     assert all(record.melody is None for record in read_score(kern_file(*lines).encode(), "kern"))
+
+
+def test_kern_rests_percussion_and_ornaments_are_no_problem() -> None:
+    text = kern_file("**kern", "4c", "4r", "4ryy", "4R", "4ddT", "8qd", "*-")
+    assert pitches(one(text, "kern")) == [60, 74, 62]
+
+
+@pytest.mark.parametrize(
+    ("note", "message"),
+    [
+        ('<note pname="h" oct="4" dur="4"/>', "note without a name; expected @pname from a to g; found 'h'"),
+        ('<note oct="4" dur="4"/>', "note without a name; expected @pname from a to g; found none"),
+        (
+            f"<other>{D}</other>",
+            "note at a place that is not read; expected a note in a layer, a chord, a beam or a tu",
+        ),
+        (f"<other><chord>{D}</chord></other>", "note at a place that is not read"),
+    ],
+)
+def test_mei_notes_that_are_left_out_are_told(note: str, message: str) -> None:
+    text = mei_score(mei_bar(C + note + E))
+    (record,) = read_score(text.encode(), "mei", strict=False)
+    assert pitches(record.melody_or_raise()) == [60, 64]
+    (told,) = record.problems
+    assert message in str(told)
+    assert (told.line, told.column > 0) == (6, True)
+    (record,) = read_score(text.encode(), "mei")
+    assert record.melody is None
+
+
+@pytest.mark.parametrize(
+    "music", ['<note loc="3" dur="4"/>', '<note tab.course="1" tab.fret="2" dur="4"/>', f"<del>{D}</del>"]
+)
+def test_mei_percussion_tablature_and_deleted_music_are_no_problem(music: str) -> None:
+    assert pitches(one(mei_score(mei_bar(C + music + E)), "mei")) == [60, 64]
+    drums = mei_score(mei_bar('<note dur="4"/>'), staff='clef.shape="perc"')
+    assert problem(drums, "mei").endswith("no notes; expected at least one note; found none")
+
+
+def test_musicxml_notes_without_a_pitch_are_told_where_they_are() -> None:
+    drum = "<note><unpitched/><duration>1</duration><type>quarter</type></note>"
+    odd = xml_note("D5", 1).replace("<step>D</step>", "<step>d</step>")
+    text = xml_score([attributes() + "<!-- two\nlines -->" + xml_note("C5", 1) + drum + "\n" + odd])
+    (record,) = read_score(text.encode(), "musicxml", strict=False)
+    assert pitches(record.melody_or_raise()) == [72]
+    (told,) = record.problems
+    assert str(told).endswith(
+        "column 1: note without a pitch; expected a step from A to G and an octave from 0 to 9; found 'd', '5'"
+    )
+    assert text.splitlines()[told.line - 1].startswith(odd[:30])
+    assert problem(text, "musicxml").startswith(f"{told.line}, column 1: note without a pitch")
 
 
 # All of them

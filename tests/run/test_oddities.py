@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ import zstandard
 
 from roslin.errors import ArgumentError, FormatError, MissingExtraError
 from roslin.evaluate import evaluate
+from roslin.rows import replacing, write_whole
 from roslin.run import Ranking, Run, read_run
-from roslin.truth import read_rankings, read_truth
+from roslin.truth import read_rankings, read_truth, write_rankings, write_truth
 from roslin.truth.preferences import read_votes
 
 TREC = "q Q0 a 1 3 t\nq Q0 b 2 2 t\nr Q0 a 1 1 t\n"
@@ -204,3 +208,66 @@ def test_truths_that_are_none(tmp_path: Path) -> None:
     assert len(notes) == 6
     assert notes[-1].endswith("3 more judgements of documents that were judged before: the first counts")
     assert dict(read_truth(write(tmp_path, "n.json", '{"q": [["a", 1]]}'))) == {"q": (("a", "1"),)}
+
+
+# -- files that users name ------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "out.qrel"
+    path.write_text("older")
+
+    def half() -> None:
+        with replacing(path) as unfinished:
+            unfinished.write_text("half of")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left") as refusal:
+        half()
+    assert refusal.value.filename == str(path), "the refusal names the file that was asked for"
+    assert path.read_text() == "older"
+    write_whole(path, "newer")
+    assert path.read_text() == "newer"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.qrel"]
+
+
+def test_what_is_written_keeps_links_permissions_pipes_and_devices(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    write_whole(tmp_path / "link", b"through", 0o600)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "real").chmod(0o640)
+    write_whole(tmp_path / "real", "again")
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(tmp_path / "pipe", "for another program")
+    assert os.read(reading, 100) == b"for another program"
+    os.close(reading)
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path, "a folder")
+
+
+def test_a_truth_rankings_and_a_run_replace_an_older_file_when_they_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write(tmp_path, "a.run", TREC)
+    truth = write(tmp_path, "a.qrel", "list q a 1\n")
+    rankings = write(tmp_path, "a.csv", "query,expert,document,rank\nq,e,a,1\nq,e,b,2\n")
+    before = {path: path.read_bytes() for path in (run, truth, rankings)}
+    known = read_run(run), read_truth(truth), read_rankings(rankings)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    again: list[Callable[[], object]] = [
+        lambda: known[0].write(run),
+        lambda: known[0].write(tmp_path / "a.parquet"),
+        lambda: write_truth(known[1], truth),
+        lambda: write_rankings(known[2], rankings),
+    ]
+    for write_again in again:
+        with pytest.raises(OSError, match="No space left"):
+            write_again()
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

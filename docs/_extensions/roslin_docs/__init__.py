@@ -1,6 +1,7 @@
 """What Sphinx adds to the pages of Roslin.
 
-marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`)
+marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`);
+               with an end mark, the page also keeps it for readers of a clone (`tools/renew_reference.py`)
 docstrings     are written for people who read the source; `docstrings` turns them into what Sphinx reads
 papers         every "paper 002", on a page or in a docstring, becomes a link to the page of that paper
 types          signatures call a type by its name in the source, such as `Ranking`, not by all that it stands for
@@ -13,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roslin_docs.docstrings import as_rst
-from roslin_docs.generated import PARTS
+from roslin_docs.generated import MARK, generated
 from roslin_docs.names import type_aliases
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _PYTHON = re.compile(r"^(```python\n(?:(?!```).*\n)*?(?!```).*\S)\n+```$", re.MULTILINE)
-_MARK = re.compile(r"^<!-- generated: ([\w. ]+) -->$", re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -45,12 +45,8 @@ def _make_room(app: Sphinx) -> None:
 
 
 def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
-    def part(mark: re.Match[str]) -> str:
-        name, *arguments = mark[1].split()
-        return PARTS[name](*arguments)
-
     # A doctest ends with an empty line, which nobody needs to see.
-    source[0] = _PYTHON.sub(r"\1\n```", _MARK.sub(part, source[0]))
+    source[0] = _PYTHON.sub(r"\1\n```", MARK.sub(generated, source[0]))
 
 
 def _docstring(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:

@@ -135,7 +135,9 @@ def evaluate_command(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        from roslin.rows import write_whole
+
+        write_whole(output, text)
         remark(f"written to {output}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +78,7 @@ def invite_command(
     """
     with needs_experiment("roslin experiment invite"):
         from roslin.experiment.folder import StudyFolder
+        from roslin.rows import write_whole
         from roslin.web.experiment.invitations import links_as_csv
         from roslin.web.experiment.settings import ExperimentSettings
         from roslin.web.experiment.study import OpenStudy
@@ -93,9 +93,7 @@ def invite_command(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        # Whoever reads a link can use it.
-        with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", newline="") as file:
-            file.write(text)
+        write_whole(output, text, 0o600)  # whoever reads a link can use it
         remark(f"{output}: {'the open invitation' if is_open else f'{number} links'}")
 
 

@@ -48,6 +48,7 @@ def explain_command(
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
+    from roslin.rows import write_whole
     from roslin.run.meaning import expected_words, meaning_of
     from roslin.search.beginnings import beginnings, onsets_compared
 
@@ -64,14 +65,14 @@ def explain_command(
     if svg is not None:
         from roslin.report.flow import flow_svg
 
-        svg.write_text(flow_svg(explanation) + "\n", encoding="utf-8")
+        write_whole(svg, flow_svg(explanation) + "\n")
         remark(f"drawing written to {svg}")
     if html is not None:
         from importlib.metadata import version
 
         from roslin.report.explanation import explanation_page
 
-        html.write_text(explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."), "utf-8")
+        write_whole(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."))
         remark(f"page written to {html}")
     # Last: whoever reads may stop reading, and the files are to be there all the same.
     if format is OutputFormat.json:

@@ -51,6 +51,7 @@ def filter_command(
     """
     from roslin.api import Collection
     from roslin.collection.asked import metadata_of
+    from roslin.rows import write_whole
 
     with Collection(collection) as opened:
         query = None
@@ -65,5 +66,5 @@ def filter_command(
         selection = narrowing.without_duplicates(selection)
         print_table(selection.candidates if list_ else selection.to_table(), format)
         if save is not None:
-            save.write_text("".join(f"{id}\n" for id in selection.ids), encoding="utf-8")
+            write_whole(save, "".join(f"{id}\n" for id in selection.ids))
             remark(f"{len(selection)} ids written to {save}")

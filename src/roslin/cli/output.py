@@ -81,13 +81,15 @@ def print_tables(tables: Sequence[Table], format: OutputFormat) -> None:
 
 def write_tables(tables: Sequence[Table], output: Path) -> list[Path]:
     """Write tab-separated values: one table to this file, several to a folder, each to a file with its key as name."""
+    from roslin.rows import write_whole
+
     if len(tables) == 1 and output.suffix:
         paths = [output]
     else:
         output.mkdir(parents=True, exist_ok=True)
         paths = [output / f"{_NOT_IN_A_FILE.sub('_', table.key)}.tsv" for table in tables]
     for path, table in zip(paths, tables, strict=True):
-        path.write_text(table.to_tsv(), encoding="utf-8", newline="\n")
+        write_whole(path, table.to_tsv())
     return paths
 
 

@@ -120,6 +120,7 @@ def pool_command(
 
     Example: roslin runs pool dp.run emd.run --depth 20 -o pool.csv
     """
+    from roslin.rows import write_whole
     from roslin.run.pool import pool_runs
     from roslin.truth import read_truth
 
@@ -136,7 +137,7 @@ def pool_command(
         print_table(table, format)
         return
     # Without ranks: whoever judges must not see them.
-    output.write_text(table.only("query", "document").to_csv(), encoding="utf-8", newline="\n")
+    write_whole(output, table.only("query", "document").to_csv())
     remark(f"written to {output}")
 
 

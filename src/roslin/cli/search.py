@@ -205,7 +205,8 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
     from importlib.metadata import version
 
     from roslin.report.results import results_page
+    from roslin.rows import write_whole
 
     melodies = list(collection.melodies(collection.numbers(run.ids)))
     note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
-    target.write_text(results_page(query, run, melodies, note), encoding="utf-8")
+    write_whole(target, results_page(query, run, melodies, note))

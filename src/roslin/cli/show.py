@@ -33,6 +33,7 @@ def show_command(
     """
     from roslin.playback import midi_bytes
     from roslin.report.player import drawing
+    from roslin.rows import write_whole
 
     if source.is_dir():
         melody = _from_collection(source, id, number, options)
@@ -44,10 +45,10 @@ def show_command(
     if output is None:
         typer.echo(picture.svg)
     else:
-        output.write_text(picture.svg + "\n", encoding="utf-8")
+        write_whole(output, picture.svg + "\n")
         remark(f"drawing written to {output}")
     if midi is not None:
-        midi.write_bytes(midi_bytes(melody))
+        write_whole(midi, midi_bytes(melody))
         remark(f"sound written to {midi}")
 
 

@@ -145,6 +145,7 @@ def report_command(
     from roslin.report.truth import rankings_provenance, truth_csv, truth_page
     from roslin.report.truth_drawing import truth_svg
     from roslin.report.truth_latex import truth_latex
+    from roslin.rows import write_whole
     from roslin.truth import study_rankings
 
     ending = output.suffix.lower()
@@ -166,7 +167,7 @@ def report_command(
         text = truth_latex(found, known, years)
     else:
         text = truth_csv(found, known)
-    output.write_text(text, encoding="utf-8", newline="\n")
+    write_whole(output, text)
     remark(f"written to {output}")
 
 

@@ -10,6 +10,7 @@ from roslin.errors import FormatError, MissingExtraError, NotationError, Unknown
 from roslin.melody import Melody
 from roslin.notation import jsonl, pae
 from roslin.notation.record import METADATA_FIELDS
+from roslin.rows import replacing
 
 __all__ = ["EXPORTS", "export"]
 
@@ -26,18 +27,10 @@ def export(melodies: Iterable[Melody], target: str | Path, format: str | None = 
     if name not in EXPORTS:
         raise UnknownNameError("export format", name or target.suffix, sorted(EXPORTS))
     try:
-        target = target.resolve()
-        if target.exists() and not target.is_file():
-            return EXPORTS[name](melodies, target)  # a pipe or a device: it cannot be replaced, only written to
-        unfinished = target.with_name(target.name + ".part")
-        try:
-            counts = EXPORTS[name](melodies, unfinished)
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with replacing(target) as unfinished:
+            return EXPORTS[name](melodies, unfinished)
     except OSError as error:
         raise FormatError(f"{target}: cannot be written: {error.strerror or error}") from error
-    return counts
 
 
 def _export_jsonl(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:

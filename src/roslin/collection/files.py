@@ -130,8 +130,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield scratch
         sync(scratch)
         scratch.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink()
 
 
 def write_text(path: Path, content: str) -> None:

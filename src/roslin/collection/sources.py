@@ -27,13 +27,12 @@ from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
 from roslin.rows import HALF_CHARACTER, half_character
 
-__all__ = ["EMPTY", "Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
+__all__ = ["Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 
 _HIDDEN_FOLDER_SUFFIX = ".roslin"
 _MELODIES_AT_ONCE = 500
-EMPTY = "empty source"  # the reason of a refusal
 
 
 class MelodyRows(NamedTuple):
@@ -149,7 +148,7 @@ Spread = Callable[[Reading, Iterable[_ToRead]], Iterator[list[Incoming]]]
 def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> Iterator[Incoming]:
     """Every record of the sources; a source that cannot be read is a refusal. `spread` has it done elsewhere.
 
-    A source without a single melody is one refusal more.
+    A source without a single record is one refusal more, and so are sources that have no melody together.
     """
     begun = deque[_ToRead]()
 
@@ -163,16 +162,27 @@ def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> It
         answers = map(reading.each, noted(_pieces(sources, lambda path: iter([Part(path)]))))
     else:
         answers = spread(reading, noted(_pieces(sources, lambda path: parts(path.resolve()))))
-    is_empty = True
+    ended, records, is_told = list[Path](), 0, False
     for found in answers:
         piece = begun.popleft()
         for each in found:
-            is_empty = is_empty and each.rows is None and not each.is_damage
+            records += not each.is_skipped
+            is_told = is_told or each.rows is not None or each.is_damage
             yield each
-        if piece.is_end and is_empty:
-            problem = Problem(EMPTY, "at least one melody", "none", file=str(piece.path), is_damage=True)
-            yield Incoming(piece.path.name, None, (problem,))
-        is_empty = is_empty or piece.is_end or bool(piece.melodies)
+        if piece.is_end:
+            ended.append(piece.path)
+            if not records:
+                is_told = True
+                yield _empty(piece.path)
+        if piece.is_end or piece.melodies:
+            records = 0
+    if ended and not is_told:
+        yield _empty(ended[0])
+
+
+def _empty(path: Path) -> Incoming:
+    problem = Problem("empty source", "at least one melody", "none", file=str(path), is_damage=True)
+    return Incoming(path.name, None, (problem,))
 
 
 def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator[_ToRead]:

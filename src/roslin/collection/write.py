@@ -240,7 +240,8 @@ def _listed(texts: Iterable[str]) -> str:
 def _melodies_in(folder: Path) -> int:
     """How many melodies the collection in a folder has, whichever Roslin wrote it; 0 where that is not known."""
     try:
-        with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?immutable=1", uri=True)) as database:
+        address = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro&immutable=1"  # which makes no file
+        with closing(sqlite3.connect(address, uri=True)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
             return int(count)
     except (sqlite3.Error, ValueError):
@@ -273,9 +274,9 @@ def _publish_new(
                     writer.put(each)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, each.file)
+                check(writer)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
-                check(writer)
                 report = writer.finish(folder, _kept(folder) if is_removal else None)
             for path in (*(array_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
                 path.replace(folder / path.name)
@@ -352,8 +353,8 @@ class _Preparation:
             self.connection.executescript((package_files("roslin.collection") / "schema.sql").read_text("utf-8"))
         self.connection.execute("BEGIN")
         self.raw = {name: _RawArray(self.space / f"{name}.raw", name, self.base) for name in ARRAY_NAMES}
-        self.rejects = _List(self.space / REJECTS, _REJECT_COLUMNS)
-        self.remarks = _List(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
+        self.rejects = _ProblemList(self.space / REJECTS, _REJECT_COLUMNS)
+        self.remarks = _ProblemList(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -415,7 +416,7 @@ class _Preparation:
             if renamed is None:
                 self._reject(replace(problem, reason="the same melody under the same id is there already"))
                 return False
-            problems = (*problems, replace(problem, reason="id taken already, a number was added to it"))
+            problems = (*problems, replace(problem, reason="id taken already, a number was added to it", taken=renamed))
             self._insert(renamed, rows)
         self.with_warnings += bool(problems)
         self.warnings.update({problem.reason for problem in problems})
@@ -541,7 +542,7 @@ class _Copies:
     count: int = 1
 
 
-class _List:
+class _ProblemList:
     """A file with a line for each problem."""
 
     def __init__(self, path: Path, columns: tuple[str, ...]):

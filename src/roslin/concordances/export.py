@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from roslin.collection.files import whole_file
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.groups import TuneGroup
 from roslin.concordances.review import Review
 from roslin.display.text import for_xml
 from roslin.errors import UnknownNameError
-from roslin.rows import to_word
+from roslin.rows import replacing, to_word
 
 __all__ = ["EXPORTS", "ReviewedTruth", "export", "member_rows", "pair_rows", "reviewed_truth"]
 
@@ -252,6 +251,6 @@ def export(what: str, found: Concordances, review: Review, path: str | Path) -> 
         raise UnknownNameError("export", what, list(EXPORTS))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         left_out = EXPORTS[what](found, review, file)
     return left_out or {}

@@ -51,17 +51,17 @@ def write_entry(key: str, text: str) -> None:
     path, limit = _path(key), _limit_bytes()
     if not limit:
         return
+    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
             temporary = Path(file.name)
             file.write(zlib.compress(text.encode()))
-    except OSError:
-        return
-    try:
         temporary.replace(path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        return
     with suppress(OSError):
         _make_room(path.parent, limit // _FOLDERS)
 

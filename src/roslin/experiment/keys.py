@@ -52,7 +52,11 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
             "text", "", "Whom people write to; `{contact}` in a text stands for it, `{title}` for the title."
         ),
         "seed": KeyInfo("whole number", "`0`", "Decides all that is left to chance: who judges what, in which order."),
-        "consent": KeyInfo(_FILES, "a text that comes with Roslin", "What people agree to, in Markdown."),
+        "consent": KeyInfo(
+            _FILES,
+            "a text that comes with Roslin",
+            "What people agree to, in Markdown. Who agreed to another text is asked again.",
+        ),
         "instructions": KeyInfo(_FILES, "a text that comes with Roslin", "What people are asked to do, in Markdown."),
         "thanks": KeyInfo(_FILES, "a text that comes with Roslin", "What people read at the end, in Markdown."),
     },
@@ -82,7 +86,8 @@ KEYS: dict[str, dict[str, KeyInfo]] = {
         "abandoned_hours": KeyInfo(
             "number",
             f"`{_USUAL.abandoned_hours:g}`",
-            "After so long without a decision an open query is given to somebody else as well.",
+            "After so long without a decision an open query is given to somebody else as well. Without any decision, "
+            "at once.",
         ),
         "comparisons": KeyInfo(
             "whole number",

@@ -65,8 +65,8 @@ def _copied(store: EventStore, target: StudyDatabase) -> dict[str, int]:
     rows: dict[str, int] = {}
     # Writing into the old one waits until this is over; nothing is changed in it.
     with store.database.writing() as old, target.writing() as new:
-        store.database.hold_study(old)
         store.database.hold_everybody(old)
+        store.database.hold_study(old)
         for table in METADATA.sorted_tables:
             if new.execute(sa.select(sa.func.count()).select_from(table)).scalar_one():
                 raise ExperimentError(f"{target.shown}: a study is in it already; expected an empty database")

@@ -181,7 +181,7 @@ class StudyStore:
 
     @property
     def status(self) -> StudyStatus:
-        """Whether people may begin: open, paused for a while, or closed for good."""
+        """Whether people may begin: open, paused for a while, or closed until it is opened again."""
         with self.database.reading() as connection:
             return status_of(connection)
 
@@ -229,7 +229,7 @@ class StudyStore:
 
 
 def status_of(connection: Connection) -> StudyStatus:
-    """Whether people may begin: open, paused for a while, or closed for good."""
+    """Whether people may begin: open, paused for a while, or closed until it is opened again."""
     value = connection.execute(sa.select(STATE.c.value).where(STATE.c.name == "status")).scalar()
     return value or "open"  # only `set_status` writes it
 

@@ -32,6 +32,7 @@ from roslin.report.tune_groups import (
     group_lines,
     summaries,
 )
+from roslin.rows import write_whole
 
 __all__ = [
     "COLUMNS",
@@ -187,7 +188,7 @@ def write_report(
     every = summaries(concordances)
     tell = progress or (lambda _done, _what: None)
     if target.suffix.lower() in (".html", ".htm"):
-        write_text(target, concordances_page(concordances, every, link=link, progress=tell))
+        write_whole(target, concordances_page(concordances, every, link=link, progress=tell))
         return target
     target.mkdir(parents=True, exist_ok=True)
     said = compared_words(concordances)

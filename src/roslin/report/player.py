@@ -34,7 +34,7 @@ PLAYER_STYLE = """
 .melody svg { display: block; max-width: 100%; height: auto; }
 .melody:not(.line) .drawing { container-type: inline-size; }
 .melody .narrow { display: none; }
-@container (max-width: 34rem) { .melody .narrow { display: block; } .melody .narrow + .notation { display: none; } }
+@container (max-width: 34rem) { .melody .narrow { display: block; } .melody [data-broad] { display: none; } }
 .query .melody { margin-bottom: 0; }
 .melody figcaption { font-size: .85rem; color: var(--soft); }
 .melody .play { font: inherit; font-size: .85rem; color: inherit; background: none; border: 1px solid var(--soft);
@@ -75,9 +75,10 @@ def melody_figure(melody: Melody, name: str, prefix: str, matched: Sequence[int]
     title, notes = _("Notation of {name}").format(name=name), playing(melody)
     picture = drawing(melody, title)
     shown = marked(picture.in_page(prefix), matched)
-    if picture.drawn and picture.width > _NARROW:
-        narrow = engrave(melody, title, layout="narrow")
-        shown = marked(narrow.in_page(f"{prefix}narrow-"), matched).replace('"notation"', '"narrow"', 1) + shown
+    is_broad = picture.drawn and picture.width > _NARROW
+    if is_broad and (narrow := engrave(melody, title, layout="narrow")).drawn:
+        small = marked(narrow.in_page(f"{prefix}narrow-"), matched)
+        shown = shown.replace('"notation"', '"notation" data-broad=""', 1) + small.replace('"notation"', '"narrow"', 1)
     figure = render(
         "report/figure.html",
         name=name,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roslin.errors import FormatError, MissingExtraError
-from roslin.rows import form_of, to_word, write_text
+from roslin.rows import form_of, replacing, to_word, write_text
 
 if TYPE_CHECKING:
     from roslin.run.run import Hit, Ranking, Run
@@ -131,4 +131,5 @@ def _write_parquet(run: Run, path: Path) -> None:
         "document": [hit.id for hit in run],
     }
     columns |= {name: [value(hit) for hit in run] for name, value in _measured(run).items()}
-    parquet.write_table(pa.table(columns), path)
+    with replacing(path) as unfinished:
+        parquet.write_table(pa.table(columns), unfinished)

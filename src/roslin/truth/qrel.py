@@ -36,6 +36,7 @@ from roslin.rows import (
     table_rows,
     to_word,
     whole_number,
+    write_whole,
 )
 from roslin.truth.model import Truth, check_groups
 
@@ -258,7 +259,7 @@ def write_truth(truth: Truth, path: str | Path, format: str | None = None) -> No
     `format`: one of `WRITERS` instead; `trec` has gains, and no name.
     """
     text = truth_writer(path, format)(truth)
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
+    write_whole(Path(path), text)
 
 
 def truth_writer(path: str | Path, format: str | None = None) -> Callable[[Truth], str]:

@@ -24,7 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError, shortened
-from roslin.rows import called, form_of, frame_rows, is_frame, is_missing, number, read_json, refuse, table_rows
+from roslin.rows import (
+    called,
+    form_of,
+    frame_rows,
+    is_frame,
+    is_missing,
+    number,
+    read_json,
+    refuse,
+    replacing,
+    table_rows,
+)
 
 __all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
 
@@ -265,7 +276,7 @@ def write_rankings(rankings: Rankings, path: str | Path) -> None:
     import csv
 
     check_rankings_path(path)
-    with Path(path).open("w", encoding="utf-8", newline="") as stream:
+    with replacing(Path(path)) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for query, expert, document, rank in rankings.rows():

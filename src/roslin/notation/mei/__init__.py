@@ -12,8 +12,9 @@
     records     the melodies
 
 Time runs from what stands in the bars. Lengths come from @dur.ges or @dur, dots and tuplets (exact fractions), and from
-@dur.ppq where it says something else. Repeats and endings are kept as written. Notes without a pitch are left out;
-mensural and neume notation is refused. Lines and columns of problems are those of the XML.
+@dur.ppq where it says something else. Repeats and endings are kept as written. Notes of percussion and tablature are
+left out; any other that is left out is told. Mensural and neume notation is refused. Lines and columns of problems are
+those of the XML.
 """
 
 from __future__ import annotations
