@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,15 @@ def test_a_server_that_is_not_there_is_a_failure(study: Path, monkeypatch: pytes
 def test_what_is_there_already_is_not_written_over(study: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=f"the copy must be a new folder; got {re.escape(str(tmp_path))}, which is"):
         blank_copy(study, tmp_path)
+
+
+def test_half_a_copy_is_not_left_behind(study: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.study"
+    shutil.copytree(study, own)
+    (own / "sound.mp3").symlink_to("nowhere.mp3")
+    with pytest.raises(ExperimentError, match=r"copy: the study cannot be copied: \[Errno 2\] No such file"):
+        blank_copy(own, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
 
 
 def test_a_rehearsal_does_not_mix_with_what_people_said(study: Path, tmp_path: Path) -> None:

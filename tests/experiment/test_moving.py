@@ -14,7 +14,7 @@ from tests.experiment.studies import small_study
 from tests.postgresql import Cluster
 
 from roslin.errors import ArgumentError, ExperimentError, NotKeptError
-from roslin.experiment.database import without_password
+from roslin.experiment.database import DamagedStudyError, without_password
 from roslin.experiment.folder import StudyFolder, create_study
 from roslin.experiment.moving import move_study
 from roslin.experiment.schema import BACKUPS, METADATA, STATE
@@ -103,6 +103,14 @@ def test_a_study_on_postgresql_in_use_is_not_moved(folder: StudyFolder, empty: s
     with pytest.raises(ExperimentError, match="the database is in use; stop the server of the study"):
         move_study(folder, f"sqlite:///{tmp_path / 'new.db'}")
     server.close()
+
+
+def test_a_damaged_database_is_not_moved(folder: StudyFolder, tmp_path: Path) -> None:
+    opened(folder).close()
+    database = folder.path / "study.db"
+    database.write_bytes(database.read_bytes()[:5000])
+    with pytest.raises(DamagedStudyError, match=r"study.db: the database of the study is damaged"):
+        move_study(folder, f"sqlite:///{tmp_path / 'moved.db'}")
 
 
 def test_what_does_not_arrive_whole_is_not_moved(folder: StudyFolder, tmp_path: Path) -> None:

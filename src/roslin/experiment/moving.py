@@ -10,13 +10,14 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from roslin.errors import ExperimentError
 from roslin.experiment import clock
-from roslin.experiment.database import StudyDatabase, without_password
+from roslin.experiment.database import DamagedStudyError, StudyDatabase, without_password
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, METADATA, STATE, WITHDRAWN
 from roslin.experiment.store import EventStore
@@ -106,6 +107,8 @@ def _check_alone(url: str) -> None:
                 raise in_use
     except sqlite3.OperationalError:
         raise in_use from None
+    except sqlite3.DatabaseError as error:
+        raise DamagedStudyError(Path(str(database.engine.url.database)), str(error)) from error
     finally:
         database.close()
 

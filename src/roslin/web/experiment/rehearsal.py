@@ -37,7 +37,12 @@ def blank_copy(folder: Path, target: Path) -> Path:
     StudyFolder(folder).close()  # says what is wrong with it
     if target.exists():
         raise ArgumentError(f"the copy must be a new folder; got {target}, which is there already")
-    shutil.copytree(folder, target, ignore=lambda _, names: {name for name in names if name in _NOT_COPIED})
+    try:
+        shutil.copytree(folder, target, ignore=lambda _, names: {name for name in names if name in _NOT_COPIED})
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        what = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror or error
+        raise ExperimentError(f"{target}: the study cannot be copied: {what}") from error
     return target
 
 
