@@ -49,6 +49,7 @@ from roslin.represent.packed import Packed
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin._alignment import Encoded
+    from roslin.matchers.roslin.rounding import Planner
     from roslin.matchers.roslin.table import MelodyTable
 
 __all__ = [
@@ -85,7 +86,7 @@ _LEAST_SPREAD = 0.8  # of the usual one
 _BACKWARDS = 8.0
 _LEAST_CALIBRATED = 1000  # melodies; in a smaller collection variants of a few tunes would decide how rare chance is
 # Numbers of notes for which a query's thresholds are computed; between them they are interpolated.
-_LADDER = (3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 44, 58, 76, 100)
+_LADDER = (4, 6, 8, 12, 16, 24, 36, 54, 80, 120)
 _LONGEST_CHAIN = 48  # notes; agreement on more is as good as certain
 
 
@@ -147,7 +148,8 @@ class Null:
     chosen: Roslin
     sample: MelodyTable
     tails: dict[int, Tail]
-    _asked: Encoded = field(init=False)
+    _beginnings: dict[int, Encoded] = field(init=False)  # of the query, by their numbers of notes
+    _planner: Planner = field(init=False)
     _melodies: MelodyTable = field(init=False)
     _numbers: Numbers = field(init=False)  # of the sample, without melodies that would take longer than a search may
     _known: dict[int, _Beginning] = field(init=False, default_factory=dict)
@@ -157,12 +159,17 @@ class Null:
     scale: float = field(init=False)
 
     def __post_init__(self) -> None:
-        from roslin.matchers.roslin.notes import contours
+        from roslin.matchers.roslin.notes import contours, one
+        from roslin.matchers.roslin.rounding import Planner
         from roslin.matchers.roslin.table import table_of
 
-        chosen, sample = self.chosen, self.sample
-        self._asked = chosen.encoded(self.query, [self.query])
-        tables = chosen.tables(self.query, max(int(sample.sizes.max(initial=1)), self.size))
+        chosen, sample, line = self.chosen, self.sample, melodic_line(self.query)
+        size = len(line)
+        lengths = sorted({*range(1, min(size, _LONGEST_CHAIN) + 1), *(each for each in _LADDER if each < size), size})
+        encoded = chosen.encoded(self.query, [Melody(line[:length]) for length in lengths])
+        self._beginnings = {length: one(encoded, place) for place, length in enumerate(lengths)}
+        tables = chosen.tables(self.query, max(int(sample.sizes.max(initial=1)), size))
+        self._planner = Planner(tables)
         compared = chosen.compared(self.query)
         if compared == "both":
             self._melodies = sample
@@ -170,7 +177,7 @@ class Null:
             notes = sample.take(np.arange(len(sample)))
             self._melodies = table_of(contours(notes) if compared == "contour" else notes, tables)
         self._numbers = np.flatnonzero(sample.sizes <= chosen.longest(self.query))
-        self.lengths = np.array([*(each for each in _LADDER if each < self.size), max(self.size, 1)])
+        self.lengths = np.array([*(each for each in _LADDER if each < size), size])
         self.thresholds = np.array([self.at(int(length)).threshold for length in self.lengths])
         self.scale = self.at(int(self.lengths[-1])).scale
         whole = self.at(int(self.lengths[-1]))
@@ -179,7 +186,7 @@ class Null:
     @property
     def size(self) -> int:
         """The notes of the query."""
-        return len(self._asked.pitches)
+        return int(self.lengths[-1])
 
     def at(self, length: int) -> _Beginning:
         """The same for the first notes of the query alone."""
@@ -192,13 +199,11 @@ class Null:
         from roslin.matchers.roslin.notes import backwards
         from roslin.matchers.roslin.scoring import scorer
 
-        chosen, melodies = self.chosen, self._melodies
-        asked = chosen.encoded(self.query, [Melody(melodic_line(self.query)[:length])])
-        tables = chosen.tables(self.query, max(int(melodies.sizes.max(initial=1)), length))
+        chosen, melodies, asked, tables = self.chosen, self._melodies, self._beginnings[length], self._planner.tables
         own, turned = np.empty(1, np.int32), np.empty(1, np.int32)
         self_scores(asked, tables, own)
         align_all(asked, backwards(asked), tables, np.zeros(1, np.int64), turned)
-        scores = scorer(asked, melodies, tables)(self._numbers)
+        scores = scorer(asked, melodies, tables, self._planner)(self._numbers)
 
         def evidence(scores: Scores, others: Scores, sizes: Scores) -> Distances:
             return chosen.evidence(scores, int(own[0]), length, others, sizes)
