@@ -32,7 +32,7 @@ from roslin.matchers import matcher as matcher_of
 from roslin.matchers.modes import Mode
 from roslin.melody import Melody
 from roslin.notation import Source, is_path, records
-from roslin.notation.query import read_query, read_source
+from roslin.notation.query import read_source, readings, surest
 from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
 from roslin.run import Run
@@ -206,9 +206,12 @@ class Collection(Store):
         """The k melodies most similar to the query, none beyond the radius.
 
         The query is a melody, notation as text, or a file with one melody. A `ReadingWarning` lists anything that had
-        to be reinterpreted. `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end",
-        "whole") and `key` ("any", "written") are the modes of `roslin search`; a matcher that cannot do one is refused.
-        Every matcher can compare beginnings: it cuts each melody to a little more than the query has.
+        to be reinterpreted. A text that makes sense in two notations, such as `c4 e g c4`, is searched for in both. The
+        list with the more certain first result is returned, and `Run.remarks` shows how the text was read.
+
+        `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end", "whole") and `key`
+        ("any", "written") are the modes of `roslin search`; a matcher that cannot do one is refused. Every matcher can
+        compare beginnings: it cuts each melody to a little more than the query has.
 
         `within` limits the search to a selection, to ids, to numbers of melodies, or to a mask with a truth value for
         each melody. `exclude` is an id or several; an id that is not in the collection changes nothing, so that a query
@@ -222,10 +225,18 @@ class Collection(Store):
         """
         self._check_open()
         chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher))
-        asked, numbers, without = self._query(query), self._within(within), _excluded(exclude)
-        run = search(
-            asked, self, chosen, k, within=numbers, exclude=without, radius=radius, work=Work(**options), is_cut=is_cut
-        )
+        asked, numbers, without = self._readings(query), self._within(within), _excluded(exclude)
+        if len(asked) > 1 and (seconds := options.get("seconds")):
+            options["seconds"] = seconds / len(asked)
+
+        def searched(reading: Melody) -> Run:
+            work = Work(**options)
+            return search(
+                reading, self, chosen, k, within=numbers, exclude=without, radius=radius, work=work, is_cut=is_cut
+            )
+
+        used, run = surest(asked, searched)
+        _warn(query, used)
         return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
 
     def identify(
@@ -321,8 +332,13 @@ class Collection(Store):
         return chosen.explain(asked, among, int(places[0])).about(asked, self[int(number)])
 
     def _query(self, query: Query) -> Melody:
+        asked = self._readings(query)[0]
+        _warn(query, asked)
+        return asked
+
+    def _readings(self, query: Query) -> list[Melody]:
         try:
-            return _one_melody(query)
+            return _read(query)
         except NotationError as error:
             if isinstance(query, str) and query in self:
                 hint = f"is the id of a melody; to search for what is like it, ask for collection[{query!r}]"
@@ -391,24 +407,26 @@ def _excluded(given: str | Iterable[str]) -> frozenset[str]:
     return frozenset(ids)
 
 
-def _one_melody(query: Query) -> Melody:
-    """The melody that a query is, or the only one of a text or a file."""
+def _read(query: Query) -> list[Melody]:
+    """The melody that a query is, or the only one of a text or a file; of a text also the other that it may mean."""
     if isinstance(query, Melody):
-        return query
+        return [query]
     if not isinstance(query, (str, bytes, os.PathLike)):
         hint = "; of a list choose one, as in load(...)[0]" if isinstance(query, (list, tuple)) else ""
         raise ArgumentError(f"a query must be a melody, notation as text, or a file; got {type(query).__name__}{hint}")
     if isinstance(query, str) and not is_path(query):
-        melody = read_query(query)
-    else:
-        found = list(records(query))
-        if len(found) != 1:
-            what = "the text" if isinstance(query, bytes) else str(query)
-            raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
-        melody = found[0].melody_or_raise()
-    if melody.problems:
-        warnings.warn(f"the query: {'; '.join(melody.deviations)}", ReadingWarning, stacklevel=_caller())
-    return melody
+        return readings(query)
+    found = list(records(query))
+    if len(found) != 1:
+        what = "the text" if isinstance(query, bytes) else str(query)
+        raise ArgumentError(f"{what} holds {len(found)} melodies; a query is one: choose it, as in load(...)[0]")
+    return [found[0].melody_or_raise()]
+
+
+def _warn(query: Query, read: Melody) -> None:
+    """A warning about anything in a text or a file that had to be reinterpreted."""
+    if read is not query and read.problems:
+        warnings.warn(f"the query: {'; '.join(read.deviations)}", ReadingWarning, stacklevel=_caller())
 
 
 def _caller() -> int:

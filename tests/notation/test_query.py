@@ -11,7 +11,7 @@ import pytest
 
 from roslin.errors import NotationError
 from roslin.notation.pae.lowercase import capitals
-from roslin.notation.query import read_query
+from roslin.notation.query import read_query, readings
 from roslin.notation.typed import is_bare_abc
 from roslin.notation.typography import plain, without_quotes
 
@@ -62,6 +62,8 @@ def test_what_is_written_well_is_read_without_a_word(text: str) -> None:
         ("'4CDbeF", FLAT, ["read 'e' as the note E at column 6"]),
         ("CDEF|", SCALE, ["read 'CDEF|' as ABC in C major at line 1, column 1"]),
         ("C2D2E2F2", SCALE, ["read 'C2D2E2F2' as ABC in C major at line 1, column 1"]),
+        ("C D E F2", SCALE, ["read 'C D E F2' as ABC in C major at line 1, column 1"]),
+        ("C D E F4", SCALE, ["read 'C D E F4' as ABC in C major at line 1, column 1"]),
         ("c d e f|", ONE_OCTAVE_UP, ["read 'c d e f|' as ABC in C major at line 1, column 1"]),
         (
             "c d eb f",
@@ -114,7 +116,12 @@ def test_what_is_no_query(text: str, message: str) -> None:
         ("G>A B2 c2", True),
         ("z4 C2 D2 E2", True),
         ("CDEF", False),  # both: Plaine & Easie comes first
+        ("C C G G A A G2", True),
+        ("CCGGAAG2", True),
+        ("G3 A B G2", True),
+        ("C2 D E F", True),
         ("C4DEF", False),
+        ("CDE 4F", False),
         ("gAB", False),  # a grace note
         ("'4CDE|F", False),
         ("4cdef", False),
@@ -128,6 +135,34 @@ def test_what_is_no_query(text: str, message: str) -> None:
 )
 def test_abc_without_a_header_is_told_from_plaine_and_easie(text: str, is_abc: bool) -> None:
     assert is_bare_abc(text) is is_abc
+
+
+def test_a_number_behind_the_last_letter_is_its_length() -> None:
+    durations = read_query("C C G G A A G2").notes["duration_ticks"]
+    assert (durations / durations[0]).tolist() == [1, 1, 1, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "notations"),
+    [
+        ("c4 e g c4", ["names", "abc"]),
+        ("G4 A4 B4 c4", ["names", "abc"]),  # an octave, or another length and an octave higher
+        ("g2 a2 b2 c3", ["abc", "names"]),
+        ("C4DEF", ["pae", "abc"]),
+        ("c4 d4 e4 f4", ["names"]),  # the same in both
+        ("c4 b3 c4 c5", ["names"]),  # five is no length of one note
+        ("c2 c2 g2 g2 a2 a2 g4", ["abc"]),  # too wide a leap
+        ("C C G G A A G4", ["abc"]),  # an octave starts with the first note
+        ("c2 d2 | e2", ["abc"]),
+        ("c d e f", ["names"]),
+        ("do4 re4 mi3", ["names"]),
+        ("f#4 g4 a3", ["names"]),
+        ("'4CDEF", ["pae"]),
+    ],
+)
+def test_a_text_that_makes_sense_in_two_notations_has_two_readings(text: str, notations: list[str]) -> None:
+    assert [melody.notation for melody in readings(text)] == notations
+    assert [melody.notation for melody in readings(text, notations[-1])] == notations[-1:]
 
 
 def test_no_real_incipit_is_taken_for_abc(data_folder: Path) -> None:

@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
@@ -27,12 +28,14 @@ from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.sources import read_all
 from roslin.notation.typography import plain
 
-__all__ = ["looks_like_names", "read", "read_names"]
+__all__ = ["could_have_octaves", "looks_like_names", "read", "read_names"]
 
 _LEAST_NOTES = 3  # fewer are as likely a word or a key
+_LEAST_SYLLABLES = 2
 _NAMES_SHOWN = 12
 _LONG_HEAD = 4000  # bytes; the beginning of something longer
 _FIRST_OCTAVE = 4
+_WIDEST_LEAP = 12  # semitones
 _OCTAVES_IN_USE = range(3, 7)  # a melody written c2 d2 e2 has lengths behind its notes, as in ABC
 
 _SYLLABLES = dict(zip(("do", "re", "mi", "fa", "sol", "la", "si"), LETTERS, strict=True)) | {
@@ -106,10 +109,28 @@ def looks_like_names(head: bytes) -> bool:
     """
     found = _scanned(head.decode(errors="replace"))
     others = found.others[:-1] if len(head) >= _LONG_HEAD else found.others  # its end may be within a word
-    if len(found.names) < _LEAST_NOTES or others:
+    least = _LEAST_SYLLABLES if all(name.is_syllable for name in found.names) else _LEAST_NOTES
+    if len(found.names) < least or others:
         return False
+    if not found.are_plain_letters:
+        return True
     octaves = [int(name.octave) for name in found.names if name.octave.isdigit()]
-    return not found.are_plain_letters or (not found.has_bars and all(octave in _OCTAVES_IN_USE for octave in octaves))
+    # Octaves start with the first note; in C C G G A A G4 the number is a length.
+    starts_with_octave = not octaves or bool(found.names[0].octave)
+    return not found.has_bars and starts_with_octave and all(octave in _OCTAVES_IN_USE for octave in octaves)
+
+
+def could_have_octaves(text: str) -> bool:
+    """Whether the number behind each name may be its octave: every name has one, and none leaps beyond an octave.
+
+    >>> [could_have_octaves(text) for text in ("g2 a2 b2 c3", "c2 c2 g2 g4", "c4 d e", "C2 | D2")]
+    [True, False, False, False]
+    """
+    found = _scanned(text)
+    if found.others or found.has_bars or not all(name.octave.isdigit() for name in found.names):
+        return False
+    heights = [12 * octave + NATURAL_SEMITONES[place] for place, octave, _ in _pitches(found)]
+    return all(abs(b - a) <= _WIDEST_LEAP for a, b in pairwise(heights))
 
 
 def read(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:

@@ -1,24 +1,35 @@
 """The one melody that somebody typed or pasted to search for it, and the incipits of a source.
 
+A text that makes sense in two notations has two readings. A search asks with both and keeps the surer list (`surest`).
+
 A melody pasted over several lines is one melody: lines that have no header of their own are joined, and that is told.
 Places of problems are those of the text as it was typed.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
 from roslin.notation import Options, Record, Source, is_path, records
+from roslin.notation.typed import other_notation
 
-__all__ = ["read_query", "read_source"]
+if TYPE_CHECKING:
+    from roslin.run import Run
 
+__all__ = ["read_query", "read_source", "readings", "surest"]
+
+_KINDS = {"names": "note names with octaves", "abc": "ABC with lengths", "pae": "Plaine & Easie"}
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
 
@@ -36,6 +47,50 @@ def read_query(text: str, format: str | None = None, *, strict: bool = False) ->
     if len(found) != 1:
         raise NotationError(Problem("no query" if not found else "several melodies", "one melody"))
     return found[0].melody_or_raise()
+
+
+def readings(text: str, format: str | None = None, *, strict: bool = False) -> list[Melody]:
+    """The melody in a text as `read_query` reads it, and the other one that the text may mean, if there is one.
+
+    >>> [melody.notation for text in ("c4 e g c4", "'4CDEF", "C2 D2 E2") for melody in readings(text)]
+    ['names', 'abc', 'pae', 'abc']
+    """
+    first = read_query(text, format, strict=strict)
+    other = None if format or strict else other_notation(text, first.notation)
+    if other is None:
+        return [first]
+    with suppress(NotationError):
+        second = read_query(text, other)
+        if _sound(second) != _sound(first):
+            return [first, second]
+    return [first]
+
+
+def surest(found: Sequence[Melody], search: Callable[[Melody], Run]) -> tuple[Melody, Run]:
+    """The reading of a query whose list has the surest result, and the list; the first reading where both are equal.
+
+    The list tells how the query was read, and how to choose the other reading.
+    """
+    runs = [search(found[0])]
+    if len(found) == 1:
+        return found[0], runs[0]
+    if runs[0].has_meaning:
+        runs += [search(melody) for melody in found[1:]]
+    expected = [min((hit.expected for hit in run if hit.expected is not None), default=math.inf) for run in runs]
+    best = expected.index(min(expected))
+    used, others = found[best], [melody for melody in found if melody is not found[best]]
+    return used, runs[best].with_remarks([_told(used, other) for other in others])
+
+
+def _told(used: Melody, other: Melody) -> str:
+    kinds = [_KINDS[str(melody.notation)] for melody in (used, other)]
+    return f"The query was read as {kinds[0]}. It can also be read as {kinds[1]}: choose the notation {other.notation}."
+
+
+def _sound(melody: Melody) -> tuple[list[int], list[float]]:
+    """What is compared: the intervals, and the lengths in proportion to the first."""
+    durations = melody.notes["duration_ticks"]
+    return np.diff(melody.notes["pitch_midi"]).tolist(), (durations / durations[0]).tolist()
 
 
 def read_source(source: Source, *, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:

@@ -1,14 +1,18 @@
 """Which notation a text without a header is in.
 
-Plaine & Easie and ABC share most of their signs. In Plaine & Easie a length or an octave mark stands before the first
-note, in ABC behind it; only ABC has bar lines written |. What can be read as Plaine & Easie as it stands is.
+Plaine & Easie and ABC share most of their signs. A text is Plaine & Easie if a length or an octave mark is in front of
+the first note, and ABC if it has bar lines written | or a number behind a note with a space or the end after it. Any
+other text that can be read as Plaine & Easie is.
+
+Numbers behind letters can be lengths of ABC, octaves of note names, or lengths of Plaine & Easie for the notes after
+them: `other_notation` has the second possibility.
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["is_bare_abc", "is_plaine_and_easie"]
+__all__ = ["is_bare_abc", "is_plaine_and_easie", "other_notation"]
 
 _STARTS_PLAINE_AND_EASIE = re.compile(
     r"\s*(?:['\",]*[0-9]|[',]+[A-Ga-g]|\"[A-Ga-g](?![^\"\s]{0,8}\")|!(?![a-z.()<>+]+!)|[%@$\[{<=\-])"
@@ -19,6 +23,10 @@ _CHORD_SYMBOL = r"\"[A-G][#b]?(?:maj|min|dim|aug|sus|m|[0-9+]|/[A-G][#b]?)*\""
 _TEXT = re.compile(rf"{_CHORD_SYMBOL}|![^!\s]*!")
 _SIGNS_OF_ABC = re.compile(r"[A-Ga-gzx0-9/|:\[\](){}'\",^_=~.\-<>\s]+")
 _LENGTHS_BEHIND = re.compile(r"(?:[\^_=]?[A-Ga-gz][,']*[0-9/]+\s*)+")
+_LETTERS_AND_NUMBERS = re.compile(r"\s*(?:[A-Ga-g](?:[0-9]+)?\s*)+")
+_NUMBER_BEHIND = re.compile(r"[0-9](?:\s|$)")
+_NUMBER = re.compile(r"[0-9]+")
+_LENGTHS = (1, 2, 3, 4, 6, 7, 8, 12, 14, 16)  # that one note can have
 _LEAST_NOTES = 3  # fewer are as likely a word or a key
 
 
@@ -34,7 +42,7 @@ def is_plaine_and_easie(text: str) -> bool:
 def is_bare_abc(text: str) -> bool:
     """Whether a text is the music of an ABC tune without any field.
 
-    >>> [is_bare_abc(text) for text in ("GABc dedB", "C2D2E2F2", "|:CDE|", "'4CDE", "CDE", "gAB")]
+    >>> [is_bare_abc(text) for text in ("GABc dedB", "C C G2", "|:CDE|", "'4CDE", "CDE", "gAB")]
     [True, True, True, False, False, False]
     """
     if _STARTS_PLAINE_AND_EASIE.match(text):
@@ -48,7 +56,24 @@ def is_bare_abc(text: str) -> bool:
         return False
     if _LENGTHS_BEHIND.fullmatch(music.strip()):
         return True
+    if _LETTERS_AND_NUMBERS.fullmatch(music) and _NUMBER_BEHIND.search(music):
+        return True
     from roslin.notation import abc, pae  # few texts come as far
 
     [tune] = abc.read_tunes(f"K:C\n{text}")
     return not tune.problems and any(record.problems for record in pae.read_text(text, strict=False))
+
+
+def other_notation(text: str, notation: str | None) -> str | None:
+    """The notation in which a text could also be meant, if it has nothing but letters and numbers behind them.
+
+    >>> other_notation("c4 e g c4", "names"), other_notation("g2 a2 b2 c3", "abc"), other_notation("C4DEF", "pae")
+    ('abc', 'names', 'abc')
+    """
+    if not _LETTERS_AND_NUMBERS.fullmatch(text) or not _NUMBER.search(text):
+        return None
+    if notation == "abc":
+        from roslin.notation.names import could_have_octaves
+
+        return "names" if could_have_octaves(text) else None
+    return "abc" if all(int(number) in _LENGTHS for number in _NUMBER.findall(text)) else None
