@@ -58,8 +58,8 @@ from roslin.display.table import Table
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.represent.packed import Packed
 from roslin.search import search
-from roslin.search.chance import DEFAULT_TAILS, sample_of
-from roslin.search.roslin_nearest import aligned_distances, nearest_aligned
+from roslin.search.chance import Background, default_tails, mode_of, sample_of
+from roslin.search.roslin_nearest import best_aligned, prepared
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
@@ -233,8 +233,11 @@ def _nearest(query: Melody, store: Any) -> None:
     from roslin.matchers.roslin.scores import fitted, tables
 
     table = store.packed().keep("table", lambda _: open_table(store, tables(fitted("both"), 1)))
-    nearest_aligned(query, Roslin(compare="both"), table, 10, np.ones(len(table), dtype=bool), Work(), np.inf)
-    aligned_distances(query, Roslin(compare="both"), table, sample_of(len(table)), Work())
+    both = Roslin(compare="both")
+    background = Background.among(store.packed(), sample_of(store), lambda *asked: default_tails()[mode_of(*asked)])
+    aligned = prepared(query, both, table)
+    key_of = aligned.keys(background.null(query, both))
+    best_aligned(aligned, store.packed(), key_of, 10, np.ones(len(table), dtype=bool), Work())
 
 
 def _join(folder: Path, size: int) -> dict[str, Any]:
@@ -266,7 +269,7 @@ def _prepared(folder: Path, size: int, is_exact: bool) -> Join:
     store, place = _store(folder, size), folder / f"{size}.work"
     join = Join(str(store.path), store.about["token"], str(place), is_exact=is_exact, is_all=True, asked="")
     if isinstance(store, _Notes):
-        vars(opened(join)).update(store=store, tails=DEFAULT_TAILS)
+        vars(opened(join)).update(store=store, tails=default_tails()["both/anywhere/any"])
     return join
 
 

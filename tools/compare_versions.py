@@ -153,7 +153,6 @@ def _distances(starter: Any, rism: Any, names: list[str], queries: int) -> Itera
 
 def _lists(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[tuple[str, Any]]:
     from roslin.collection.filters import pitch_range
-    from roslin.search.beginnings import search_beginnings
 
     for name in names:
         for where, collection, number in (("starter", starter, 20), ("rism", rism, queries)):
@@ -165,7 +164,7 @@ def _lists(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[
             yield f"{name}, {query.id}, radius", _hits(starter.search(query, name, 50, radius=0.5, threads=2))
             chosen = starter.filter(pitch_range(10, 15))
             yield f"{name}, {query.id}, selection", _hits(starter.search(query, name, 10, within=chosen))
-            yield f"{name}, {query.id}, beginnings", _hits(search_beginnings(query, starter, name, 10))
+            yield f"{name}, {query.id}, beginnings", _hits(starter.search(query, name, 10, place="start"))
 
 
 def _hits(run: Any) -> list[tuple[str, float]]:

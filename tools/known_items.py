@@ -2,14 +2,12 @@
 
     python tools/known_items.py rism.roslin docs/measurements/known-items.md [WAY ...]
 
-With names of ways, only those are asked again, and the page keeps what it says of the others.
+With names of ways, only those are asked again, and the page keeps the rows of the others.
 
-The melodies are a fixed sample of the collection. Each way makes a query of the beginning of a melody, and the page's
-own service is asked, with its usual method. A melody counts as found when it, or one with the same notes throughout, is
-among the first ten. The report is a table with the interval of Wilson for each share.
-
-What is sung, whistled and tapped comes from simulated people (`sung_items`), and is heard by the scripts of the page in
-a browser.
+The melodies are a fixed sample of the collection. Each way makes a query of a melody, and the page's own service is
+asked, with its usual method. A melody counts as found when it, or one with the same notes throughout, comes first or
+is among the first ten; it is listed when, besides, the headline above does not deny it. The report is a table with the
+interval of Wilson for each share.
 
 A rhythm of a few notes is shared by many melodies, and no comparison can tell those apart. What could be found at best
 is counted (`most_by_rhythm`).
@@ -17,12 +15,10 @@ is counted (`most_by_rhythm`).
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import comb
 from pathlib import Path
 from typing import Literal
@@ -37,6 +33,7 @@ from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.jsonl import write_jsonl
 from roslin.notation.pae import write
 from roslin.represent.line import melodic_line
+from roslin.run.meaning import headline_of
 from roslin.web import service
 from roslin.web.library import Library
 from roslin.web.progress import Wait
@@ -48,38 +45,40 @@ __all__ = ["WAYS", "Item", "Outcome", "Query", "known_items", "most_by_rhythm", 
 Numbers = npt.NDArray[np.float64]
 
 COUNT, NOTES, SEED, FIRST = 200, 8, 20, 10
+_NOTHING = headline_of(np.inf)
 _FURTHEST_WRONG = 4  # semitones that a wrong note is off
 
 
-_HEAD = """# Known melodies found by their first eight notes
+_HEAD = """# Known melodies found by a few notes
 
-{count} melodies of the RISM sample ({melodies:,} incipits), a fixed sample of those with more than {notes} notes. The
-first {notes} notes of each are entered in different ways, and the page is asked as it stands, with its usual method.
-Found means that the melody, or one with the same notes throughout, is among the first {first}. *Listed* are those that
-are nearer than chance: the others are shown only with *Show all*. In brackets are 95 % intervals.
+The sample has {count} melodies of the RISM sample ({melodies:,} incipits), a fixed choice of those with more than
+{notes} notes. The queries are {notes} notes of each, entered in different ways. The search page answers with its usual
+method. The columns show how often the melody, or one with the same notes throughout, comes first or is among the first
+{first}. A melody is *listed* if it is among the first {first} and the headline is not "Nothing better than chance".
+Brackets contain 95% intervals.
 
-| entered | found | listed |
-|---|---|---|"""
-_TAIL = """Whoever sings, whistles or taps is simulated: in another key and octave, each note by itself out of tune, the
-key drifting, the tempo uneven, with vibrato, slides and the noise of a room (`tools/simulated_singers.py`). The sound
-is heard by the page's own scripts.
+| entered | first | first {first} | listed |
+|---|---|---|---|"""
+_TAIL = """Queries *from the middle* are {notes} successive notes from a random place after the first note. All other
+queries are the first {notes} notes.
 
-What is tapped has no pitch: it is compared by rhythm alone, in any tempo, at the start. {notes} notes of a rhythm say
-little: if all melodies that begin with exactly this rhythm came first, in a random order, {most:.1f} %
-would be among the first {first}.
+Rhythm alone is compared in any tempo, at the start. {notes} notes of a rhythm are shared by many melodies. If all
+melodies that begin with exactly this rhythm came first, in a random order, {most:.1f}% would be among the first
+{first}.
 
 `tools/known_items.py rism.roslin docs/measurements/known-items.md` writes this page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The beginning of a melody of the collection, and the notes of all of it."""
+    """The beginning of a melody of the collection, the rest of it, and the notes of all of it."""
 
     id: str
     quarters: Numbers  # from each onset to the next
     sounding: Numbers  # without the rests
     pitches: Numbers
     notes: bytes  # intervals and lengths of the whole
+    line: Melody
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +93,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a melody was among the first ten, and whether the page lists it there without being asked for all."""
+    """Whether a melody came first, was among the first ten, and was not denied by the headline."""
 
+    first: bool
     found: bool
     listed: bool
 
@@ -105,16 +105,22 @@ def known_items(collection: Collection, count: int = COUNT, notes: int = NOTES, 
     wanted = count
     for number in np.random.default_rng(seed).permutation(len(collection)):
         melody = collection[int(number)]
-        line = melodic_line(melody)
-        if len(line) <= notes:
+        if len(melodic_line(melody)) <= notes:
             continue
-        quarters = np.diff(line["onset_ticks"][: notes + 1]) / TICKS_PER_QUARTER
-        sounding = line["duration_ticks"][:notes] / TICKS_PER_QUARTER
-        pitches = line["pitch_midi"][:notes].astype(float)
-        yield Item(str(melody.id), quarters, sounding, pitches, _notes(melody))
+        yield _item(melody, 0, notes)
         wanted -= 1
         if not wanted:
             return
+
+
+def _item(melody: Melody, begin: int, notes: int) -> Item:
+    """Some notes of a melody, from one of them on. The last of a melody ends where it stops sounding."""
+    line = melodic_line(melody)
+    ends = np.append(line["onset_ticks"], line["onset_ticks"][-1] + line["duration_ticks"][-1])
+    part = line[begin : begin + notes]
+    quarters = np.diff(ends[begin : begin + notes + 1]) / TICKS_PER_QUARTER
+    sounding = part["duration_ticks"] / TICKS_PER_QUARTER
+    return Item(str(melody.id), quarters, sounding, part["pitch_midi"].astype(float), _notes(melody), melody)
 
 
 def _notes(melody: Melody) -> bytes:
@@ -181,12 +187,29 @@ def its_rhythm(item: Item, _: np.random.Generator) -> Query:
     return replace(exact, compare="rhythm", place="start")
 
 
+def _middle(item: Item, rng: np.random.Generator) -> Item:
+    size = len(melodic_line(item.line))
+    return _item(item.line, int(rng.integers(1, size - NOTES + 1)), NOTES)
+
+
+def from_the_middle(item: Item, rng: np.random.Generator) -> Query:
+    """Not the beginning."""
+    return exactly(_middle(item, rng), rng)
+
+
+def middle_in_quarters(item: Item, rng: np.random.Generator) -> Query:
+    """The same without rhythm."""
+    return in_quarters(_middle(item, rng), rng)
+
+
 Way = Callable[[Item, np.random.Generator], Query]
 WAYS: dict[str, Way] = {
     "typed exactly": exactly,
     "all in quarters": in_quarters,
     "doubled": doubled,
     "with one wrong note": one_wrong,
+    "from the middle": from_the_middle,
+    "from the middle, all in quarters": middle_in_quarters,
     "its rhythm alone": its_rhythm,
 }
 
@@ -194,15 +217,14 @@ WAYS: dict[str, Way] = {
 def outcome(library: Library, item: Item, query: Query) -> Outcome:
     """What comes of asking the page."""
     if not query.text:
-        return Outcome(False, False)
-    asked = SearchParams(
-        q=query.text, notation=query.notation, compare=query.compare, place=query.place, k=FIRST, all=True
-    )
+        return Outcome(False, False, False)
+    asked = SearchParams(q=query.text, notation=query.notation, compare=query.compare, place=query.place, k=FIRST)
     found = service.find(library, asked, Wait())
     ranks = [
         result.rank for result in found.results if result.melody.id == item.id or _notes(result.melody) == item.notes
     ]
-    return Outcome(bool(ranks), bool(ranks) and ranks[0] <= len(found.run.matches))
+    is_found = bool(ranks) and ranks[0] <= FIRST
+    return Outcome(ranks[:1] == [1], is_found, is_found and found.run.headline != _NOTHING)
 
 
 def report(rows: Sequence[str], count: int, melodies: int, most: float) -> str:
@@ -213,13 +235,13 @@ def report(rows: Sequence[str], count: int, melodies: int, most: float) -> str:
 
 
 def _row(name: str, outcomes: Sequence[Outcome]) -> str:
-    shares = [[getattr(each, kind) for each in outcomes] for kind in ("found", "listed")]
+    shares = [[getattr(each, kind) for each in outcomes] for kind in ("first", "found", "listed")]
     return f"| {name} | {' | '.join(_share(share) for share in shares)} |"
 
 
 def _share(values: Sequence[bool]) -> str:
     low, high = mean_intervals(np.array(values, dtype=float))
-    return f"{100 * np.mean(values):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * np.mean(values):.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _rows(page: Path) -> dict[str, str]:
@@ -230,24 +252,18 @@ def _rows(page: Path) -> dict[str, str]:
 
 def main() -> int:
     """Ask, count and write."""
-    from heard_notes import listening_page  # these two take the sample from here
-    from sung_items import WAYS as PERFORMED
-
     path, page_path, *asked = sys.argv[1:]
     target = Path(page_path)
     library = Library(Settings(path, warm_up=False, log_requests=False, search_seconds=600))
     items = list(known_items(library.collection))
     most = most_by_rhythm(library.collection, items)
-    chromium = shutil.which("chromium") or sys.exit("needs Chromium")
     rows = _rows(target) if asked else {}
-    with listening_page(chromium) as page:
-        ways = WAYS | {name: partial(way, page) for name, way in PERFORMED.items()}
-        for name in asked or ways:
-            rng = np.random.default_rng(SEED)
-            rows[name] = _row(name, [outcome(library, item, ways[name](item, rng)) for item in items])
-            print(rows[name], flush=True)
-            in_order = [rows[each] for each in ways if each in rows]
-            target.write_text(report(in_order, len(items), len(library.collection), most), encoding="utf-8")
+    for name in asked or WAYS:
+        rng = np.random.default_rng(SEED)
+        rows[name] = _row(name, [outcome(library, item, WAYS[name](item, rng)) for item in items])
+        print(rows[name], flush=True)
+        in_order = [rows[each] for each in WAYS if each in rows]
+        target.write_text(report(in_order, len(items), len(library.collection), most), encoding="utf-8")
     library.close()
     return 0
 

@@ -130,12 +130,14 @@ def books() -> Material:
 
 
 def essen() -> Material:
-    """Songs of the Essen collection."""
-    found = []
-    for path in sorted((_corpus() / "essenFolksong").glob("*.abc")):
-        for number, melody in enumerate(_tunes([path])):
-            found.append((title_key(melody.title or ""), f"{path.stem}/{number}", melody))
+    """Songs of the Essen collection that have a title."""
+    found = [(title_key(melody.title or ""), "essen", melody) for melody in songs()]
     return _by_title("essen", [each for each in found if each[0]])
+
+
+def songs() -> list[Melody]:
+    """All songs of the Essen collection."""
+    return list(_tunes(sorted((_corpus() / "essenFolksong").glob("*.abc"))))
 
 
 def _corpus() -> Path:
