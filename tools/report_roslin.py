@@ -150,13 +150,13 @@ def _precision(chosen: Matcher, of: Material, form: str, without_copies: bool) -
         distances = chosen.distances(asked, packed)
         left_out = np.isin(numbers, [query, *(copies[query] if without_copies else ())])
         wanted = np.isin(numbers, of.relatives[query])[~left_out]
-        ranks = _ranks(distances[~left_out], wanted)
-        precisions.append(float((np.arange(1, len(ranks) + 1) / ranks).sum() / len(ranks)))
-        firsts.append(ranks[0] == 1)
+        found = ranks(distances[~left_out], wanted)
+        precisions.append(float((np.arange(1, len(found) + 1) / found).sum() / len(found)))
+        firsts.append(found[0] == 1)
     return float(np.mean(precisions)), float(np.mean(firsts)), len(precisions)
 
 
-def _ranks(distances: npt.NDArray[np.float64], wanted: npt.NDArray[np.bool_]) -> Numbers:
+def ranks(distances: npt.NDArray[np.float64], wanted: npt.NDArray[np.bool_]) -> Numbers:
     """The ranks of what is wanted, each behind all others that are as near."""
     order = np.lexsort((wanted, distances))
     return np.flatnonzero(wanted[order]) + 1
@@ -183,7 +183,7 @@ def typed(of: Sequence[Material]) -> Iterator[Row]:
         def measure(
             chosen: Matcher, queries: list[tuple[Melody, npt.NDArray[np.bool_]]] = queries
         ) -> tuple[float, float, int]:
-            best = np.array([_ranks(chosen.distances(query, packed), wanted)[0] for query, wanted in queries])
+            best = np.array([ranks(chosen.distances(query, packed), wanted)[0] for query, wanted in queries])
             return float((best == 1).mean()), float((best <= 10).mean()), len(best)
 
         yield f"typed {name}", measure
@@ -192,12 +192,14 @@ def typed(of: Sequence[Material]) -> Iterator[Row]:
 # -- how people type ----------------------------------------------------------------------------------------------
 
 
-def _with(pitches: Sequence[int], times: Sequence[float]) -> Melody:
+def melody_of(pitches: Sequence[int], times: Sequence[float]) -> Melody:
+    """One note after the other, each as long as it is until the next."""
     onsets = np.concatenate([[0.0], np.cumsum(times)[:-1]])
     return Melody.from_notes(onsets.tolist(), list(times), [int(pitch) for pitch in pitches])
 
 
-def _parts(melody: Melody) -> tuple[list[int], list[float]]:
+def notes_of(melody: Melody) -> tuple[list[int], list[float]]:
+    """The pitches of a line, and the quarters from each note to the next."""
     notes = melody.notes
     times = np.append(np.diff(notes["onset_ticks"]), notes["duration_ticks"][-1]) / TICKS_PER_QUARTER
     return notes["pitch_midi"].astype(int).tolist(), times.tolist()
@@ -207,71 +209,77 @@ def _exactly(melody: Melody, _: np.random.Generator) -> Melody:
     return melody
 
 
-def _longer(by: float) -> Edit:
+def longer(by: float) -> Edit:
+    """All notes so many times as long."""
+
     def edit(melody: Melody, _: np.random.Generator) -> Melody:
-        pitches, times = _parts(melody)
-        return _with(pitches, [each * by for each in times])
+        pitches, times = notes_of(melody)
+        return melody_of(pitches, [each * by for each in times])
 
     return edit
 
 
-def _quarters(melody: Melody, _: np.random.Generator) -> Melody:
-    pitches, _times = _parts(melody)
-    return _with(pitches, [1.0] * len(pitches))
+def in_quarters(melody: Melody, _: np.random.Generator) -> Melody:
+    """All notes equally long."""
+    pitches, _times = notes_of(melody)
+    return melody_of(pitches, [1.0] * len(pitches))
 
 
-def _wrong(number: int) -> Edit:
+def wrong(number: int) -> Edit:
+    """So many notes, neither the first nor the last, one or two semitones off."""
+
     def edit(melody: Melody, rng: np.random.Generator) -> Melody:
-        pitches, times = _parts(melody)
+        pitches, times = notes_of(melody)
         for at in rng.choice(np.arange(1, len(pitches) - 1), number, replace=False):
             pitches[at] += int(rng.choice([-2, -1, 1, 2]))
-        return _with(pitches, times)
+        return melody_of(pitches, times)
 
     return edit
 
 
 def _missing(melody: Melody, rng: np.random.Generator) -> Melody:
-    pitches, times = _parts(melody)
+    pitches, times = notes_of(melody)
     at = int(rng.integers(1, len(pitches) - 1))
     times[at - 1] += times[at]
-    return _with(pitches[:at] + pitches[at + 1 :], times[:at] + times[at + 1 :])
+    return melody_of(pitches[:at] + pitches[at + 1 :], times[:at] + times[at + 1 :])
 
 
 def _ornamented(melody: Melody, rng: np.random.Generator) -> Melody:
     """Three notes go up a step and back, in their own time."""
-    pitches, times = _parts(melody)
+    pitches, times = notes_of(melody)
     made: list[tuple[int, float]] = []
     turned = set(rng.choice(len(pitches), 3, replace=False).tolist())
     for at, (pitch, each) in enumerate(zip(pitches, times, strict=True)):
         made += [(pitch, each / 2), (pitch + 2, each / 4), (pitch, each / 4)] if at in turned else [(pitch, each)]
-    return _with([pitch for pitch, _ in made], [each for _, each in made])
+    return melody_of([pitch for pitch, _ in made], [each for _, each in made])
 
 
 _TONICS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 _LOWERED = (4, 9, 11)  # semitones above the tonic: third, sixth and seventh
 
 
-def _in_minor(melody: Melody, _: np.random.Generator) -> Melody | None:
+def in_minor(melody: Melody, _: np.random.Generator) -> Melody | None:
     """A melody in major with its third, sixth and seventh lowered; None if it has none of them, or another key."""
     key = melody.key or ""
-    if not key or key[0] not in _TONICS:
+    if not key or key[0] not in _TONICS or "minor" in key:
         return None
-    tonic = _TONICS[key[0]] + key.count("x") + key.count("#") - key[1:].count("b")
-    pitches, times = _parts(melody)
+    signs = key[1:].replace(" sharp", "#").replace(" flat", "b").partition(" ")[0]
+    tonic = _TONICS[key[0]] + signs.count("x") + signs.count("#") - signs.count("b")
+    pitches, times = notes_of(melody)
     lowered = [pitch - 1 if (pitch - tonic) % 12 in _LOWERED else pitch for pitch in pitches]
-    return _with(lowered, times) if lowered != pitches else None
+    return melody_of(lowered, times) if lowered != pitches else None
 
 
 EDITS: dict[str, Edit] = {
     "exactly": _exactly,
-    "in quarters": _quarters,
-    "in doubled values": _longer(2),
-    "1.5 times as long": _longer(1.5),
-    "with a wrong note": _wrong(1),
-    "with two wrong notes": _wrong(2),
+    "in quarters": in_quarters,
+    "in doubled values": longer(2),
+    "1.5 times as long": longer(1.5),
+    "with a wrong note": wrong(1),
+    "with two wrong notes": wrong(2),
     "with a note missing": _missing,
     "ornamented": _ornamented,
-    "in minor": _in_minor,
+    "in minor": in_minor,
 }
 
 if __name__ == "__main__":
