@@ -33,7 +33,7 @@ from roslin.starter import tunes_path
 
 TUNES = load(tunes_path())
 MODE = "both/anywhere/any"
-LABELS = ("no more alike than chance", "perhaps", "probably", "same tune", "same notes")  # from the least to the surest
+LABELS = ("no more alike than chance", "unlikely", "perhaps", "probably", "same tune", "same notes")  # the surest last
 
 
 @pytest.fixture(scope="module")
@@ -212,8 +212,8 @@ def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_words() -> None:
-    assert [meaning_of(e) for e in (0.001, CLOSE, BY_CHANCE, 1.01)] == [
-        "same tune", "probably", "perhaps", "no more alike than chance",
+    assert [meaning_of(e) for e in (0.0005, CLOSE, 0.1, BY_CHANCE, 1.01)] == [
+        "same tune", "probably", "perhaps", "unlikely", "no more alike than chance",
     ]  # fmt: skip
     assert expected_words(0.00012) == "0.00012"
     assert headline_of(math.inf) == "Nothing better than chance; the nearest are shown"
@@ -224,7 +224,7 @@ def test_a_run_keeps_what_chance_gives(tmp_path: Path) -> None:
         "q", ("a", "b", "c"), (4.0, 0.3, -1.6), expected=(0.0001, 0.5, 40.0), distances=(0.1, 0.5, 0.4), same=(0, 0, 9)
     )
     run = Run([ranking], name="x", kind="score")
-    assert [hit.meaning for hit in run] == ["same tune", "perhaps", "same notes"]
+    assert [hit.meaning for hit in run] == ["same tune", "unlikely", "same notes"]
     assert [hit.distance for hit in run] == [0.1, 0.5, 0.4]
     assert run.matches.ids == ["a", "b", "c"]
     assert run.is_close

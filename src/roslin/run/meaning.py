@@ -1,8 +1,8 @@
 """What the number of chance matches means, in words.
 
 E is how many of the melodies that were searched would be as near to the query if none had anything to do with it
-(`roslin.search.chance`). The limits were set before anything was reported; docs/measurements/chance.md counts how often
-each word is right.
+(`roslin.search.chance`). The limits were chosen on results judged by eye and counted on others
+(dev/measurements/labels-by-eye.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ __all__ = [
     "BY_CHANCE",
     "CHANCE_LINE",
     "CLOSE",
+    "FEW_NOTES",
     "MEANINGS",
     "SAME_NOTES",
     "by_chance",
@@ -21,11 +22,12 @@ __all__ = [
     "meaning_of",
 ]
 
-CLOSE = 0.02  # with one query in fifty, something that means nothing comes as near
+CLOSE = 0.005  # with one query in two hundred, something that means nothing comes as near
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense
-MEANINGS = ((0.001, N_("same tune")), (CLOSE, N_("probably")), (BY_CHANCE, N_("perhaps")))
+MEANINGS = ((0.0005, N_("same tune")), (CLOSE, N_("probably")), (0.1, N_("perhaps")), (BY_CHANCE, N_("unlikely")))
 _NO_MORE = N_("no more alike than chance")
 SAME_NOTES = N_("same notes")  # a fact, whatever chance gives
+FEW_NOTES = 10  # a query of fewer seldom tells one tune from another
 CHANCE_LINE = N_("Below this line, as many are expected by chance.")
 _HEADLINES = (
     N_("Found"),
@@ -37,8 +39,8 @@ _HEADLINES = (
 def meaning_of(expected: float) -> str:
     """The word for a number of chance matches.
 
-    >>> [meaning_of(e) for e in (0.0001, 0.01, 0.5, 3)]
-    ['same tune', 'probably', 'perhaps', 'no more alike than chance']
+    >>> [meaning_of(e) for e in (0.0001, 0.003, 0.05, 0.5, 3)]
+    ['same tune', 'probably', 'perhaps', 'unlikely', 'no more alike than chance']
     """
     return next((word for most, word in MEANINGS if expected <= most), _NO_MORE)
 

@@ -25,7 +25,7 @@ class AttributedAnswer(BaseModel):
     work: str
     text: str
     expected: float = Field(description="How many matches as good chance would bring, with all incipits tried.")
-    meaning: str = Field(description="The same in a word: same tune, probably, perhaps.")
+    meaning: str = Field(description="The same in a word: same tune, probably, perhaps, unlikely.")
     distance: float
     incipit: int = Field(description="The incipit that found it, from 1.")
     incipits: list[int] = Field(description="All incipits that did.")
