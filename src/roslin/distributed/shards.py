@@ -32,7 +32,7 @@ from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
 from roslin.search.chance import Background, Tail, default_tails, mode_of, sample_of, tails_of
-from roslin.search.engine import Whole, search
+from roslin.search.engine import WholeCollection, search
 from roslin.search.work import Work
 
 __all__ = ["SHARDS", "Shards", "is_sharded", "write_shards"]
@@ -239,7 +239,7 @@ class _Searching:
     def __call__(self, shard: tuple[str, str]) -> Run:
         packed = opened(*self.sample).packed()
         background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: self.tails)
-        whole = Whole(background, self.searched)
+        whole = WholeCollection(background, self.searched)
         found = search(
             self.query, opened(*shard), self.matcher, self.k, exclude=self.exclude, radius=self.radius, whole=whole
         )

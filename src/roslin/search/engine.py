@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection as Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,18 +25,19 @@ from roslin.matchers.transport.twv import MatchedSegments
 from roslin.melody import Melody
 from roslin.represent.packed import Packed, pieces
 from roslin.run import Run
+from roslin.run.meaning import BY_CHANCE
 from roslin.search.beginnings import MOST_AT_ONCE, beginnings, onsets_compared
 from roslin.search.chance import Background
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
-from roslin.search.ranking import Found, nearest_first, stopped
+from roslin.search.ranking import FoundMelodies, nearest_first, stopped
 from roslin.search.work import Work
 from roslin.transport.align import Query
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["DEFAULT_MATCHER", "Whole", "depended_on", "search", "within_radius"]
+__all__ = ["DEFAULT_MATCHER", "WholeCollection", "depended_on", "search", "within_radius"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -46,7 +47,7 @@ _Compared = TypeVar("_Compared")
 _ALIGNMENTS_AT_ONCE = 20_000
 
 
-class Whole(NamedTuple):
+class WholeCollection(NamedTuple):
     """The collection of which a part is searched: what chance gives in it, and how many melodies it has."""
 
     background: Background
@@ -65,7 +66,7 @@ def search(
     work: Work | None = None,
     partial: bool = True,
     is_cut: bool = False,
-    whole: Whole | None = None,
+    whole: WholeCollection | None = None,
 ) -> Run:
     """The k melodies most similar to the query, none beyond the radius.
 
@@ -77,8 +78,8 @@ def search(
     """
     with work or Work() as working:
         chosen = matcher(matcher_name)
-        wanted = _checked(query, collection, chosen, k, within, radius, working, len(exclude), partial, is_cut, whole)
-        found = _found(wanted)
+        wanted = _checked(query, collection, chosen, k, within, radius, working, len(exclude), is_cut)
+        found = _found(replace(wanted, partial=partial, whole=whole))
         seconds, total = working.seconds or 0.0, len(wanted.numbers)
         unfinished = "" if found.compared is None else stopped(seconds, found.compared, total)
         return nearest_first(
@@ -95,9 +96,7 @@ def _checked(
     radius: float | None,
     work: Work,
     excluded: int,
-    partial: bool = False,
-    is_cut: bool = False,
-    whole: Whole | None = None,
+    is_cut: bool,
 ) -> _Wanted:
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -111,18 +110,8 @@ def _checked(
             f"{chosen.name} compares the beginnings of at most {MOST_AT_ONCE} melodies; got {len(numbers)}: "
             "filter the collection first, or choose another matcher"
         )
-    return _Wanted(
-        query,
-        chosen,
-        collection,
-        numbers,
-        k + excluded,
-        np.inf if radius is None else radius,
-        work,
-        partial,
-        is_cut,
-        whole,
-    )
+    reach = np.inf if radius is None else radius
+    return _Wanted(query, chosen, collection, numbers, k + excluded, reach, work, is_cut=is_cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +127,7 @@ class _Wanted:
     work: Work
     partial: bool = False
     is_cut: bool = False
-    whole: Whole | None = None
+    whole: WholeCollection | None = None
 
     @property
     def allowed(self) -> npt.NDArray[np.bool_]:
@@ -148,20 +137,20 @@ class _Wanted:
         return allowed
 
 
-def _found(wanted: _Wanted) -> Found:
+def _found(wanted: _Wanted) -> FoundMelodies:
     wanted.work.report(0.0, "getting ready (the first search after installation compiles for a while)")
     if wanted.is_cut:
         return _compare_all(wanted)
     return SHORTCUTS.get(type(wanted.matcher), _compare_all)(wanted)
 
 
-def _compare_all(wanted: _Wanted) -> Found:
+def _compare_all(wanted: _Wanted) -> FoundMelodies:
     """Every melody that is asked for gets its distance."""
     packed, numbers = wanted.collection.packed(), wanted.numbers
     if not len(numbers):
-        return Found(numbers, np.empty(0))
+        return FoundMelodies(numbers, np.empty(0))
     if not wanted.matcher.is_independent or (wanted.matcher.is_indexed and not wanted.is_cut):
-        return Found(numbers, _compare_at_once(wanted, packed))
+        return FoundMelodies(numbers, _compare_at_once(wanted, packed))
 
     def cut(melodies: Packed) -> Packed:
         return beginnings(melodies, onsets_compared(wanted.query)) if wanted.is_cut else melodies
@@ -174,7 +163,7 @@ def _compare_all(wanted: _Wanted) -> Found:
         lengths = np.minimum(lengths, onsets_compared(wanted.query))
     parts = [numbers[piece] for piece in pieces(lengths, COMPARED_AT_ONCE, wanted.matcher.notes_at_once(wanted.query))]
     found, compared = _in_pieces(wanted, compare, parts)
-    return Found(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
+    return FoundMelodies(numbers[: len(numbers) if compared is None else compared], np.concatenate(found), compared)
 
 
 def _part(packed: Packed, piece: Numbers) -> Packed:
@@ -215,7 +204,7 @@ def _compare_at_once(wanted: _Wanted, packed: Packed) -> Distances:
     return distances(packed.take(wanted.numbers))
 
 
-def _nearest(wanted: _Wanted) -> Found:
+def _nearest(wanted: _Wanted) -> FoundMelodies:
     """For `emd`: lower bounds first, then only what can be among the best."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
@@ -229,10 +218,10 @@ def _nearest(wanted: _Wanted) -> Found:
     found = nearest(query, chosen, packed, index, wanted.k, allowed, wanted.work, wanted.radius, wanted.partial)
     if found.is_complete and len(found.numbers) < wanted.k and wanted.radius == np.inf:
         return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
-    return Found(found.numbers, found.distances, None if found.is_complete else found.compared)
+    return FoundMelodies(found.numbers, found.distances, None if found.is_complete else found.compared)
 
 
-def _by_segments(wanted: _Wanted) -> Found:
+def _by_segments(wanted: _Wanted) -> FoundMelodies:
     """For `twv`: segments are matched only where bounds leave room for a match; without any, it is infinitely far."""
     chosen = wanted.matcher
     assert isinstance(chosen, TWV)
@@ -240,7 +229,7 @@ def _by_segments(wanted: _Wanted) -> Found:
     # With both directions, a melody may also be found in the query.
     looked_at = wanted.numbers if possible is None or chosen.both else np.flatnonzero(possible.any(axis=0))
     if not len(looked_at):
-        return Found(wanted.numbers, np.full(len(wanted.numbers), np.inf))
+        return FoundMelodies(wanted.numbers, np.full(len(wanted.numbers), np.inf))
 
     def matched(piece: Numbers) -> MatchedSegments:
         where = None if possible is None else np.ascontiguousarray(possible[:, piece])
@@ -253,7 +242,7 @@ def _by_segments(wanted: _Wanted) -> Found:
     found, compared = _in_pieces(wanted, matched, parts)
     distances = np.full(len(wanted.collection), np.inf)
     distances[looked_at[:compared]] = chosen.distances_of(found)
-    return Found(wanted.numbers, distances[wanted.numbers], compared)
+    return FoundMelodies(wanted.numbers, distances[wanted.numbers], compared)
 
 
 def _possible(wanted: _Wanted, chosen: TWV) -> npt.NDArray[np.bool_] | None:
@@ -286,7 +275,7 @@ def within_radius(
     return found.numbers[is_near], found.distances[is_near]
 
 
-def _emd_within(wanted: _Wanted) -> Found:
+def _emd_within(wanted: _Wanted) -> FoundMelodies:
     """For `emd`: only melodies whose bound is within the radius get a distance."""
     chosen = wanted.matcher
     assert isinstance(chosen, EMD)
@@ -297,10 +286,10 @@ def _emd_within(wanted: _Wanted) -> Found:
 
     index = open_index(wanted.collection, wanted.work.progress)
     possible = np.flatnonzero(possible_within(query, chosen, index, wanted.allowed, wanted.radius, wanted.work))
-    return Found(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
+    return FoundMelodies(possible, chosen.distances(wanted.query, wanted.collection.packed().take(possible)))
 
 
-def _aligned_within(wanted: _Wanted) -> Found:
+def _aligned_within(wanted: _Wanted) -> FoundMelodies:
     """For `roslin`: the same with its bounds."""
     chosen = wanted.matcher
     assert isinstance(chosen, Roslin)
@@ -308,7 +297,7 @@ def _aligned_within(wanted: _Wanted) -> Found:
 
     near = aligned_within(wanted.query, chosen, _table(wanted), wanted.radius, wanted.work)
     is_asked = wanted.allowed[near.numbers]
-    return Found(near.numbers[is_asked], near.distances[is_asked])
+    return FoundMelodies(near.numbers[is_asked], near.distances[is_asked])
 
 
 def depended_on(
@@ -333,19 +322,19 @@ def depended_on(
     return packed.take(together), np.searchsorted(together, numbers)
 
 
-def _aligned(wanted: _Wanted) -> Found:
+def _aligned(wanted: _Wanted) -> FoundMelodies:
     """For `roslin`: bounds first, then only what can be among the best; in the order of evidence."""
     from roslin.search.roslin_nearest import aligned_within, best_aligned, prepared
 
     chosen, allowed = wanted.matcher, wanted.allowed
     assert isinstance(chosen, Roslin)
     if not len(wanted.numbers):
-        return Found(wanted.numbers, np.empty(0), None, np.empty(0), np.empty(0), np.empty(0, np.int64))
+        return FoundMelodies(wanted.numbers, np.empty(0), None, np.empty(0), np.empty(0), np.empty(0, np.int64))
     table = _table(wanted)
     if wanted.radius < np.inf:
         near = aligned_within(wanted.query, chosen, table, wanted.radius, wanted.work).numbers
         allowed &= np.isin(np.arange(len(allowed)), near)
-    background, searched = wanted.whole or Whole(Background.of(wanted.collection), len(wanted.numbers))
+    background, searched = wanted.whole or WholeCollection(Background.of(wanted.collection), len(wanted.numbers))
     null = background.null(wanted.query, chosen)
     aligned = prepared(wanted.query, chosen, table)
     key_of = aligned.keys(null)
@@ -356,11 +345,13 @@ def _aligned(wanted: _Wanted) -> Found:
         of = (best.same.notes == common) & best.same.is_full
         rarities[of] = null.rarity_of_same(common)
     evidence = (rarities - np.log(searched)) / np.log(10)
+    # A few notes from within the query are in many melodies: that is no news where chance gives as much.
+    same = np.where(best.same.is_full | (10.0**-evidence <= BY_CHANCE), best.same.notes, 0)
     distances = aligned.distances(best.scores, best.numbers)
     fit = np.clip(excess / max(aligned.own, 1), -1.0, 1.0)
     compared = None if best.is_complete else best.scored
     agreeing = int(np.count_nonzero(best.same.notes == len(aligned.query.pitches)))
-    return Found(best.numbers, distances, compared, evidence, fit, best.same.notes, agreeing)
+    return FoundMelodies(best.numbers, distances, compared, evidence, fit, same, agreeing)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:
@@ -394,10 +385,10 @@ def _can_be_bounded(query: Query, chosen: EMD | TWV) -> bool:
 
 # By type, not by name: a class made from one of these may compare in its own way.
 _SEGMENTED: tuple[type[Matcher], ...] = (TWV, TWVCovered)
-SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], Found]] = {
+SHORTCUTS: dict[type[Matcher], Callable[[_Wanted], FoundMelodies]] = {
     EMD: _nearest,
     TWV: _by_segments,
     TWVCovered: _by_segments,
     Roslin: _aligned,
 }
-_BOUNDED: dict[type[Matcher], Callable[[_Wanted], Found]] = {EMD: _emd_within, Roslin: _aligned_within}
+_BOUNDED: dict[type[Matcher], Callable[[_Wanted], FoundMelodies]] = {EMD: _emd_within, Roslin: _aligned_within}

@@ -17,7 +17,7 @@ from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.run import Kind, Ranking, Run
 
-__all__ = ["Found", "nearest_first", "stopped"]
+__all__ = ["FoundMelodies", "nearest_first", "stopped"]
 
 Numbers = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ _DECIDES = 1e-9
 _TIES = 1000
 
 
-class Found(NamedTuple):
+class FoundMelodies(NamedTuple):
     """Numbers of melodies and their distances.
 
     `compared` is how many were, if the time was over before the end. With `evidence`, minus the logarithm (to base 10)
@@ -53,7 +53,7 @@ def nearest_first(
     query: Melody,
     matcher: Matcher,
     collection: Store,
-    found: Found,
+    found: FoundMelodies,
     k: int,
     *,
     exclude: Container[str] = (),
@@ -70,6 +70,10 @@ def nearest_first(
     ranked = sorted(zip(keys[best].tolist(), ids, best.tolist(), strict=True))
     taken = [each for each in ranked if each[1] not in exclude][:k]
     places = [each[2] for each in taken]
+    agreeing = found.agreeing
+    if agreeing and found.same is not None:
+        most = found.same.max()
+        agreeing -= sum(id in exclude and found.same[place] == most for _key, id, place in ranked)
     near = tuple(distances[places].tolist())
     ranking = Ranking(
         query.id or "query",
@@ -80,7 +84,7 @@ def nearest_first(
         distances=None if evidence is None else near,
         expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
         same=None if found.same is None or not found.same[places].any() else tuple(found.same[places].tolist()),
-        agreeing=found.agreeing,
+        agreeing=int(agreeing),
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
