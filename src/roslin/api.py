@@ -207,7 +207,8 @@ class Collection(Store):
 
         The query is a melody, notation as text, or a file with one melody. A `ReadingWarning` lists anything that had
         to be reinterpreted. A text that makes sense in two notations, such as `c4 e g c4`, is searched for in both. The
-        list with the more certain first result is returned, and `Run.remarks` shows how the text was read.
+        list with the more certain first result is returned. Where nothing close is found for a text or a file, it is
+        also searched for with its repeated notes as ties. `Run.remarks` shows how such a query was read.
 
         `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end", "whole") and `key`
         ("any", "written") are the modes of `roslin search`; a matcher that cannot do one is refused. Every matcher can
@@ -226,17 +227,18 @@ class Collection(Store):
         self._check_open()
         chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher))
         asked, numbers, without = self._readings(query), self._within(within), _excluded(exclude)
-        if len(asked) > 1 and (seconds := options.get("seconds")):
-            options["seconds"] = seconds / len(asked)
+        work = Work(**options)
 
         def searched(reading: Melody) -> Run:
-            work = Work(**options)
             return search(
                 reading, self, chosen, k, within=numbers, exclude=without, radius=radius, work=work, is_cut=is_cut
             )
 
-        used, run = surest(asked, searched)
-        _warn(query, used)
+        if isinstance(query, Melody):
+            run = searched(query)
+        else:
+            used, run = surest(asked, searched)
+            _warn(used)
         return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
 
     def identify(
@@ -333,7 +335,8 @@ class Collection(Store):
 
     def _query(self, query: Query) -> Melody:
         asked = self._readings(query)[0]
-        _warn(query, asked)
+        if asked is not query:
+            _warn(asked)
         return asked
 
     def _readings(self, query: Query) -> list[Melody]:
@@ -423,9 +426,9 @@ def _read(query: Query) -> list[Melody]:
     return [found[0].melody_or_raise()]
 
 
-def _warn(query: Query, read: Melody) -> None:
+def _warn(read: Melody) -> None:
     """A warning about anything in a text or a file that had to be reinterpreted."""
-    if read is not query and read.problems:
+    if read.problems:
         warnings.warn(f"the query: {'; '.join(read.deviations)}", ReadingWarning, stacklevel=_caller())
 
 

@@ -286,8 +286,9 @@ def test_load_says_what_was_understood(tmp_path: Path) -> None:
 
 def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None:
     inside = ("-k", 3, "--matcher", "dp", "--place", "anywhere", "--all")
-    by_text = roslin("search", starter, "--pae", "%G-2@2/4 '4CC/GG/AA/2G", *inside)
+    by_text = roslin("search", starter, "%G-2@2/4 '4CC/GG/AA/2G", *inside)
     assert "ah-vous-dirai-je" in by_text.stdout.splitlines()[1]
+    assert roslin("search", starter, "--pae", "%G-2@2/4 '4CC/GG/AA/2G", *inside).stdout == by_text.stdout
     (tmp_path / "query.pae").write_text("%G-2@2/4 '4CC/GG/AA/2G\n%G-2 '4CDE")
     assert "holds 2 melodies; none is --number 3" in flat(
         roslin("search", starter, "--file", tmp_path / "query.pae", "--number", 3, code=2)
@@ -354,6 +355,24 @@ def test_a_list_ends_where_chance_begins(starter: Path) -> None:
     assert whole.stdout.splitlines()[0].split()[:4] == ["rank", "distance", "chance", "meaning"]
 
 
+def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chosen(starter: Path) -> None:
+    both = roslin("search", starter, "c4 e g c4", "-k", 1).stderr
+    assert "read 'c4 e g c4' as note names: C4 E4 G4 C4" in both
+    assert "It can also be read as ABC with lengths: choose the notation abc." in both
+    other = roslin("search", starter, "c4 e g c4", "-k", 1, "--notation", "abc").stderr
+    assert "read 'c4 e g c4' as ABC in C major" in other
+    assert "choose the notation" not in other
+    why = roslin("explain", starter, "easter-hymn", "c4 e g c4", "--notation", "abc").stderr
+    assert "read 'c4 e g c4' as ABC in C major" in why
+    assert "as note names" in roslin("explain", starter, "easter-hymn", "c4 e g c4").stderr
+
+
+def test_a_search_for_several_readings_ends_in_time(starter: Path) -> None:
+    done = roslin("search", starter, "c4 e g c4", "-k", 1, "--seconds", 60)
+    assert "choose the notation abc" in done.stderr
+    assert "above 0 seconds" in roslin("search", starter, "c4 e g c4", "--seconds", 0, code=2).stderr
+
+
 def test_modes_are_the_same_words_as_everywhere() -> None:
     from typing import get_args
 
@@ -367,8 +386,13 @@ def test_modes_are_the_same_words_as_everywhere() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "exactly one of --pae, --file and --id"),
-        (["--pae", "'4C", "--id", "x"], "exactly one of --pae, --file and --id"),
+        ([], "exactly one of QUERY, --pae, --file and --id"),
+        (["--pae", "'4C", "--id", "x"], "exactly one of QUERY, --pae, --file and --id"),
+        (["'4C", "--id", "x"], "exactly one of QUERY, --pae, --file and --id"),
+        (["'4C", "--pae", "'4C"], "give the query once: as QUERY or with --pae"),
+        (["tune.mid"], "tune.mid is the name of a file; use --file for it"),
+        (["'4C", "--number", "2"], "--number is for a melody of a --file; there is none"),
+        (["'4CDE", "--notation", "x"], "unknown format 'x'"),
         (["--pae", "'4CDZ", "--strict"], "roslin: column 5: unreadable sign, left out; expected a note"),
         (["--pae", "'4CD", "--matcher", "best"], "roslin: unknown matcher 'best'; known: alignment, "),
         (["--id", "nobody"], "roslin: unknown melody 'nobody'"),

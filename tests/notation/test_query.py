@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from roslin.errors import NotationError
+from roslin import Collection
+from roslin.errors import NotationError, TimeLimitError
 from roslin.notation.pae.lowercase import capitals
-from roslin.notation.query import read_query, readings
+from roslin.notation.query import read_query, readings, surest
 from roslin.notation.typed import is_bare_abc
 from roslin.notation.typography import plain, without_quotes
+from roslin.run import Ranking, Run
+from roslin.starter import tunes_path
 
 SCALE = [60, 62, 64, 65]
 ONE_OCTAVE_UP = [72, 74, 76, 77]
@@ -163,6 +166,92 @@ def test_a_number_behind_the_last_letter_is_its_length() -> None:
 def test_a_text_that_makes_sense_in_two_notations_has_two_readings(text: str, notations: list[str]) -> None:
     assert [melody.notation for melody in readings(text)] == notations
     assert [melody.notation for melody in readings(text, notations[-1])] == notations[-1:]
+
+
+def listed(*expected: float, **more: Any) -> Run:
+    ids = tuple(f"m{number}" for number in range(len(expected)))
+    return Run([Ranking("q", ids, tuple(-each for each in expected), expected=expected, **more)])
+
+
+def test_the_reading_with_the_most_certain_result_is_listed_and_told() -> None:
+    lists = {"names": listed(0.5, 3.0), "abc": listed(0.01, 9.0)}
+    used, run = surest(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
+    assert used.notation == "abc"
+    assert run.ids == lists["abc"].ids
+    [remark] = run.remarks
+    assert remark == (
+        "The query was read as ABC with lengths. It can also be read as note names with octaves: "
+        "choose the notation names."
+    )
+    equal, _ = surest(readings("c4 e g c4"), lambda _: listed(0.01))
+    assert equal.notation == "names"
+
+
+def test_one_reading_is_searched_for_once_and_nothing_is_told() -> None:
+    asked = list[str]()
+
+    def search(melody: Any) -> Run:
+        asked.append(str(melody.notation))
+        return listed(0.001)
+
+    _, run = surest(readings("'4CCDE"), search)
+    assert asked == ["pae"]
+    assert run.remarks == ()
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        listed(0.5, unfinished="Stopped."),
+        Run([Ranking("q", ("m",), (0.5,))], kind="distance"),  # chance is not counted
+    ],
+)
+def test_a_list_without_a_measure_of_certainty_is_that_of_the_first_reading(run: Run) -> None:
+    asked = list[Any]()
+    used, found = surest(readings("c4 c4 g g c4"), lambda melody: asked.append(melody) or run)  # type: ignore[func-returns-value]
+    assert [used] == asked
+    assert used.notation == "names"
+    assert found.ids == run.ids
+
+
+@pytest.mark.parametrize(("with_ties", "is_used"), [(0.04, True), (0.06, False)])
+def test_repeated_notes_are_read_as_ties_where_the_list_is_better_by_much(with_ties: float, is_used: bool) -> None:
+    query = read_query("'4CC2DDE4F-F")
+    used, run = surest([query], lambda melody: listed(0.5 if melody is query else with_ties))
+    assert (used is not query) is is_used
+    assert len(run.remarks) == is_used
+    if is_used:
+        quarters = used.notes["duration_ticks"] // read_query("4C").notes["duration_ticks"]
+        assert used.notes["pitch_midi"].tolist() == [60, 62, 64, 65, 65]  # the notes around a rest are two
+        assert quarters.tolist() == [2, 4, 2, 1, 1]
+
+
+@pytest.mark.parametrize("text", ["'4CDEF", "'4CCCC", "'4CCDD"])
+def test_ties_are_not_tried_without_repeated_notes_or_with_too_few_others(text: str) -> None:
+    asked = list[Any]()
+    surest([read_query(text)], lambda melody: asked.append(melody) or listed(0.5))  # type: ignore[func-returns-value]
+    assert len(asked) == 1
+
+
+def test_another_reading_for_which_the_time_is_over_changes_nothing() -> None:
+    def search(melody: Any) -> Run:
+        if melody.notation == "names":
+            return listed(0.5)
+        raise TimeLimitError("too long")
+
+    used, run = surest(readings("c4 e g c4"), search)
+    assert used.notation == "names"
+    assert run.ids == ["m0"]
+
+
+def test_a_tune_is_found_by_notes_repeated_where_it_has_long_ones(tmp_path: Path) -> None:
+    typed = "%G-2 '8DD8.GG8AbBBAG''8.DD8bE"
+    with Collection.build(tunes_path(), tmp_path / "starter.roslin") as tunes:
+        found = tunes.search(typed, k=3)
+        assert found[0].id.startswith("roslin-castle")
+        assert found[0].meaning == "same notes"
+        assert any("read as ties" in remark for remark in found.remarks)
+        assert not tunes.search(read_query(typed), k=3).is_close  # a melody is searched for as it is
 
 
 def test_no_real_incipit_is_taken_for_abc(data_folder: Path) -> None:

@@ -11,7 +11,14 @@ import typer
 from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
 from roslin.cli.output import FormatOption, OutputFormat, print_table, remark
 from roslin.cli.plugins import PluginOption
-from roslin.cli.reading import StrictOption, with_reading_options
+from roslin.cli.reading import (
+    NotationOption,
+    PaeOption,
+    QueryArgument,
+    StrictOption,
+    text_of,
+    with_reading_options,
+)
 from roslin.cli.search import chosen_query
 
 if TYPE_CHECKING:
@@ -24,7 +31,8 @@ __all__ = ["explain_command"]
 def explain_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
     candidate: Annotated[str, typer.Argument(help="The id of a melody of the collection.")],
-    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
+    text: QueryArgument = None,
+    pae: PaeOption = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -32,6 +40,7 @@ def explain_command(
     compare: CompareOption = None,
     place: PlaceOption = None,
     key: KeyOption = None,
+    notation: NotationOption = None,
     strict: StrictOption = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw which note went where.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
@@ -42,7 +51,7 @@ def explain_command(
 ) -> None:
     """Say why a melody is as near to a query as it is: which note went where, and what that cost.
 
-    Example: roslin explain mine.roslin auld-lang-syne --pae "'4C/4.F8E4FA" --svg flow.svg
+    Example: roslin explain mine.roslin auld-lang-syne "'4C/4.F8E4FA" --svg flow.svg
     """
     from roslin.api import Collection
     from roslin.matchers import DEFAULT_MATCHER
@@ -54,7 +63,7 @@ def explain_command(
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:
-        query = chosen_query(opened, pae, file, id, number, options, strict=strict)
+        query = chosen_query(opened, text_of(text, pae), file, id, number, options, notation, strict=strict)
         if is_cut:
             known, found = int(opened.numbers([candidate])[0]), opened[candidate]
             among = beginnings(opened.packed(), onsets_compared(query))

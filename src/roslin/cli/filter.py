@@ -10,7 +10,7 @@ import typer
 from roslin.cli.filtering import Narrowing, filter_options, needed
 from roslin.cli.options import with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
-from roslin.cli.reading import StrictOption, reading_options
+from roslin.cli.reading import PaeOption, QueryArgument, StrictOption, reading_options, text_of
 from roslin.cli.search import chosen_query
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = ["filter_command"]
 @with_options(options=reading_options, narrowing=filter_options)
 def filter_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    text: QueryArgument = None,
     also: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Then add what has these words, filtered out or not.")
     ] = None,
@@ -29,7 +30,7 @@ def filter_command(
         list[str] | None, typer.Option(metavar="MATCHER", help="Then add what is most similar to the query.")
     ] = None,
     first: Annotated[int, typer.Option("--first", min=1, help="How many of each --also-search.")] = 10,
-    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
+    pae: PaeOption = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -55,8 +56,8 @@ def filter_command(
 
     with Collection(collection) as opened:
         query = None
-        if (pae, file, id, number) != (None, None, None, None):
-            query = chosen_query(opened, pae, file, id, number, options, strict=strict)
+        if (text, pae, file, id, number) != (None,) * 5:
+            query = chosen_query(opened, text_of(text, pae), file, id, number, options, strict=strict)
         selection = narrowing.filtered(opened, query).also(*(metadata_of(text, "--also") for text in also or ()))
         for matcher in also_search or ():
             itself = () if id is None or file is not None else (id,)

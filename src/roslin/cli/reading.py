@@ -10,23 +10,34 @@ import typer
 
 from roslin.cli.options import with_options
 from roslin.cli.output import remark
+from roslin.errors import shortened
 
 if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
 __all__ = [
+    "NotationOption",
+    "PaeOption",
+    "QueryArgument",
     "StrictOption",
     "VoicesChoice",
     "VoicesOption",
     "melody_from_file",
-    "melody_from_text",
     "reading_options",
     "refuse_options",
     "tell",
+    "text_of",
     "with_reading_options",
 ]
 
+QueryArgument = Annotated[
+    str | None, typer.Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
+]
+PaeOption = Annotated[str | None, typer.Option("--pae", help="The query as text, like QUERY.")]
+NotationOption = Annotated[
+    str | None, typer.Option("--notation", help="Notation of the query: names, abc, pae, ...; default: recognised.")
+]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse what is not written as its notation demands.")]
 _LINES_TOLD = 10
 
@@ -98,20 +109,26 @@ def tell(melody: Melody) -> Melody:
     return melody
 
 
-def melody_from_text(text: str, *, strict: bool) -> Melody:
-    """The one melody in a text that was typed."""
-    from roslin.notation.query import read_query
+def text_of(text: str | None, pae: str | None) -> str | None:
+    """The query as it was typed, as QUERY or with --pae."""
+    from roslin.notation import is_path
 
-    return tell(read_query(text, strict=strict))
+    if text is not None and pae is not None:
+        raise typer.BadParameter("give the query once: as QUERY or with --pae")
+    if text is not None and is_path(text):
+        raise typer.BadParameter(f"{shortened(text)} is the name of a file; use --file for it, or --pae for notation")
+    return pae if text is None else text
 
 
-def melody_from_file(path: Path, id: str | None, number: int | None, options: Options, *, strict: bool) -> Melody:
+def melody_from_file(
+    path: Path, id: str | None, number: int | None, options: Options, notation: str | None = None, *, strict: bool
+) -> Melody:
     """The melody with this id or number, else the first, saying so when there are more. Others may be faulty."""
     from roslin.notation import records
 
     if id is not None and number is not None:
         raise typer.BadParameter("choose the melody with one of --id and --number")
-    found = records(path, strict=strict, **options)
+    found = records(path, notation, strict=strict, **options)
     named = (id, f"{path.name.partition('.')[0]}-{id}")  # the number alone where the file only counts its melodies
     count = 0
     for count, record in enumerate(found, start=1):

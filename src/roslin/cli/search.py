@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +15,15 @@ from roslin.cli.options import DaskOption, with_options, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import (
+    NotationOption,
+    PaeOption,
+    QueryArgument,
     StrictOption,
     melody_from_file,
-    melody_from_text,
     reading_options,
     refuse_options,
+    tell,
+    text_of,
 )
 from roslin.display.table import Table
 
@@ -31,17 +36,19 @@ if TYPE_CHECKING:
 
     Searched = Collection | Shards
 
-__all__ = ["chosen_query", "print_run", "search_command", "write_page"]
+__all__ = ["chosen_query", "chosen_readings", "print_run", "search_command", "write_page"]
 
 
 # A query of fewer notes seldom tells one tune from another.
 _FEW_NOTES = 10
+_LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 
 
 @with_options(options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin, or a folder of shards.")],
-    pae: Annotated[str | None, typer.Option("--pae", help="The query as text: Plaine & Easie, or ABC.")] = None,
+    text: QueryArgument = None,
+    pae: PaeOption = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
     number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
@@ -57,6 +64,7 @@ def search_command(
         float | None, typer.Option("--seconds", help="Stop after so long, with what is found by then.")
     ] = None,
     dask: DaskOption = None,
+    notation: NotationOption = None,
     strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[
@@ -70,7 +78,7 @@ def search_command(
 ) -> None:
     """Find the melodies most similar to a query, among all or among those that the filters leave.
 
-    Example: roslin search mine.roslin --pae "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
+    Example: roslin search mine.roslin "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
     from roslin.distributed.shards import Shards, is_sharded
@@ -78,6 +86,7 @@ def search_command(
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
+    from roslin.notation.query import surest
     from roslin.rows import form_of, write_text
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
@@ -89,18 +98,28 @@ def search_command(
             "shards are searched whole: without filters, and with matchers that have the --place asked for"
         )
     with Shards(collection) if shards else Collection(collection) as opened:
-        query = chosen_query(opened, pae, file, id, number, options, strict=strict)
+        found = chosen_readings(opened, text_of(text, pae), file, id, number, options, notation, strict=strict)
         itself = () if id is None or file is not None else (id,)
-        within = None if isinstance(opened, Shards) else _selected(opened, narrowing, query)
+        within = None if isinstance(opened, Shards) else _selected(opened, narrowing, found[0])
+        began = time.monotonic()
+
         with progress_bar("Searching", total=1.0) as progress:
-            if isinstance(opened, Shards):
-                with work_of(dask, threads, seconds, progress) as work:
-                    run = opened.search(query, chosen, k, exclude=itself, radius=radius, work=work)
-            else:
-                run = opened.search(
+
+            def searched(query: Melody) -> Run:
+                left = seconds
+                if seconds is not None and query is not found[0]:
+                    left = max(seconds - (time.monotonic() - began), _LEAST_SECONDS)
+                if isinstance(opened, Shards):
+                    with work_of(dask, threads, left, progress) as work:
+                        return opened.search(query, chosen, k, exclude=itself, radius=radius, work=work)
+                return opened.search(
                     query, chosen, k, place="start" if is_cut else None, within=within, exclude=itself, radius=radius,
-                    threads=threads, seconds=seconds, progress=progress,
+                    threads=threads, seconds=left, progress=progress,
                 )  # fmt: skip
+
+            query, run = (found[0], searched(found[0])) if itself else surest(found, searched)
+        if len(found) > 1:
+            tell(query)
         run = run.matches if sure else run
         if html is not None:
             write_page(opened, query, run, html)
@@ -125,23 +144,46 @@ def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Se
 
 def chosen_query(
     collection: Searched,
-    pae: str | None,
+    text: str | None,
     file: Path | None,
     id: str | None,
     number: int | None,
     options: Options,
+    notation: str | None = None,
     *,
     strict: bool,
 ) -> Melody:
-    """The query that the options of a command name, exactly one."""
-    if (pae is not None) + (file is not None or id is not None) != 1:
-        raise typer.BadParameter("give the query with exactly one of --pae, --file and --id (--file may have an --id)")
+    """The query that a command names, exactly one, in its first reading."""
+    found = chosen_readings(collection, text, file, id, number, options, notation, strict=strict)
+    return tell(found[0]) if len(found) > 1 else found[0]
+
+
+def chosen_readings(
+    collection: Searched,
+    text: str | None,
+    file: Path | None,
+    id: str | None,
+    number: int | None,
+    options: Options,
+    notation: str | None = None,
+    *,
+    strict: bool,
+) -> list[Melody]:
+    """The query in all its readings (`roslin.notation.query`); a single one has been told."""
+    if (text is not None) + (file is not None or id is not None) != 1:
+        named = "QUERY, --pae, --file and --id"
+        raise typer.BadParameter(f"give the query with exactly one of {named} (--file may have an --id)")
     if file is not None:
-        return melody_from_file(file, id, number, options, strict=strict)
+        return [melody_from_file(file, id, number, options, notation, strict=strict)]
     refuse_options(options)
     if number is not None:
         raise typer.BadParameter("--number is for a melody of a --file; there is none")
-    return collection[id] if id is not None else melody_from_text(pae or "", strict=strict)
+    if text is None:
+        return [collection[str(id)]]
+    from roslin.notation.query import readings
+
+    found = readings(text, notation, strict=strict)
+    return [tell(found[0])] if len(found) == 1 else found
 
 
 def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melody | None = None) -> None:
