@@ -57,8 +57,8 @@ class SourceMatch:
 
     @property
     def is_close(self) -> bool:
-        """Whether chance hardly explains it."""
-        return self.expected <= CLOSE
+        """Whether chance hardly explains it, or it has exactly the notes that were asked for."""
+        return self.expected <= CLOSE or self.is_identical
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
@@ -126,7 +126,7 @@ class Identification:
     @property
     def is_close(self) -> bool:
         """Whether anything was found that chance hardly explains."""
-        return bool(self.attributions) and self.attributions[0].expected <= CLOSE
+        return any(each.close for each in self.attributions)
 
     @property
     def is_disputed(self) -> bool:

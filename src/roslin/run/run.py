@@ -270,6 +270,11 @@ class Run:
         return self._with([_beyond_chance(ranking) for ranking in self.rankings.values()])
 
     @property
+    def above_line(self) -> int:
+        """How many lines there are before chance begins: up to the last hit above chance (`Hit.is_above_chance`)."""
+        return max((place for place, hit in enumerate(self.hits, start=1) if hit.is_above_chance), default=0)
+
+    @property
     def is_close(self) -> bool:
         """Whether anything was found that chance hardly explains, or that agrees with the query on all notes.
 

@@ -5,7 +5,7 @@ counts, their lengths are in the same proportion (the last note may be cut short
 is compared, too little agrees to call it the same notes.
 
 A melody that has all of the query, or with which the query begins, has everything of it that it could have: an incipit
-just ends. One that is a passage from within the query is the same notes too, but no more than chance makes of it.
+just ends. One that is a passage from within the query is the same notes too, unless chance gives as much.
 """
 
 from __future__ import annotations

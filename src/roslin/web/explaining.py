@@ -11,18 +11,22 @@ import numpy as np
 from roslin.api import Collection
 from roslin.deadline import Deadline, check_stopped
 from roslin.errors import ArgumentError
-from roslin.matchers import Explanation, Matcher
+from roslin.matchers import Explanation, Matcher, Roslin
 from roslin.matchers.likeness import likeness
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
-from roslin.search import depended_on
+from roslin.run import Hit
+from roslin.search import depended_on, search
 from roslin.search.beginnings import beginnings, onsets_compared
+from roslin.search.chance import Background
+from roslin.search.engine import WholeCollection
+from roslin.search.work import Work
 from roslin.web.library import Library
 from roslin.web.queries import chosen_matcher, filters_of, query_of
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.requests import ExplainParams
 
-__all__ = ["expected", "explain", "match_of"]
+__all__ = ["explain", "found_as", "match_of"]
 
 
 def explain(library: Library, asked: ExplainParams) -> Explanation:
@@ -44,12 +48,16 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
         return likeness(chosen, query, among, number, distance).about(query, candidate)
 
 
-def expected(library: Library, asked: ExplainParams, why: Explanation) -> float | None:
-    """How many melodies of the whole collection would be as near by chance; None where nobody can tell."""
-    if asked.mode.of(why.matcher)[1]:
+def found_as(library: Library, asked: ExplainParams, why: Explanation) -> Hit | None:
+    """The melody as a search of the whole collection finds it; None where chance matches are not counted."""
+    if asked.mode.of(why.matcher)[1] or not isinstance(why.matcher, Roslin):
         return None
+    collection = library.collection
+    whole = WholeCollection(Background.of(collection), len(collection))
     with library.slot() as seconds:
-        return library.collection.expected(why.query, asked.candidate, why.matcher, seconds=seconds)
+        alone = collection.numbers([asked.candidate])
+        found = search(why.query, collection, why.matcher, 1, within=alone, work=Work(seconds=seconds), whole=whole)
+    return found[0] if len(found) else None
 
 
 def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:

@@ -27,7 +27,7 @@ from roslin.web.written import written
 
 __all__ = ["EXPORTS", "LIST_EXPORTS", "Export", "ListExport", "Noted"]
 
-_MEASURED = ("rank", "distance", "expected", "meaning")
+_MEASURED = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes")
 _ABOUT = ("id", "title", "composer", "voice", "key", "metre", "text", "source")
 _CATALOGUED = ("scoring", "library", "shelfmark", "date")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -47,7 +47,8 @@ def _as_csv(found: Found, _library: Library) -> str:
     for result in found.results:
         hit = result.hit
         expected = "" if hit.expected is None else repr(hit.expected)
-        rows.append([hit.rank, repr(hit.distance), expected, hit.meaning, *_cells(result.melody), result.link or ""])
+        measured = [hit.rank, repr(hit.distance), expected, hit.meaning, str(hit.is_above_chance).lower(), hit.same]
+        rows.append([*measured, *_cells(result.melody), result.link or ""])
     return _table([*_MEASURED, *_ABOUT, *_CATALOGUED, "link"], rows)
 
 

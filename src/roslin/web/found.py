@@ -8,6 +8,7 @@ from typing import Self
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.run import Hit, Run
+from roslin.run.meaning import FEW_NOTES
 from roslin.web.listing import Listing
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.lists import FacetAnswer, FilterAnswer, ResultAnswer, SearchAnswer
@@ -19,11 +20,12 @@ __all__ = ["Found", "Result", "Show"]
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """How a list is shown: with all of it known, copies folded into one line, all lines at once."""
+    """How a list is shown: counted, copies folded into one line, all lines at once, only those above chance."""
 
     needs_list: bool
     is_folded: bool
     is_whole: bool = False
+    is_sure: bool = False
 
     @classmethod
     def page(cls, asked: SearchParams) -> Self:
@@ -34,7 +36,7 @@ class Show:
     def data(cls, asked: ListParams) -> Self:
         """As programs ask for it: of a page of a list no more is known than that page, unless they need it."""
         needs_list = asked.facets or asked.whole or bool(asked.only or asked.order) or asked.copies == "together"
-        return cls(needs_list, asked.copies == "together", asked.whole)
+        return cls(needs_list, asked.copies == "together", asked.whole, asked.sure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Result:
             costs=self.costs,
             expected=self.hit.expected,
             meaning=self.hit.meaning,
+            above_chance=self.hit.is_above_chance,
+            same_notes=self.hit.same,
             match=self.match,
         )
 
@@ -82,9 +86,9 @@ class Result:
 class Found:
     """A page of a ranked list. `seconds` is what the search itself took, `matching` what it took to compare notes.
 
-    `run` is all that was found; the list `ends_at_chance` where that goes on with what is no more alike than chance.
-    `listing` is all of the list, where that was asked for; `is_whole` says that it does not go on beyond it. It
-    `is_complete` unless the limit of time cut the search or the matches short.
+    `run` is all that was found. `line` is how many lines of this page are above that where chance begins; None where
+    the line is not on this page. `listing` is all of the list, where that was asked for; `is_whole` says that what is
+    counted does not go on beyond it. It `is_complete` unless the limit of time cut the search or the matches short.
     """
 
     query: Melody
@@ -95,12 +99,27 @@ class Found:
     results: tuple[Result, ...]
     page: int
     has_more: bool
-    ends_at_chance: bool
+    line: int | None
     seconds: float
     matching: float
     listing: Listing | None = None
     is_whole: bool = False
     is_complete: bool = True
+
+    @property
+    def agreeing(self) -> int:
+        """How many melodies have every note of the query."""
+        return sum(ranking.agreeing for ranking in self.run.rankings.values())
+
+    @property
+    def notes(self) -> int:
+        """The notes of the query, without ornaments."""
+        return int((~self.query.notes["is_grace"]).sum())
+
+    @property
+    def is_few(self) -> bool:
+        """Whether more notes would help: there are few, and they left something to chance."""
+        return self.run.has_meaning and self.notes < FEW_NOTES and self.run.above_line < len(self.run)
 
     @property
     def timing(self) -> str:
@@ -123,9 +142,10 @@ class Found:
             searched=self.searched,
             filters=list(self.steps),
             is_close=self.run.is_close,
+            headline=self.run.headline,
+            agreeing=self.agreeing,
             is_complete=self.run.is_complete,
             remarks=list(self.run.remarks),
-            ends_at_chance=self.ends_at_chance,
             page=self.page,
             has_more=self.has_more,
             counted=self.listing.total if self.listing else None,

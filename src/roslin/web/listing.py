@@ -1,8 +1,10 @@
 """A list of melodies as people work through it: narrowed by facets, copies folded into one line, in an order of choice.
 
 What was found is narrowed, nothing is searched again: the counts beside the facets are those of the list, and a choice
-leaves just as many as its count says (docs/decisions/facets-of-the-list.md). Copies are what concordances call so: the
-same intervals, note values, metre and phrases, in any key (`roslin.concordances.copies`).
+leaves just as many as its count says (docs/decisions/facets-of-the-list.md). Where a line in the list
+shows where chance begins, the melodies above it are counted; the others follow it, narrowed, folded and ordered by
+themselves. Copies are what concordances call so: the same intervals, note values, metre and phrases, in any key
+(`roslin.concordances.copies`).
 """
 
 from __future__ import annotations
@@ -49,12 +51,16 @@ class ChosenValue:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """`total` melodies were found and `left` are left by the facets, on as many lines as there are without copies."""
+    """`total` melodies are counted and `left` of them are left by the facets, on `counted` lines without copies.
+
+    Further `lines` are those of melodies no more alike than chance.
+    """
 
     total: int
     left: int
     lines: tuple[Line, ...]
     facets: tuple[Facet, ...]
+    counted: int
 
     @property
     def chosen(self) -> list[ChosenValue]:
@@ -74,17 +80,27 @@ class Listing:
     @property
     def has_copies(self) -> bool:
         """Whether any line stands for several melodies."""
-        return any(line.copies for line in self.lines)
+        return any(line.copies for line in self.lines[: self.counted])
 
 
-def listed(collection: Collection, numbers: Numbers, asked: NarrowParams, *, is_folded: bool) -> Listing:
-    """The list of these melodies, which come in their natural order: the nearest first, or as they are catalogued."""
+def listed(
+    collection: Collection, numbers: Numbers, asked: NarrowParams, *, is_folded: bool, above: int | None = None
+) -> Listing:
+    """The list of these melodies, which come in their natural order: the nearest first, or as they are catalogued.
+
+    The first of them, `above` a line, are counted; all by default.
+    """
     table, chosen = facets_of(collection), chosen_values(asked.only)
-    left = table.narrowed(numbers, chosen)
-    lines = _folded(collection, left) if is_folded else [Line(number) for number in left.tolist()]
-    return Listing(
-        len(numbers), len(left), tuple(_in_order(collection, lines, asked.order)), tuple(table.count(numbers, chosen))
-    )
+
+    def lines(some: Numbers) -> list[Line]:
+        made = _folded(collection, some) if is_folded else [Line(number) for number in some.tolist()]
+        return _in_order(collection, made, asked.order)
+
+    counted, others = numbers[:above], numbers[len(numbers[:above]) :]
+    left = table.narrowed(counted, chosen)
+    first = lines(left)
+    rest = lines(table.narrowed(others, chosen)) if len(others) else []
+    return Listing(len(counted), len(left), (*first, *rest), tuple(table.count(counted, chosen)), len(first))
 
 
 def _folded(collection: Collection, numbers: Numbers) -> list[Line]:

@@ -9,6 +9,7 @@ from roslin.display.templates import render
 from roslin.display.words import _, words
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers.modes import MODE_WORDS, MODES
+from roslin.run.meaning import CHANCE_LINE
 from roslin.web.descriptions import in_bars, key_words, query_name
 from roslin.web.found import Found
 from roslin.web.library import Library
@@ -40,6 +41,7 @@ def rendered(library: Library, template: str, **values: Any) -> str:
         search_title=_search_title,
         result_sentence=result_sentence,
         mode_words=MODE_WORDS,
+        CHANCE_LINE=CHANCE_LINE,
         roslin_version=version("roslin"),
         usual_matcher=DEFAULT_MATCHER,
         **values,

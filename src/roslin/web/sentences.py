@@ -10,18 +10,20 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.display.words import N_, _, ngettext, number
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number
 from roslin.run.meaning import expected_words, meaning_of
 
-__all__ = ["Matched", "chance_words", "interval_words", "result_sentence"]
+__all__ = ["Matched", "chance_words", "expected_number", "interval_words", "result_sentence"]
 
 _HEADS = {
     "same tune": N_("The same tune"),
     "probably": N_("Probably the same tune"),
     "perhaps": N_("Perhaps the same tune"),
 }
+_SAME_NOTES = N_("The same notes")
 _NOT_SURE = N_("Similar")
 _INTERVALS = (
     N_("a semitone"), N_("a whole tone"), N_("a minor third"), N_("a major third"), N_("a fourth"), N_("a tritone"),
@@ -55,14 +57,22 @@ class Matched(Protocol):
 
 
 def result_sentence(
-    match: Matched | None, query: Melody, candidate: Melody, expected: float | None, compare: str = ""
+    match: Matched | None,
+    query: Melody,
+    candidate: Melody,
+    expected: float | None,
+    compare: str = "",
+    same: int = 0,
 ) -> str:
-    """How a melody resembles the query; `expected` is how many would by chance, `compare` what of them was compared."""
+    """How a melody resembles the query; `expected` is how many would by chance, `compare` what of them was compared.
+
+    `same` is the number of notes on which they agree, if those are all that one of them has.
+    """
     if match is None:
         return _("The time limit was reached before the notes were compared.")
     if not len(match.candidate_notes):
         return _("No note of it belongs to a note of the query.")
-    head = _(_HEADS.get("" if expected is None else meaning_of(expected), _NOT_SURE))
+    head = _(_SAME_NOTES) if same else _(_HEADS.get("" if expected is None else meaning_of(expected), _NOT_SURE))
     said = [head, *_changes(match, candidate, compare)]
     return f"{', '.join(said)}; {_agreement(match, query, candidate, compare)}."
 
@@ -138,21 +148,34 @@ def _place(place: float, candidate: Melody) -> Iterator[str]:
 
 
 def _agreement(match: Matched, query: Melody, candidate: Melody, compare: str) -> str:
-    asked = int((~query.notes["is_grace"]).sum())
-    has_partner = int((~query.notes["is_grace"][list(match.query_notes)]).sum())
+    """How many notes agree. Where one melody ends, the other may go on: only what both have counts."""
+    asked = ~query.notes["is_grace"]
+    has_partner = int(asked[list(match.query_notes)].sum())
     if match.kind not in _SIDE_BY_SIDE:
-        return _("{count} of {total} notes have a partner in it").format(count=has_partner, total=asked)
-    rows = np.asarray(match.candidate_notes)
-    between = ~candidate.notes["is_grace"][rows[0] : rows[-1] + 1]
-    others = int(between.sum()) - int((~candidate.notes["is_grace"][rows]).sum())
+        return _("{count} of {total} notes have a partner in it").format(count=has_partner, total=int(asked.sum()))
+    before, between, after = _without_partner(asked, match.query_notes)
+    its_before, its_between, its_after = _without_partner(~candidate.notes["is_grace"], match.candidate_notes)
     # A changed note is one without a partner on both sides, so it is counted once.
-    differ = max(asked - has_partner, others)
+    differ = max(between, its_between) + min(before, its_before) + min(after, its_after)
+    if differ and compare == "rhythm":
+        return ngettext("one note value differs", "{count} note values differ", differ).format(count=differ)
+    if differ:
+        return ngettext("one note differs", "{count} notes differ", differ).format(count=differ)
+    if not before and not after:
+        return _("every note value agrees") if compare == "rhythm" else _("every note agrees")
+    if its_before or its_after:
+        return _("{count} of {total} notes have a partner in it").format(count=has_partner, total=int(asked.sum()))
     if compare == "rhythm":
-        return (
-            ngettext("one note value differs", "{count} note values differ", differ).format(count=differ)
-            if differ
-            else _("every note value agrees")
+        words = ngettext(
+            "one note value of the incipit agrees", "all {count} note values of the incipit agree", has_partner
         )
-    if not differ:
-        return _("every note agrees")
-    return ngettext("one note differs", "{count} notes differ", differ).format(count=differ)
+    else:
+        words = ngettext("one note of the incipit agrees", "all {count} notes of the incipit agree", has_partner)
+    return words.format(count=has_partner)
+
+
+def _without_partner(is_note: npt.NDArray[np.bool_], rows: Sequence[int]) -> tuple[int, int, int]:
+    """How many notes have no partner: before the first one that has, between these, and after the last."""
+    first, last = min(rows, default=0), max(rows, default=-1)
+    between = int(is_note[first : last + 1].sum()) - int(is_note[list(rows)].sum())
+    return int(is_note[:first].sum()), between, int(is_note[last + 1 :].sum())

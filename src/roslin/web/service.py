@@ -2,7 +2,8 @@
 
 A list is searched once, as deep as the page that is asked for, and kept: the next page, an export and a reload of a
 list that is deep enough cost nothing. Where the list is counted, narrowed, put into another order or its copies are
-folded, all of it is needed: as far as it goes before chance begins, or the first 1,000. `found` is what comes of it.
+folded, more of it is needed: all lines above that where chance begins, or the first 1,000 where there are none or where
+chance is unknown. `found` is what comes of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +33,7 @@ from roslin.search.beginnings import beginnings, onsets_compared
 from roslin.web.explaining import match_of
 from roslin.web.found import Found, Result, Show
 from roslin.web.library import BusyError, GoneError, Library
-from roslin.web.listing import Line, listed
+from roslin.web.listing import Line, Listing, listed
 from roslin.web.progress import Wait
 from roslin.web.queries import chosen_matcher, filters_of, query_of
 from roslin.web.schemas.explanations import MatchAnswer
@@ -44,7 +46,7 @@ Numbers = npt.NDArray[np.int64]
 
 SEARCH_SHARE = 0.9  # of the time of a search; the rest is for the notes that match
 _STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
-_UNSEARCHED = {"page": 1, "k": 1, "all": True, "only": (), "order": "", "copies": ""}  # no part of the search itself
+_UNSEARCHED = {"page": 1, "k": 1, "only": (), "order": "", "copies": ""}  # no part of the search itself
 _PLAIN = Show(needs_list=False, is_folded=False)
 
 
@@ -69,19 +71,15 @@ def _find(
 ) -> Found:
     query = query_of(asked, collection, library.settings)
     began = time.perf_counter()
-    run, compared, steps, is_whole = _deep_enough(library, collection, asked, query, chosen, wait, show)
+    run, compared, steps, shown = _deep_enough(library, collection, asked, query, chosen, wait, show)
     searched = time.perf_counter()
     most = library.settings.most_results
-    shown = run if asked.all else run.matches
-    shown = shown[:most] if show.needs_list else shown
-    hits = dict(zip(collection.numbers(shown.ids).tolist(), shown.hits, strict=True))
-    listing = None
-    if show.needs_list:
-        listing = listed(collection, np.array(list(hits), np.int64), asked, is_folded=show.is_folded)
-    lines = listing.lines if listing else [Line(number) for number in hits]
+    lines = shown.lines[: shown.above] if show.is_sure else shown.lines
     last = len(lines) if show.is_whole else asked.page * asked.k
-    page = lines[0 if show.is_whole else last - asked.k : last]
+    first = 0 if show.is_whole else last - asked.k
+    page = lines[first:last]
     left = library.settings.search_seconds - (time.perf_counter() - began)
+    hits = shown.hits
     matches = _matches(library, collection, page, hits, query, asked, chosen, wait, left) if not show.is_whole else None
     results = tuple(_results(library, collection, page, hits, query, asked, matches))
     return Found(
@@ -93,13 +91,23 @@ def _find(
         results,
         asked.page,
         has_more=len(lines) > last and last + asked.k <= most,
-        ends_at_chance=len(run.matches) < len(run) and not asked.all,
+        line=shown.above - first if run.has_meaning and 0 <= shown.above - first < len(page) else None,
         seconds=searched - began,
         matching=time.perf_counter() - searched,
-        listing=listing,
-        is_whole=is_whole,
+        listing=shown.listing,
+        is_whole=shown.is_whole,
         is_complete=run.is_complete and (matches is None or len(matches) == len(page)),
     )
+
+
+class _Shown(NamedTuple):
+    """The hits of a list by the numbers of their melodies, and its lines: so many of them `above` chance."""
+
+    hits: dict[int, Hit]
+    lines: tuple[Line, ...]
+    above: int
+    listing: Listing | None
+    is_whole: bool  # whether all that is counted is in it
 
 
 def _deep_enough(
@@ -110,24 +118,36 @@ def _deep_enough(
     chosen: Matcher,
     wait: Wait,
     show: Show,
-) -> tuple[Run, int, tuple[FilterAnswer, ...], bool]:
-    """A search as deep as the page needs it; deeper, where all of the list is needed and it has not ended there.
-
-    At last: whether the list ends within what is listed.
-    """
-    most = library.settings.most_results + 1
-    first = min(-(-(asked.page * asked.k + 1) // _STEP) * _STEP, most)
+) -> tuple[Run, int, tuple[FilterAnswer, ...], _Shown]:
+    """A search as deep as the page needs it; deeper, where what is counted does not end there."""
+    most = library.settings.most_results
+    needed = asked.page * asked.k + 1
     whole = SearchParams(**{**asked.model_dump(include=set(SearchParams.model_fields)), **_UNSEARCHED})
-    for depth in dict.fromkeys((first, most)):
+    for depth in dict.fromkeys((min(-(-needed // _STEP) * _STEP, most + 1), most + 1)):
         run, compared, steps = library.kept(
             (collection.about["token"], "list", repr(whole), repr(chosen), depth),
             partial(_search, library, collection, asked, query, chosen, depth, wait),
             lambda made: made[0].is_complete,
         )
-        length = len(run if asked.all else run.matches)
-        if not show.needs_list or length < depth:
+        shown = _shown(collection, run, asked, show, most)
+        is_open = show.is_whole or bool(asked.order) or len(shown.lines) < needed or not shown.is_whole
+        if len(run) < depth or not (show.needs_list and is_open):
             break
-    return run, compared, steps, length < most
+    return run, compared, steps, shown
+
+
+def _shown(collection: Collection, run: Run, asked: SearchParams, show: Show, most: int) -> _Shown:
+    """The list: lines above chance are counted; without any, and where chance is not counted, all of them."""
+    above = run.above_line
+    is_line_known = run.has_meaning and 0 < above < len(run)
+    listed_run = run[:most] if show.needs_list else run
+    hits = dict(zip(collection.numbers(listed_run.ids).tolist(), listed_run.hits, strict=True))
+    is_whole = len(run) <= most or (is_line_known and above <= most)
+    if not show.needs_list:
+        return _Shown(hits, tuple(Line(number) for number in hits), above, None, is_whole)
+    numbers = np.array(list(hits), np.int64)
+    listing = listed(collection, numbers, asked, is_folded=show.is_folded, above=above if is_line_known else None)
+    return _Shown(hits, listing.lines, listing.counted if above else 0, listing, is_whole)
 
 
 def _search(

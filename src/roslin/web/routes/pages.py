@@ -15,7 +15,7 @@ from roslin.matchers import Matcher, matcher, matchers
 from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
-from roslin.run.meaning import meaning_of
+from roslin.run.meaning import MEANINGS
 from roslin.web import explaining, service
 from roslin.web.browsing import Browsed, browse
 from roslin.web.citations import as_text
@@ -28,6 +28,7 @@ from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.queries import offered, query_of
 from roslin.web.rendering import rendered
 from roslin.web.schemas.requests import ExplainParams, SearchParams, SideParams, where_to
+from roslin.web.sentences import expected_number
 from roslin.web.side_by_side import columns
 from roslin.web.written import written
 
@@ -91,13 +92,14 @@ async def side_by_side(request: Request, library: Opened, asked: Annotated[SideP
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
     """Why a melody is as near as it is."""
     why = explaining.explain(library, asked)
-    expected = explaining.expected(library, asked, why)
+    hit = explaining.found_as(library, asked, why)
     name = name_of(why.candidate, "the melody")
     context = {
         "asked": asked,
         "why": why,
-        "expected": expected,
-        "meaning": "" if expected is None else meaning_of(expected),
+        "expected": hit.expected if hit else None,
+        "meaning": hit.meaning if hit else "",
+        "same": hit.same if hit else 0,
         "name": name,
         "query_figure": melody_figure(why.query, "the query", "query-", why.query_notes),
         "candidate_figure": melody_figure(why.candidate, name, "candidate-", why.candidate_notes),
@@ -128,7 +130,8 @@ def melody(library: Opened, id: str) -> Response:
 @router.get("/about")
 def about(library: Opened) -> Response:
     """What the page does, the matchers, the API."""
-    return _page(library, "about.html", {"known": [matcher(name) for name in matchers()]})
+    limits = {label: expected_number(most) for most, label in MEANINGS}
+    return _page(library, "about.html", {"known": [matcher(name) for name in matchers()], "limits": limits})
 
 
 def _nothing_yet(asked: SearchParams) -> dict[str, Any]:

@@ -52,8 +52,14 @@ class ResultAnswer(AboutAnswer):
     rank: int
     distance: float
     costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
-    expected: float | None = Field(description="How many melodies would be as near by chance.")
-    meaning: str = Field(description="The same in a word: same tune, probably, perhaps, no more alike than chance.")
+    expected: float | None = Field(
+        description="How many melodies would be as near by chance; None where that is unknown."
+    )
+    meaning: str = Field(
+        description="How sure it is: same notes, same tune, probably, perhaps, unlikely, no more alike than chance."
+    )
+    above_chance: bool = Field(description="Whether it is better than chance, or has the same notes.")
+    same_notes: int = Field(description="Notes on which both agree, if one of them has no others; otherwise 0.")
     match: MatchAnswer | None = Field(
         description="None where the whole list is asked for, or the time limit was reached."
     )
@@ -105,13 +111,17 @@ class SearchAnswer(BaseModel):
     searched: int = Field(description="How many melodies were left by the filters.")
     filters: list[FilterAnswer]
     is_close: bool = Field(description="Whether anything was found that chance hardly explains.")
+    headline: str = Field(description="What was found, in a few words; empty where chance matches are not counted.")
+    agreeing: int = Field(description="How many melodies have every note of the query.")
     is_complete: bool = Field(description="Whether all were compared in the time that there is; if not, a remark.")
     remarks: list[str] = Field(description="What must be known about how the query was compared.")
-    ends_at_chance: bool = Field(description="Whether what is no more alike than chance was left out.")
     page: int
     has_more: bool
-    counted: int | None = Field(description="How many melodies of the list are in `facets`; None without them.")
-    is_counted_whole: bool = Field(description="Whether the list ends there; it may go on beyond 1,000.")
+    counted: int | None = Field(
+        description="How many melodies are in `facets`: those above the line where chance begins; where there are "
+        "none, or no line, the first 1,000. None without facets."
+    )
+    is_counted_whole: bool = Field(description="Whether these are all; there may be more than 1,000.")
     left: int | None = Field(description="How many of these have what `only` asks for.")
     facets: list[FacetAnswer] | None
     seconds: float = Field(description="What the search itself took; less when the answer was kept.")

@@ -98,7 +98,6 @@ class SearchParams(NarrowParams, QueryParams):
         default="", description="Where in a melody the query may be."
     )
     key: Literal["", "any", "written"] = Field(default="", description="Whether a transposed melody is the same.")
-    all: bool = Field(default=False, description="Also what is no more alike than chance.")
     contour_cost: str = Field(default="", max_length=60, description="Gross contour at most so far from the query's.")
     rhythm_cost: str = Field(default="", max_length=60, description="Rhythm at most so far from the query's.")
     edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
@@ -145,8 +144,9 @@ class ListParams(SearchParams):
     """A search, and the form of its answer."""
 
     format: Literal["json", "csv", "trec", "citations"] = Field(default="json", description="The form of the answer.")
-    facets: bool = Field(default=False, description="Also what the whole list has in common, counted.")
+    facets: bool = Field(default=False, description="Also what the list has in common, counted.")
     whole: bool = Field(default=False, description="The whole list, up to 1,000, without the notes that match.")
+    sure: bool = Field(default=False, description="Only the lines above that where chance begins.")
 
 
 class BrowseParams(NarrowParams):
