@@ -221,7 +221,7 @@ GOOD: dict[str, list[str]] = {
     "abc": ["C", "^d2", "_B,/", "{g}", "!trill!A", '"Am"e', "~G"],
     "pae": ["'4C", "8xD", "''6bE", "gF", "2.G"],
     "names": ["c4", "do5", "fis4"],
-    "jsonl": ['{"pae": "4C"}', '{"data": "8D"}', '{"notes": [[0, 1, 60, 162, 0, 0]]}'],
+    "jsonl": ['{"pae": "4C"}', '{"data": "8D"}', '{"notes": [[0, 1, 60, 162, 0, 0]]}', '{"seconds": [[0, 1, 60]]}'],
 }
 BAD: dict[str, list[str]] = {
     "kern": ["89n", "8h", "4", "xyz", "4.", "q", "4H"],
@@ -243,7 +243,7 @@ BAD: dict[str, list[str]] = {
     "abc": ["§", "{§}", "{h}", "[§]", "[k]", "k", "^"],
     "pae": ["Z", "Ü", "h", "&#xdc;", "[abc C]", "k"],
     "names": ["x4", "hello", "c44"],
-    "jsonl": ["{", "[1]", '{"id": "x"}', '{"notes": [[0]]}', '{"pae": "4"}'],
+    "jsonl": ["{", "[1]", '{"id": "x"}', '{"notes": [[0]]}', '{"seconds": [[0, 1]]}', '{"pae": "4"}'],
 }
 
 

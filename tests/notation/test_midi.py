@@ -7,8 +7,10 @@ import random
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -153,7 +155,7 @@ def test_ticks_are_converted_exactly_or_rounded(division: int, ticks: int) -> No
 
 def test_rounding_does_not_add_up() -> None:
     data = smf(track(*("01 90 3C 50 01 80 3C 40 " for _ in range(110))), division=220)
-    assert only(data).end_ticks == Q
+    assert only(data, strict=True).end_ticks == Q
 
 
 @pytest.mark.parametrize("division", [0xE728, 0xE804, 0xE250, 0xE350])  # 25, 24, 30 and 29.97 frames a second
@@ -162,8 +164,77 @@ def test_time_in_seconds_is_read_with_a_warning(division: int) -> None:
     (note,) = notes_of(record.melody_or_raise())
     frames, parts = 256 - (division >> 8), division & 0xFF
     seconds = 40 / (parts * (30000 / 1001 if frames == 29 else frames))
-    assert note[1] == pytest.approx(2 * seconds, abs=1 / Q)
-    assert problem.startswith("column 13: time in seconds, a quarter note taken as half a second")
+    assert note[1] == Melody.from_seconds([0], [seconds], [60])[0].duration
+    assert problem.startswith("column 13: time in seconds, note values found from them")
+
+
+def number(value: int) -> str:
+    """A length of time as a MIDI file has it."""
+    return f"{0x80 | value >> 7:02X} {value & 0x7F:02X}"
+
+
+def keyed(times: list[int]) -> list[str]:
+    """Notes one after the other, each of another pitch."""
+    pitches = range(60, 59 + len(times))
+    lengths = [after - before for before, after in pairwise(times)]
+    return [f"00 90 {p:02X} 50 {number(length)} 80 {p:02X} 40" for p, length in zip(pitches, lengths, strict=True)]
+
+
+PLAYED = [0, 517, 779, 1037, 1606, 2101, 2372, 2634, 3185, 4190]  # quarters and eighths, as a hand plays them
+
+
+@pytest.mark.parametrize(
+    ("unit", "tempos"),
+    [
+        ({"division": 1000}, ("00 FF 51 03 0F 42 40",)),  # a second
+        ({"division": 500}, ()),  # half a second, where nothing is said
+        ({"division": 0xE728}, ()),  # 25 frames of 40 parts, a thousand a second
+    ],
+    ids=["its tempo", "no tempo", "frames"],
+)
+def test_notes_played_to_no_beat_get_the_values_that_the_page_finds(
+    unit: dict[str, int], tempos: tuple[str, ...]
+) -> None:
+    record = read_midi(smf(track(*tempos, *keyed(PLAYED)), **unit))[0]
+    values = [length for _, length, _ in notes_of(record.melody_or_raise())]
+    assert values == [1, 0.5, 0.5, 1, 1, 0.5, 0.5, 1, 2]
+    onsets, lengths = np.array(PLAYED[:-1]) / 1000, np.diff(PLAYED) / 1000
+    assert notes_of(record.melody_or_raise()) == notes_of(Melody.from_seconds(onsets, lengths, range(60, 69)))
+    assert "seconds" in str(record.problems[0])
+
+
+def test_a_tempo_that_changes_is_followed_in_notes_played_to_no_beat() -> None:
+    """The second half is at half the speed of the clock, and sounds the same."""
+    slow = [time if time <= 1606 else 1606 + (time - 1606) // 2 for time in PLAYED]
+    changes = ["00 FF 51 03 0F 42 40", f"{number(1606)} FF 51 03 1E 84 80"]
+    record = read_midi(smf(track(*changes), track(*keyed(slow)), kind=1, division=1000))[0]
+    assert [length for _, length, _ in notes_of(record.melody_or_raise())] == [1, 0.5, 0.5, 1, 1, 0.5, 0.5, 1, 2]
+
+
+def test_strict_reading_keeps_the_times_of_notes_played_to_no_beat() -> None:
+    melody = only(smf(track(*keyed(PLAYED)), division=1000), strict=True)
+    assert [1000 * onset for onset, *_ in notes_of(melody)] == pytest.approx(PLAYED[:-1], abs=1)
+
+
+def test_notes_played_to_no_beat_take_the_grid_that_is_asked_for() -> None:
+    melody = only(smf(track(*keyed(PLAYED)), division=500), quantise="1/8")
+    assert [onset for onset, *_ in notes_of(melody)] == [0, 1, 1.5, 2, 3, 4, 4.5, 5.5, 6.5]
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 4), Fraction(1, 3), Fraction(1, 5), Fraction(1, 7), Fraction(1, 16)])
+def test_notes_on_any_part_of_a_quarter_keep_their_times(step: Fraction) -> None:
+    onsets = [step * number for number in (0, 3, 4, 5, 9, 10, 12, 14)]
+    data = write_midi(Melody.from_notes(onsets, [step] * 8, range(60, 68)))
+    assert [note.onset for note in only(data)] == onsets
+    assert read_midi(data)[0].problems == ()
+
+
+def test_notes_played_to_a_metronome_keep_their_times() -> None:
+    """A hundredth of a second off, at 120 quarters a minute."""
+    late = np.random.default_rng(2).normal(0, 0.02, 24)
+    onsets = np.maximum(np.cumsum([1, 0.5, 0.5] * 8) + late, 0)
+    melody = only(write_midi(Melody.from_notes(onsets, [0.4] * 24, range(60, 84))))
+    assert [onset for onset, *_ in notes_of(melody)] == pytest.approx(onsets.tolist(), abs=0.01)
 
 
 @pytest.mark.parametrize(("division", "found"), [(0, "no unit of time"), (0xE700, "25 of 0"), (0xFF01, "1 of 1")])
@@ -637,7 +708,7 @@ def lines(draw: st.DrawFn) -> Melody:
 @given(lines())
 @settings(max_examples=200)
 def test_round_trip_of_any_even_ticks(melody: Melody) -> None:
-    assert same_notes(only(write_midi(melody)), melody)
+    assert same_notes(only(write_midi(melody), strict=True), melody)
 
 
 @given(st.lists(st.tuples(st.integers(2, 200_000), st.integers(0, 127)), min_size=1, max_size=20))
@@ -647,7 +718,7 @@ def test_odd_ticks_are_at_most_one_off(steps: list[tuple[int, int]]) -> None:
     melody = Melody.from_notes(
         [Fraction(onset, Q) for onset in onsets], [Fraction(n, Q) for n, _ in steps], [p for _, p in steps]
     )
-    again = only(write_midi(melody))
+    again = only(write_midi(melody), strict=True)
     assert abs(again.notes["onset_ticks"] - melody.notes["onset_ticks"]).max() <= 1
     assert abs(again.notes["duration_ticks"] - melody.notes["duration_ticks"]).max() <= 1
 
@@ -709,7 +780,7 @@ def test_mido_reads_the_same_notes(kind: int) -> None:
             tracks.append(track(*events, *ends * 60))
         data = smf(*tracks, kind=kind)
         ours = []
-        for record in read_midi(data):
+        for record in read_midi(data, strict=True):
             notes = record.melody_or_raise().notes
             rows = notes[["onset_ticks", "duration_ticks", "pitch_midi"]].tolist()
             ours.append(sorted((Fraction(t, Q), Fraction(t + length, Q), pitch) for t, length, pitch in rows))

@@ -13,6 +13,7 @@ bars          which bar is where
 cutting       parts of a melody, by notes and by bars
 transposing   the same melody higher or lower, with its spelling
 stretching    the same melody in longer or shorter notes
+quantising    seconds as note values
 writing       how a melody is written, heard and drawn
 """
 

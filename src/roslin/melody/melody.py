@@ -21,6 +21,7 @@ from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError, P
 from roslin.melody.bars import bar_edges, bar_numbers
 from roslin.melody.cutting import cut_notes, cut_time
 from roslin.melody.pitches import note_name
+from roslin.melody.quantising import quarters_from_seconds
 from roslin.melody.stretching import stretched
 from roslin.melody.table import (
     BASE40_RANGE,
@@ -34,6 +35,7 @@ from roslin.melody.table import (
     checked_table,
     locked,
     read_only,
+    seconds,
     ticks_from_quarters,
     whole_numbers,
 )
@@ -83,7 +85,7 @@ class MelodyNote:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Melody:
-    """Notes and their metadata. Build one with `roslin.load` or `Melody.from_notes`.
+    """Notes and their metadata. Build one with `roslin.load`, `Melody.from_notes` or `Melody.from_seconds`.
 
     A melody is a sequence of notes: `melody[0]` is the first, `melody[:8]` a melody of the first eight, and
     `melody.bars(1, 4)` one of the first four bars. It prints in a line and draws itself in a notebook.
@@ -162,6 +164,34 @@ class Melody:
                 raise MelodyError(f"{name} has {len(values)} values; expected {length}, one for each onset")
         notes = checked_table(np.column_stack(list(columns.values())))
         return cls(notes, id=id, barlines_ticks=ticks_from_quarters("barlines", barlines), **metadata)
+
+    @classmethod
+    def from_seconds(
+        cls,
+        onsets: Iterable[float],
+        durations: Iterable[float],
+        pitches: Iterable[int],
+        id: str | None = None,
+        **metadata: Any,
+    ) -> Melody:
+        """A melody that was sung or played: onsets and durations in seconds and MIDI pitches, in any order.
+
+        Note values are the most plausible at a tempo that may change a little, as on the search page. The first note
+        begins at 0.
+
+        >>> sung = Melody.from_seconds([0.3, 0.82, 1.09, 1.33], [0.5, 0.2, 0.2, 1.0], [60, 62, 64, 65])
+        >>> [float(note.duration) for note in sung]
+        [1.0, 0.5, 0.5, 2.0]
+        """
+        given = {"onsets": seconds("onsets", onsets), "durations": seconds("durations", durations)}
+        heights = whole_numbers("pitches", pitches, *PITCH_RANGE)
+        begins, lengths = given.values()
+        for name, values in {**given, "pitches": heights}.items():
+            if len(values) != len(begins):
+                raise MelodyError(f"{name} has {len(values)} values; expected {len(begins)}, one for each onset")
+        order = np.argsort(begins, kind="stable")
+        times = quarters_from_seconds(begins[order], (begins + lengths)[order])
+        return cls.from_notes(times.onsets, times.durations, heights[order].tolist(), id, **metadata)
 
     @property
     def end_ticks(self) -> int:

@@ -156,6 +156,17 @@ def ticks_from_quarters(name: str, quarters: Iterable[float | Fraction]) -> Tick
     return ticks.astype(np.int64)  # a float holds every whole number below MAX_TICKS exactly
 
 
+def seconds(name: str, values: Iterable[float]) -> npt.NDArray[np.float64]:
+    """Times as they are. `name` is for a refusal."""
+    try:
+        times = np.array(list(values), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise MelodyError(f"{name} must be finite numbers of seconds, at least 0") from error
+    if times.ndim != 1 or not np.isfinite(times).all() or np.any(times < 0):
+        raise MelodyError(f"{name} must be finite numbers of seconds, at least 0")
+    return times
+
+
 def whole_numbers(name: str, values: Iterable[int], low: int, high: int) -> npt.NDArray[np.int64]:
     """Whole numbers within bounds. `name` is for a refusal."""
     array = np.asarray(list(values))

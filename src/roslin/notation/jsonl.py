@@ -6,6 +6,8 @@ A line is an object. The music is in one of
     "notes"             rows [onset_ticks, duration_ticks, pitch_midi, pitch_base40, is_grace, voice], with "barlines"
                         (ticks) and "changes" ([onset_ticks, clef, key signature, metre]) beside it where there are
                         any: for music from other notations
+    "seconds"           rows [onset, duration, pitch_midi], times in seconds: a melody that was sung or played, whose
+                        note values are found as on the search page (`Melody.from_seconds`)
 
 and "id", "title", "composer", "voice", "key", "text", "source" are the melody's metadata; any other field is kept in
 `Melody.extra`. A line that is not such an object is refused with its number; the next one is read.
@@ -34,7 +36,8 @@ MAX_LINE_BYTES = 16 * 2**20
 
 _NOTE_COLUMNS = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
 _CHANGE_COLUMNS = 4
-_ROWS = ("notes", "barlines", "changes")
+_SECONDS_COLUMNS = ["onset", "duration", "pitch_midi"]
+_ROWS = ("notes", "seconds", "barlines", "changes")
 
 
 def looks_like_jsonl(head: bytes) -> bool:
@@ -42,7 +45,9 @@ def looks_like_jsonl(head: bytes) -> bool:
     first, newline, _ = head.lstrip().partition(b"\n")
     if not first.startswith(b"{") or (newline and not first.rstrip().endswith(b"}")):
         return False
-    return any(field in first for field in (b'"pae"', b'"notes"')) or (bool(newline) and b'"data"' in first)
+    return any(field in first for field in (b'"pae"', b'"notes"', b'"seconds"')) or (
+        bool(newline) and b'"data"' in first
+    )
 
 
 def read_jsonl(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
@@ -85,7 +90,7 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
     if (b"\\u" in line or b"\xed" in line) and (half := half_character(fields)):
         return _refused(HALF_CHARACTER, "text", half, 1, number)
     try:
-        if "notes" in fields:
+        if "notes" in fields or "seconds" in fields:
             return _from_note_rows(fields, strict=strict).at(line=number, record=str(fields.get("id") or ""))
         return pae.read_incipit(pae.incipit_from_mapping(fields, number), strict=strict)
     except NotationError as error:
@@ -98,7 +103,7 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
 
 
 def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
-    rows = _whole_numbers(fields["notes"])
+    rows = _whole_numbers(fields["notes"]) if "notes" in fields else _from_seconds(fields["seconds"])
     text: dict[str, Any] = {
         name: str(value) for name, value in fields.items() if value is not None and name not in _ROWS
     }
@@ -115,6 +120,18 @@ def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
         extra=text,
     )
     return Record(None if strict and problems else melody, tuple(problems[:MAX_PROBLEMS]))
+
+
+def _from_seconds(values: Any) -> npt.NDArray[np.int64]:
+    """Rows of onset and duration in seconds and MIDI pitch, as notes with values."""
+    if not isinstance(values, list) or not all(
+        isinstance(row, list) and len(row) == len(_SECONDS_COLUMNS) for row in values
+    ):
+        raise NotationError(
+            Problem("unreadable seconds", "rows of " + ", ".join(_SECONDS_COLUMNS), shortened(str(values), 40))
+        )
+    melody = Melody.from_seconds(*(zip(*values, strict=True) if values else ((), (), ())))
+    return np.array(melody.notes[_NOTE_COLUMNS].tolist(), dtype=np.int64)
 
 
 def _signs(given: Sequence[str | None], problems: list[Problem]) -> list[str | None]:

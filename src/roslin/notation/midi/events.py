@@ -47,6 +47,7 @@ META_EVENTS = {
     NAME_EVENT: "name",
     INSTRUMENT_EVENT: "instrument",
     LYRICS_EVENT: "lyrics",
+    TEMPO_EVENT: "tempo",
     METRE_EVENT: "metre",
     KEY_EVENT: "key",
 }
@@ -112,6 +113,7 @@ class Track:
     notes: list[Note] = field(default_factory=list)
     metres: list[MetreChange] = field(default_factory=list)
     keys: list[KeyChange] = field(default_factory=list)
+    tempos: list[tuple[int, int]] = field(default_factory=list)  # ticks of the file, microseconds of a quarter
     lyrics: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
@@ -137,6 +139,7 @@ class File:
     clock: Clock
     tracks: list[Track]
     problems: list[Problem]
+    has_beats: bool = True  # False: its unit of time is a part of a second
 
 
 def problem_at(reason: str, expected: str, found: str, place: int) -> Problem:

@@ -1,4 +1,5 @@
-"""Played notes moved to a grid: which steps a grid has, in ticks, and where each onset and end belongs."""
+"""Played notes moved to a grid: which steps a grid has, in ticks, and where each onset and end belongs; and whether
+notes keep to any grid at all, or were played without a metronome."""
 
 from __future__ import annotations
 
@@ -13,11 +14,15 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.midi.events import WHOLE
 
-__all__ = ["Grid", "Grids", "Ticks", "grids", "quantised"]
+__all__ = ["Grid", "Grids", "Ticks", "grids", "keeps_a_grid", "quantised"]
 
 Grid = str | Fraction | Sequence[Fraction]
 Grids = tuple[int, ...]
 Ticks = npt.NDArray[np.int64]
+
+_PARTS = np.array([2, 3, 4, 5, 6, 7, 8, 12, 16])  # of a quarter
+_FEWEST = 6  # onsets; fewer do not show how they were made
+_LEAST, _BY_CHANCE = 0.5, 5.0  # onsets at random keep to a grid as well as sqrt(_BY_CHANCE / onsets) once in 150
 
 
 def grids(quantise: Grid | None) -> Grids:
@@ -65,3 +70,15 @@ def quantised(onsets: Ticks, ends: Ticks, grids: Grids) -> tuple[Ticks, Ticks]:
     end_grid = np.where(known, grid_of_quarter[place], np.abs(moved_ends - ends).argmin(axis=0))
     new_ends = moved_ends[end_grid, np.arange(len(ends))]
     return new_onsets, np.maximum(new_ends, new_onsets + steps[grid, 0])
+
+
+def keeps_a_grid(onsets: Ticks) -> bool:
+    """Whether onsets lie on some part of the quarter notes, exactly or as people play with a metronome.
+
+    Each onset is a direction on a circle, once around for each step of the grid; their mean is 1 where all are on it.
+    """
+    times = np.unique(onsets) / TICKS_PER_QUARTER
+    if len(times) < _FEWEST:
+        return True
+    together = np.abs(np.exp(2j * np.pi * np.outer(_PARTS, times)).mean(axis=1)).max()
+    return bool(together >= min(max(_LEAST, float(np.sqrt(_BY_CHANCE / len(times)))), 0.99))

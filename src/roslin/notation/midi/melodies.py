@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER, Melody, SignatureChange, base40_from_midi, note_table
+from roslin.melody.quantising import quarters_from_seconds
 from roslin.notation.midi import limits
 from roslin.notation.midi.events import (
     PERCUSSION,
@@ -23,13 +24,16 @@ from roslin.notation.midi.events import (
     Track,
     refusal,
 )
-from roslin.notation.midi.grid import Grids, Ticks, quantised
+from roslin.notation.midi.grid import Grids, Ticks, keeps_a_grid, quantised
 from roslin.notation.record import Record, Voices
 
 __all__ = ["records"]
 
 _NATURALS = {"C": (0, 2), "D": (2, 8), "E": (4, 14), "F": (5, 19), "G": (7, 25), "A": (9, 31), "B": (11, 37)}
 _Any = TypeVar("_Any")
+_NO_BEAT = "played without a beat, note values found from the seconds"
+_USUAL_TEMPO = 500_000  # microseconds of a quarter where a file has no tempo
+_MOST_PLAYED = 5_000  # notes; longer melodies without a beat keep the times of the file
 
 
 def records(
@@ -82,20 +86,27 @@ def _record(
     if file.clock.ticks(max(note.end for notes in parts for note in notes)) >= MAX_TICKS:
         expected = f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes"
         return Record(None, (Problem("too long", expected, "more", 1),))
-    return Record(_melody(file, track, parts, grids), problems)
+    notes = [note for part in parts for note in part]
+    ticks = np.array([file.clock.ticks(note.onset) for note in notes], dtype=np.int64)
+    is_played = not grids and not strict and len(notes) <= _MOST_PLAYED
+    is_played = is_played and not (file.has_beats and keeps_a_grid(ticks))
+    if is_played and file.has_beats:  # time in seconds is said with the header
+        problems = (*problems, Problem(_NO_BEAT, "notes on parts of a quarter note", "notes beside them"))
+    return Record(_melody(file, track, parts, grids, is_played), problems)
 
 
-def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids) -> Melody:
+def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids, is_played: bool) -> Melody:
     """One melody of some parts; what is known about it is what the track of the first says. Channels are voices."""
     placed = sorted(((place, note) for place, part in enumerate(parts) for note in part), key=lambda one: one[1].onset)
     notes = [note for _, note in placed]
-    onsets, lengths, moved = _timed(file.clock, notes, grids)
+    onsets, lengths, moved = _played(file, track, notes) if is_played else _timed(file.clock, notes, grids)
     end = int((onsets + lengths).max())
     channels = sorted({note.channel for note in notes})
     extra = {"track": str(track.number), "channel": ",".join(map(str, channels)), **moved}
     seen = [track] if file.kind == 2 else [track, *file.tracks]
-    bars = _bars(_first([source.metres for source in seen]), end)
+    bars = _bars([] if is_played else _first([source.metres for source in seen]), end)
     keys = _first([source.keys for source in seen])
+    keys = [key._replace(time=0) for key in keys[:1]] if is_played else keys
     key = keys[0] if keys and keys[0].time == 0 else None
     pitches = np.array([note.pitch for note in notes])
     base40 = _spelled(onsets, pitches, keys)
@@ -138,6 +149,42 @@ def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Ticks, Ticks,
         onsets = moved
     without_length = np.array([note.onset == note.end for note in notes])
     return onsets, np.where(without_length, 0, np.maximum(ends - onsets, 1)), said
+
+
+def _played(file: File, track: Track, notes: list[Note]) -> tuple[Ticks, Ticks, dict[str, str]]:
+    """Onsets and lengths of notes that keep to no beat of the file, as note values found from their seconds."""
+    seconds = _Seconds.of(file, track)
+    onsets, ends = (seconds.at(np.array([note[place] for note in notes], dtype=np.float64)) for place in (0, 1))
+    times = quarters_from_seconds(onsets, ends)
+    begin, length = (np.rint(values * TICKS_PER_QUARTER).astype(np.int64) for values in times)
+    without_length = np.array([note.onset == note.end for note in notes])
+    return begin, np.where(without_length, 0, length), {}
+
+
+class _Seconds(NamedTuple):
+    """Where each tempo begins, in ticks of the file and in seconds, and the seconds of a tick from there."""
+
+    starts: npt.NDArray[np.float64]
+    seconds: npt.NDArray[np.float64]
+    of_a_tick: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, file: File, track: Track) -> _Seconds:
+        changes = track.tempos if file.kind == 2 else [change for each in file.tracks for change in each.tempos]
+        changes = (
+            [(0, _USUAL_TEMPO), *sorted(changes, key=lambda change: change[0])]
+            if file.has_beats
+            else [(0, _USUAL_TEMPO)]
+        )
+        starts, tempos = (np.array(values, dtype=np.float64) for values in zip(*changes, strict=True))
+        of_a_tick = tempos / 1e6 * file.clock.numerator / file.clock.denominator / TICKS_PER_QUARTER
+        return cls(starts, np.concatenate([[0.0], np.cumsum(np.diff(starts) * of_a_tick[:-1])]), of_a_tick)
+
+    def at(self, ticks: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Times of the file in seconds."""
+        tempo = np.searchsorted(self.starts, ticks, side="right") - 1
+        found: npt.NDArray[np.float64] = self.seconds[tempo] + (ticks - self.starts[tempo]) * self.of_a_tick[tempo]
+        return found
 
 
 def _first(values: list[_Any]) -> _Any:

@@ -56,7 +56,7 @@ def read_file(data: bytes) -> File:
         track.metres, track.keys = _in_ticks(track.metres, clock), _in_ticks(track.keys, clock)
     if len(tracks) != count:
         problems.append(problem_at("wrong number of tracks", f"{count} as in the header", str(len(tracks)), start + 10))
-    return File(kind, clock, tracks, problems)
+    return File(kind, clock, tracks, problems, has_beats=not division & 0x8000)
 
 
 def _envelope(data: bytes) -> tuple[int, int]:
@@ -80,8 +80,8 @@ def _clock(division: int, place: int, problems: list[Problem]) -> Clock:
     frames, parts = 256 - (division >> 8), division & 0xFF
     if frames not in (24, 25, 29, 30) or not parts:
         raise refusal("unknown unit of time", "24, 25, 29 or 30 frames a second", f"{frames} of {parts}", place)
-    # Time in seconds knows no beats. The relations between the notes are right whatever a quarter is taken to be.
-    reason = "time in seconds, a quarter note taken as half a second"
+    # Time in seconds knows no beats: the notes are given values later, and until then a quarter is half a second.
+    reason = "time in seconds, note values found from them"
     problems.append(problem_at(reason, "time in parts of a quarter note", f"{frames} frames a second", place))
     second = Fraction(30000, 1001) if frames == 29 else Fraction(frames)
     ratio = 2 * TICKS_PER_QUARTER / (second * parts)
@@ -262,6 +262,9 @@ class _TrackReader:
             self._take_metre(value)
         elif what == "key":
             self._take_key(value)
+        elif what == "tempo":
+            if int.from_bytes(value) and len(value) == 3:
+                self.track.tempos.append((self.time, int.from_bytes(value)))
         elif what in ("lyrics", "text"):
             texts = self.track.lyrics if what == "lyrics" else self.track.texts
             if value and len(texts) < limits.MAX_TEXT:

@@ -1,6 +1,7 @@
 // Note values out of onsets. Nobody keeps a tempo exactly, so the beat may move a little from note to note; of all ways
 // to write what was heard the most plausible is taken: near to the times, with a steady beat, simple values, and long
 // notes on beats. It is looked for in beats of two halves and in beats of three (as in 6/8), and the better is kept.
+// The server does the same with melodies in seconds (roslin.melody.quantising); a test compares the two.
 
 // Quarters, and how rare such notes are at the beginnings of melodies: minus the logarithm of their share in the RISM
 // catalogue, counted from the eighth, the most frequent.
@@ -17,11 +18,20 @@ const UPBEAT = 0.6; // the price of beginning off the beat
 const COMPOUND = 1; // the price of beats of three
 const GRID = 0.25; // quarters between the places in a beat
 const BEATS = [1, 1.5]; // quarters
+const LONGEST = 4; // seconds; a longer time between two onsets is a pause, of the longest value at any tempo
+const SHORTEST = 0.01; // seconds
+const PAUSE = Math.max(...VALUES.keys());
 
 const tempos = Array.from(
   { length: Math.ceil(Math.log(SLOWEST / QUICKEST) / TEMPO_STEP) },
   (_, k) => QUICKEST * Math.exp(k * TEMPO_STEP),
 );
+
+// How unlikely it is that a note of this length lasts so long.
+function missed(length, expected) {
+  const spread = Math.hypot(OF_LENGTH, OF_ONSET / Math.min(length, expected));
+  return (Math.log(length / expected) / spread) ** 2;
+}
 
 // The cheapest way through the lengths in beats of so many quarters: { cost, rows: [quarters, seconds of a quarter] }.
 function follow(lengths, beat) {
@@ -35,15 +45,15 @@ function follow(lengths, beat) {
     const next = new Float64Array(count).fill(Infinity), origin = new Array(count);
     tempos.forEach((seconds, tempo) => {
       for (const [quarters, price] of VALUES) {
-        const expected = quarters * seconds, spread = Math.hypot(OF_LENGTH, OF_ONSET / Math.min(length, expected));
-        const misses = (Math.log(length / expected) / spread) ** 2 + price;
+        const misses = missed(length, quarters * seconds) + price, isPause = length > LONGEST;
+        if (isPause && quarters < PAUSE) continue;
         for (let place = 0; place < places; place++) {
           const end = place + quarters / GRID, isAcross = place > 0 && end > places;
           const to = tempo * places + (end % places);
           const begin = Math.max(tempo - TEMPO_MOVES, 0), last = Math.min(tempo + TEMPO_MOVES, tempos.length - 1);
           for (let before = begin; before <= last; before++) {
             const changed = (((tempo - before) * TEMPO_STEP) / OF_CHANGE) ** 2, from = before * places + place;
-            const cost = costs[from] + changed + misses + (isAcross ? ACROSS : 0);
+            const cost = costs[from] + changed + (isPause ? 0 : misses) + (isAcross ? ACROSS : 0);
             if (cost < next[to]) {
               next[to] = cost;
               origin[to] = [from, quarters, seconds];
@@ -68,7 +78,8 @@ function follow(lengths, beat) {
 // Lengths in seconds as note values: rows of [quarters, seconds of a quarter there].
 export function noteValues(lengths) {
   if (!lengths.length) return [];
-  const [simple, compound] = BEATS.map(beat => follow(lengths, beat));
+  const safe = lengths.map(length => Math.max(length, SHORTEST));
+  const [simple, compound] = BEATS.map(beat => follow(safe, beat));
   return (compound.cost + COMPOUND < simple.cost ? compound : simple).rows;
 }
 
