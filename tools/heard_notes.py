@@ -20,7 +20,17 @@ from playwright.sync_api import Page, Route, sync_playwright
 
 from simulated_singers import RATE
 
-__all__ = ["Counted", "count", "hear", "listening_page", "text_heard", "text_tapped", "text_written", "values_tapped"]
+__all__ = [
+    "Counted",
+    "count",
+    "hear",
+    "listening_page",
+    "text_heard",
+    "text_tapped",
+    "text_written",
+    "values_sung",
+    "values_tapped",
+]
 
 _STATIC = Path(__file__).resolve().parents[1] / "src" / "roslin" / "web" / "static"
 _ADDRESS = "http://roslin.localhost"
@@ -68,6 +78,17 @@ def values_tapped(page: Page, times: Sequence[float]) -> list[float]:
     """Taps as note values in quarters."""
     values: list[float] = page.evaluate('async times => (await import("/static/rhythm.js")).tapped(times)', list(times))
     return values
+
+
+def values_sung(page: Page, onsets: Sequence[float], offsets: Sequence[float]) -> list[tuple[float, float]]:
+    """Notes in seconds as note values: quarters of each, and of the rest after it."""
+    script = """async ([onsets, offsets]) => {
+      const notes = onsets.map((onset, k) => ({ onset, offset: offsets[k] }));
+      const found = (await import("/static/rhythm.js")).quantise(notes);
+      return found.map(({ quarters, rest }) => [quarters, rest]);
+    }"""
+    rows: list[list[float]] = page.evaluate(script, [list(onsets), list(offsets)])
+    return [(quarters, rest) for quarters, rest in rows]
 
 
 def text_tapped(page: Page, times: Sequence[float]) -> str:

@@ -16,10 +16,12 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.pages import complaints, drawn_notes, keep
 
+from roslin.melody.quantising import quarters_from_seconds
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from heard_notes import Counted, count, hear, values_tapped
-from simulated_singers import RATE, WHISTLER, Performance, Performer, perform, sound
+from heard_notes import Counted, count, hear, values_sung, values_tapped
+from simulated_singers import RATE, WHISTLER, Performer, perform, sound
 
 FRERE = [60, 62, 64, 60, 60, 62, 64, 60, 64, 65, 67]
 FRERE_QUARTERS = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
@@ -39,7 +41,7 @@ def heard_right(page: Page, performer: Performer, cents: float = 0.0) -> Counted
     total = Counted()
     for pitches, quarters in TUNES:
         done = perform(performer, np.array(quarters, float), np.array(pitches, float), rng)
-        done = Performance(done.onsets, done.offsets, done.pitches + cents / 100)
+        done = replace(done, pitches=done.pitches + cents / 100)
         heard = hear(page, sound(performer, done, rng))
         total += count(pitches, [note["pitch"] for note in heard])
     return total
@@ -120,6 +122,43 @@ def test_a_rhythm_is_written_as_it_was_meant(page: Page) -> None:
         assert _as_written(values_tapped(page, times.tolist())) == _as_written(meant)
     assert values_tapped(page, [1.0]) == []
     assert values_tapped(page, []) == []
+
+
+def test_the_page_and_the_server_find_the_same_note_values(page: Page) -> None:
+    """Uneven melodies of one to twenty notes, with rests and with a pause."""
+    page.goto("/about")
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        count = int(rng.integers(1, 20))
+        lengths = rng.choice([0.25, 0.5, 0.5, 0.75, 1, 1, 1.5, 2, 3], count) * rng.uniform(0.3, 0.9)
+        lengths = lengths * 2 ** rng.laplace(0, 0.11, count) + 6 * (rng.random(count) < 0.02)
+        onsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        offsets = onsets + lengths * rng.uniform(0.2, 1, count)
+        rows = values_sung(page, onsets.tolist(), offsets.tolist())
+        times = quarters_from_seconds(onsets, offsets)
+        assert [quarters for quarters, _ in rows] == times.durations.tolist()
+        assert np.cumsum([0, *map(sum, rows)])[:-1].tolist() == times.onsets.tolist()
+
+
+@pytest.mark.parametrize("semitones", [1, 2])
+def test_a_scoop_is_part_of_its_note(page: Page, semitones: float) -> None:
+    """Every note begins too low for a tenth of a second, also where it is slurred to the one before."""
+    page.goto("/about")
+    scooping = Performer(pace=(0.6, 0.65), note_error=5, scooped=1.0, scoop=100 * semitones, syllables=0)
+    counted = heard_right(page, scooping)
+    assert counted.share >= 0.95, counted
+    assert counted.extra <= 0.05 * counted.notes, counted
+
+
+def test_a_quick_note_far_from_its_neighbours_is_no_scoop(page: Page) -> None:
+    page.goto("/about")
+    script = """async quick => {
+      const note = (first, end, heard) => ({ first, end, heard, isTied: first > 0 });
+      const notes = [note(0, 40, 60), note(40, 50, quick), note(50, 90, 60)];
+      return (await import("/static/segments.js")).withoutScoops(notes).length;
+    }"""
+    assert page.evaluate(script, 65) == 3
+    assert page.evaluate(script, 61.9) == 2
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ const DIP = 6; // decibels between two notes of the same pitch
 const DIP_FRAMES = 15; // a dip is about as short as a consonant; a slower change is a swell
 const GRID = 0.2; // semitones between the levels that a line may have
 const FURTHEST = 1.2; // semitones; beyond it a frame is a slide or a slip, and tells nothing
-const STEP_PRICE = 6; // semitones times frames; a vibrato would save about 3 by steps, a scoop 5, a semitone of 80 ms 8
+const STEP_PRICE = 10; // semitones times frames; a vibrato would save about 3 by steps, a scoop of 100 ms 5 to 10
 const SHORTEST = 6; // frames of a note; quicker ones are sung by nobody
+const SCOOP = 12; // frames; a shorter note that is slurred to a neighbour is how the voice came there, or left it
+const SCOOP_SPAN = 2.5; // semitones between a scoop and the note that it belongs to: two, sung out of tune
 const SETTLED = 25; // frames after which a pitch is as sure as it gets; shorter notes tell less about the tuning
 const TUNING_GRID = 0.05; // semitones
 const TUNING_SPAN = 3; // semitones that a singer may drift, up or down
@@ -87,14 +89,14 @@ export function pieces(frames) {
 
 // The line of level steps that is cheapest: how far it is from the pitch, and a price for every step. As rows of
 // [first, end, level], frames counted from the beginning of the pitches.
-export function levelSteps(pitches) {
+export function levelSteps(pitches, price = STEP_PRICE) {
   const known = pitches.filter(Number.isFinite);
   if (!known.length) return [];
   const lowest = Math.min(...known), count = Math.ceil((Math.max(...known) - lowest) / GRID) + 1;
   let costs = new Float64Array(count);
   const stays = [], bests = [];
   for (const pitch of pitches) {
-    const best = costs.indexOf(Math.min(...costs)), changed = costs[best] + STEP_PRICE;
+    const best = costs.indexOf(Math.min(...costs)), changed = costs[best] + price;
     const stay = new Uint8Array(count), next = new Float64Array(count);
     for (let s = 0; s < count; s++) {
       stay[s] = costs[s] <= changed;
@@ -158,15 +160,35 @@ function inKey(heard, weights, key) {
   return { cost, pitches };
 }
 
+// Slurred notes without scoops: what is too short for a note joins the neighbour whose pitch is nearer, if that is near
+// enough; of two alike the one after it, for voices come to a note from below. The pitch is that of the neighbour.
+export function withoutScoops(slurred) {
+  const kept = [...slurred];
+  for (let k = 0; k < kept.length; ) {
+    const here = kept[k], far = other => (other ? Math.abs(other.heard - here.heard) : Infinity);
+    const before = kept[k - 1], after = kept[k + 1], joins = far(before) < far(after) ? before : after;
+    if (here.end - here.first >= SCOOP || far(joins) > SCOOP_SPAN) {
+      k++;
+      continue;
+    }
+    if (joins === after) Object.assign(after, { first: here.first, isTied: here.isTied });
+    else before.end = here.end;
+    kept.splice(k, 1);
+  }
+  return kept;
+}
+
 // Frames as notes.
-export function segment(frames) {
+export function segment(frames, price = STEP_PRICE) {
   const found = [];
   for (const [first, end] of pieces(frames)) {
-    for (const [from, to, level] of levelSteps(frames.pitch.slice(first, end))) {
+    const slurred = [];
+    for (const [from, to, level] of levelSteps(frames.pitch.slice(first, end), price)) {
       const near = frames.pitch.slice(first + from, first + to).filter(pitch => Math.abs(pitch - level) <= FURTHEST);
       if (near.length < SHORTEST) continue;
-      found.push({ first: first + from, end: first + to, heard: median(near), isTied: from > 0 });
+      slurred.push({ first: first + from, end: first + to, heard: median(near), isTied: from > 0 });
     }
+    found.push(...withoutScoops(slurred));
   }
   const weights = found.map(note => Math.min((note.end - note.first) / SETTLED, 1));
   const semitones = onSemitones(found.map(note => note.heard), weights);
