@@ -1,4 +1,4 @@
-"""Real incipits, pasted as they stand into the command line and into the page."""
+"""Real incipits, pasted as they stand into the command line and into the page; texts that have two readings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
@@ -39,3 +40,26 @@ def test_the_sample_has_what_catalogues_have(pasted: list[Pasted]) -> None:
         "unreadable clef",
     } <= kinds
     assert 0.25 < sum(bool(each.kinds) for each in pasted) / COUNT < 0.5
+
+
+def test_a_text_of_two_meanings_is_searched_for_in_both_and_the_page_tells_which_is_shown(client: TestClient) -> None:
+    asked = {"q": "g2 a2 b2 g2 g2 a2 b2 g2 b2 c3 d3", "k": 3}
+    answer = client.get("/api/search", params=asked).json()
+    readings = {name: client.get("/api/search", params=asked | {"notation": name}).json() for name in ("abc", "names")}
+    surest = min(readings, key=lambda name: readings[name]["results"][0]["expected"])
+    assert answer["results"] == readings[surest]["results"]
+    assert surest == "names"
+    [told] = [remark for remark in answer["remarks"] if "choose the notation abc" in remark]
+    page = client.get("/", params=asked).text
+    assert told in page
+    assert answer["results"][0]["id"] == "frere-jacques"
+    assert "as note names: G2 A2 B2 G2" in page
+    assert "notation=names" in page  # the explanation is of what was found
+
+
+def test_notes_repeated_where_a_tune_has_long_ones_find_it_on_the_page(client: TestClient) -> None:
+    answer = client.get("/api/search", params={"q": "%G-2 '8DD8.GG8AbBBAG''8.DD8bE", "k": 3}).json()
+    assert answer["results"][0]["id"].startswith("roslin-castle")
+    assert answer["results"][0]["meaning"] == "same notes"
+    assert answer["query_notes"] == 8
+    assert any("read as ties" in remark for remark in answer["remarks"])

@@ -88,7 +88,8 @@ class Found:
 
     `run` is all that was found. `line` is how many lines of this page are above that where chance begins; None where
     the line is not on this page. `listing` is all of the list, where that was asked for; `is_whole` says that what is
-    counted does not go on beyond it. It `is_complete` unless the limit of time cut the search or the matches short.
+    counted does not go on beyond it. `notation` is that of the text where it was not read as `read_query` reads it. It
+    `is_complete` unless the limit of time cut the search or the matches short.
     """
 
     query: Melody
@@ -103,6 +104,7 @@ class Found:
     seconds: float
     matching: float
     listing: Listing | None = None
+    notation: str = ""
     is_whole: bool = False
     is_complete: bool = True
 

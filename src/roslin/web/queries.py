@@ -20,25 +20,30 @@ from roslin.web.readers import shared_readers
 from roslin.web.schemas.requests import EDITED, RANGES, NarrowParams, QueryParams
 from roslin.web.settings import Settings
 
-__all__ = ["chosen_matcher", "filters_of", "offered", "query_of"]
+__all__ = ["chosen_matcher", "filters_of", "offered", "query_of", "readings_of"]
 
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 
 
 def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> Melody:
     """The melody that is asked for; its problems say what was read otherwise, `NotationError` why nothing was."""
-    melody = collection[asked.id] if asked.id else _read_query(asked, settings)
-    if len(melody) > settings.query_notes:
-        raise MelodyError(f"the query has {len(melody)} notes; expected at most {settings.query_notes}")
-    if not len(melodic_line(melody)):
+    return readings_of(asked, collection, settings)[0]
+
+
+def readings_of(asked: QueryParams, collection: Collection, settings: Settings) -> list[Melody]:
+    """The same, and the other melody that the text may mean, if there is one."""
+    found = [collection[asked.id]] if asked.id else _readings(asked, settings)
+    if len(found[0]) > settings.query_notes:
+        raise MelodyError(f"the query has {len(found[0])} notes; expected at most {settings.query_notes}")
+    if not len(melodic_line(found[0])):
         raise MelodyError("the query has no notes; expected at least one that is not a grace note")
-    return melody
+    return found
 
 
-def _read_query(asked: QueryParams, settings: Settings) -> Melody:
+def _readings(asked: QueryParams, settings: Settings) -> list[Melody]:
     notation = None if asked.notation == "auto" else asked.notation
     try:
-        return shared_readers().query(asked.q, notation, asked.strict, settings)
+        return shared_readers().readings(asked.q, notation, asked.strict, settings)
     except NotationError as error:
         raise NotationError(replace(error.problem, record="")) from error
 

@@ -4,7 +4,7 @@ The functions run in a process of their own (`web.readers`), which is ended when
 So this module imports readers of notation and little else: a process is there in a third of a second. Payloads and
 answers are JSON values:
 
-    query   {"text", "notation", "strict", "notes"} -> {"melodies": [melody]}
+    query   {"text", "notation", "strict", "notes"} -> {"melodies": [melody, ...]}, its readings
     source  {"data", "notes"} -> {"melodies": [melody, ...]}, each cut to so many notes
     file    {"data", "name", "notes", "letters", "melodies"} -> what `uploads.choices` says
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from roslin.errors import FormatError, MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
-from roslin.notation.query import read_query, read_source
+from roslin.notation.query import read_source, readings
 from roslin.notation.record import FAILED
 from roslin.sandbox import shared_worker
 from roslin.web.uploads import choices, shortened_to
@@ -71,10 +71,10 @@ def raise_refusal(answer: Values) -> None:
 
 
 def _query(payload: Values) -> Values:
-    melody = read_query(payload["text"], payload["notation"], strict=payload["strict"]).with_metadata(id=None)
-    if len(melody) > payload["notes"]:
-        raise MelodyError(f"the query has {len(melody)} notes; expected at most {payload['notes']}")
-    return {"melodies": [values_of_melody(melody)]}
+    found = readings(payload["text"], payload["notation"], strict=payload["strict"])
+    if len(found[0]) > payload["notes"]:
+        raise MelodyError(f"the query has {len(found[0])} notes; expected at most {payload['notes']}")
+    return {"melodies": [values_of_melody(melody.with_metadata(id=None)) for melody in found]}
 
 
 def _source(payload: Values) -> Values:

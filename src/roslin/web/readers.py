@@ -85,8 +85,12 @@ class Readers:
 
     def query(self, text: str, notation: str | None, strict: bool, settings: Settings) -> Melody:
         """The one melody that somebody typed or pasted."""
+        return self.readings(text, notation, strict, settings)[0]
+
+    def readings(self, text: str, notation: str | None, strict: bool, settings: Settings) -> list[Melody]:
+        """The same, and the other melody that the text may mean, if there is one."""
         asked = {"text": text, "notation": notation, "strict": strict, "notes": settings.query_notes}
-        return melody_from_values(self._texts.ask("query", asked, settings.reading_seconds)["melodies"][0])
+        return list(map(melody_from_values, self._texts.ask("query", asked, settings.reading_seconds)["melodies"]))
 
     def source(self, data: bytes, settings: Settings) -> list[Melody]:
         """The incipits of a source; of one that is too long for a query, the beginning."""

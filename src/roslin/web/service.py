@@ -26,6 +26,7 @@ from roslin.display.words import _
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.matchers import Matcher
 from roslin.melody import Melody
+from roslin.notation.query import surest
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
 from roslin.search import depended_on
@@ -35,7 +36,7 @@ from roslin.web.found import Found, Result, Show
 from roslin.web.library import BusyError, GoneError, Library
 from roslin.web.listing import Line, Listing, listed
 from roslin.web.progress import Wait
-from roslin.web.queries import chosen_matcher, filters_of, query_of
+from roslin.web.queries import chosen_matcher, filters_of, readings_of
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.lists import FilterAnswer
 from roslin.web.schemas.requests import SearchParams
@@ -69,9 +70,16 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = _PLAIN)
 def _find(
     library: Library, collection: Collection, asked: SearchParams, chosen: Matcher, wait: Wait, show: Show
 ) -> Found:
-    query = query_of(asked, collection, library.settings)
+    readings = readings_of(asked, collection, library.settings)
     began = time.perf_counter()
-    run, compared, steps, shown = _deep_enough(library, collection, asked, query, chosen, wait, show)
+    tried = dict[int, tuple[Run, int, tuple[FilterAnswer, ...], _Shown]]()
+
+    def tried_with(query: Melody) -> Run:
+        tried[id(query)] = _deep_enough(library, collection, asked, query, chosen, wait, show)
+        return tried[id(query)][0]
+
+    query, run = (readings[0], tried_with(readings[0])) if asked.id else surest(readings, tried_with)
+    _, compared, steps, shown = tried[id(query)]
     searched = time.perf_counter()
     most = library.settings.most_results
     lines = shown.lines[: shown.above] if show.is_sure else shown.lines
@@ -95,6 +103,7 @@ def _find(
         seconds=searched - began,
         matching=time.perf_counter() - searched,
         listing=shown.listing,
+        notation=str(query.notation) if query in readings[1:] else "",
         is_whole=shown.is_whole,
         is_complete=run.is_complete and (matches is None or len(matches) == len(page)),
     )
@@ -125,7 +134,7 @@ def _deep_enough(
     whole = SearchParams(**{**asked.model_dump(include=set(SearchParams.model_fields)), **_UNSEARCHED})
     for depth in dict.fromkeys((min(-(-needed // _STEP) * _STEP, most + 1), most + 1)):
         run, compared, steps = library.kept(
-            (collection.about["token"], "list", repr(whole), repr(chosen), depth),
+            (collection.about["token"], "list", repr(whole), query.notation, len(query), repr(chosen), depth),
             partial(_search, library, collection, asked, query, chosen, depth, wait),
             lambda made: made[0].is_complete,
         )
