@@ -36,14 +36,17 @@ def refused(client: TestClient, path: str, status: int, **parameters: Any) -> di
 
 @pytest.mark.parametrize("matcher", ["dp", "dp(place='inside')", "emd", "twv"])
 def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: Path, matcher: str) -> None:
-    answer = client.get("/api/search", params={"q": FRERE, "matcher": matcher, "k": 7, "all": True}).json()
+    answer = client.get("/api/search", params={"q": FRERE, "matcher": matcher, "k": 7}).json()
     with Collection(starter) as collection:
         run = collection.search(load(FRERE)[0], matcher, k=50)
     assert [
         (hit["rank"], hit["id"], hit["distance"], hit["expected"], hit["meaning"]) for hit in answer["results"]
     ] == [(hit.rank, hit.id, hit.distance, pytest.approx(hit.expected), hit.meaning) for hit in run[:7]]
     assert answer["is_close"] == run.is_close
-    assert not answer["ends_at_chance"]
+    assert answer["headline"] == run.headline
+    assert [(hit["above_chance"], hit["same_notes"]) for hit in answer["results"]] == [
+        (hit.is_above_chance, hit.same) for hit in run[:7]
+    ]
     assert answer["searched"] == 243
     assert answer["has_more"]
     first = answer["results"][0]
@@ -53,38 +56,57 @@ def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: P
 
 
 def test_pages_are_parts_of_one_list(client: TestClient) -> None:
-    asked: dict[str, Any] = {"q": FRERE, "all": True}
+    asked: dict[str, Any] = {"q": FRERE}
     whole = client.get("/api/search", params={**asked, "k": 60}).json()["results"]
     parts = [client.get("/api/search", params={**asked, "k": 20, "page": page}).json() for page in (1, 2, 3)]
     assert [hit for part in parts for hit in part["results"]] == whole
 
 
 def test_the_last_page_says_so(client: TestClient) -> None:
-    last = client.get("/api/search", params={"q": FRERE, "k": 100, "page": 3, "all": True}).json()
+    last = client.get("/api/search", params={"q": FRERE, "k": 100, "page": 3}).json()
     assert len(last["results"]) == 43
     assert not last["has_more"]
 
 
-def test_a_list_ends_where_chance_begins(client: TestClient) -> None:
-    """It is the beginning of the whole list, in pages too, up to one expected chance match."""
+def test_a_list_is_full_and_shows_what_is_above_chance(client: TestClient) -> None:
+    """In pages too; `sure` keeps only the lines above that where chance begins."""
     asked: dict[str, Any] = {"id": "roslin-castle", "k": 2}
     first = client.get("/api/search", params=asked).json()
     assert first["is_close"]
+    assert first["headline"] == "Found"
     assert first["has_more"]
-    assert first["ends_at_chance"]
+    assert "ends_at_chance" not in first
     pages = [client.get("/api/search", params={**asked, "page": page}).json() for page in range(1, 7)]
     listed = [hit for page in pages for hit in page["results"]]
-    everything = client.get("/api/search", params={**asked, "k": 100, "all": True}).json()["results"]
-    assert listed == [hit for hit in everything if hit["expected"] <= 1]
-    assert 2 < len(listed) < 12
-    assert not pages[-1]["has_more"]
-    assert {hit["meaning"] for hit in everything[len(listed) :]} == {"no more alike than chance"}
-    assert everything[0]["meaning"] in ("same tune", "probably")
+    everything = client.get("/api/search", params={**asked, "k": 100}).json()["results"]
+    assert len(everything) == 100
+    assert listed == everything[:12]
+    assert pages[-1]["has_more"]
+    above = [hit for hit in everything if hit["above_chance"]]
+    assert above == [hit for hit in everything if hit["expected"] <= 1 or hit["same_notes"]]
+    assert above == everything[: len(above)]
+    assert 2 < len(above) < 12
+    assert {hit["meaning"] for hit in everything[len(above) :]} == {"no more alike than chance"}
+    assert everything[0]["meaning"] == "same notes"
+    assert client.get("/api/search", params={**asked, "k": 100, "all": True}).json()["results"] == everything
+    for whole in ({"k": 100}, {"whole": True}):
+        sure = client.get("/api/search", params={**asked, "sure": True, **whole}).json()
+        assert [hit["id"] for hit in sure["results"]] == [hit["id"] for hit in above]
+        assert not sure["has_more"]
+    assert len(client.get("/api/search", params={**asked, "whole": True}).json()["results"]) == 242
+
+
+def test_a_matcher_without_an_estimate_of_chance_has_no_line(client: TestClient) -> None:
+    answer = client.get("/api/search", params={"q": FRERE, "matcher": "dp", "sure": True}).json()
+    assert (answer["headline"], answer["agreeing"], len(answer["results"])) == ("", 0, 10)
+    assert {(hit["expected"], hit["meaning"], hit["above_chance"]) for hit in answer["results"]} == {(None, "", True)}
 
 
 def test_nothing_close_and_remarks_are_said(client: TestClient) -> None:
     answer = client.get("/api/search", params={"q": NONSENSE}).json()
     assert not answer["is_close"]
+    assert answer["headline"] == "Nothing better than chance; the nearest are shown"
+    assert len(answer["results"]) == 10
     assert answer["remarks"] == ["All notes of the query are equally long, so the rhythm was ignored."]
     assert client.get("/api/search", params={"q": FRERE, "matcher": "dp"}).json()["remarks"] == []
 
@@ -138,7 +160,7 @@ def test_contour_and_rhythm_near_those_of_the_query(client: TestClient) -> None:
 
 
 def test_filters_are_told_in_sentences(client: TestClient) -> None:
-    asked: dict[str, Any] = {"q": FRERE, "note_count": "..20", "words": "mozart", "all": True}
+    asked: dict[str, Any] = {"q": FRERE, "note_count": "..20", "words": "mozart"}
     answer = client.get("/api/search", params=asked).json()
     sentences = [step["sentence"] for step in answer["filters"]]
     assert sentences == ["Number of notes at most 20.", '"mozart" in title, composer, text or source.']
@@ -148,7 +170,7 @@ def test_filters_are_told_in_sentences(client: TestClient) -> None:
 
 def test_at_the_start_is_not_anywhere(client: TestClient, starter: Path) -> None:
     """Bars 3 and 4 stand in the middle: anywhere they are found, at the start something else is compared."""
-    asked: dict[str, Any] = {"q": "'4EF2G/4EF2G", "matcher": "emd", "title": "Jacques", "all": True}
+    asked: dict[str, Any] = {"q": "'4EF2G/4EF2G", "matcher": "emd", "title": "Jacques"}
     anywhere = client.get("/api/search", params=asked).json()["results"]
     start = client.get("/api/search", params={**asked, "place": "start"}).json()["results"]
     with Collection(starter) as collection:
@@ -281,7 +303,7 @@ def test_the_document_describes_an_explanation_as_it_is(client: TestClient) -> N
 @pytest.mark.parametrize("matcher", [name for name in offered() if name != "twv"])
 def test_an_explanation_is_that_of_the_list(client: TestClient, matcher: str, narrowed: dict[str, str]) -> None:
     """The same search explains a result with the distance of the list, and its steps add up to it."""
-    asked: dict[str, Any] = {"q": FRERE, "matcher": matcher, "k": 12, "all": True, **narrowed}
+    asked: dict[str, Any] = {"q": FRERE, "matcher": matcher, "k": 12, **narrowed}
     results = client.get("/api/search", params=asked).json()["results"]
     for result in (results[0], results[-1]):
         answer = client.get("/api/explain", params={**asked, "candidate": result["id"]}).json()
@@ -301,13 +323,16 @@ def test_what_counts_most_in_a_sum_is_told_too(client: TestClient) -> None:
 
 
 def test_exports(client: TestClient) -> None:
-    asked: dict[str, Any] = {"q": FRERE, "k": 5, "all": True}
+    asked: dict[str, Any] = {"q": FRERE, "k": 5}
     listed = client.get("/api/search", params=asked).json()["results"]
     table = client.get("/api/search", params={**asked, "format": "csv"})
     assert table.headers["content-disposition"] == 'attachment; filename="results.csv"'
     rows = list(csv.DictReader(io.StringIO(table.text)))
     assert [(row["id"], float(row["distance"]), float(row["expected"]), row["meaning"]) for row in rows] == [
         (hit["id"], hit["distance"], hit["expected"], hit["meaning"]) for hit in listed
+    ]
+    assert [(row["above_chance"], row["same_notes"]) for row in rows] == [
+        (str(hit["above_chance"]).lower(), str(hit["same_notes"])) for hit in listed
     ]
     run = client.get("/api/search", params={**asked, "format": "trec"}).text
     assert [line.split()[2] for line in run.splitlines()] == [hit["id"] for hit in listed]
@@ -320,9 +345,7 @@ def test_exports(client: TestClient) -> None:
 
 def test_an_exported_run_can_be_evaluated(client: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "results.run"
-    path.write_text(
-        client.get("/api/search", params={"q": FRERE, "format": "trec", "all": True}).text, encoding="utf-8"
-    )
+    path.write_text(client.get("/api/search", params={"q": FRERE, "format": "trec"}).text, encoding="utf-8")
     assert len(read_run(path).ids) == 10
 
 

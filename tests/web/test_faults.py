@@ -175,7 +175,7 @@ def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: 
     Collection.build(tunes, path).close()
     for is_open, expected in ((True, ["short"]), (False, ["short", "long"])):
         with TestClient(create_app(replace(settings, collection=str(path), is_open=is_open))) as client:
-            answer = client.get("/api/search", params={"q": FRERE, "matcher": "emd", "all": True}).json()
+            answer = client.get("/api/search", params={"q": FRERE, "matcher": "emd"}).json()
             assert [hit["id"] for hit in answer["results"]] == expected
             if is_open:
                 (step,) = answer["filters"]
@@ -184,10 +184,7 @@ def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: 
                 asked = {"q": FRERE, "matcher": "emd", "candidate": "long"}
                 refused = client.get("/api/explain", params=asked).json()["error"]["message"]
                 assert refused == "emd compares melodies of at most 1818 notes with it; got 2000"
-                assert (
-                    len(client.get("/api/search", params={"q": FRERE, "matcher": "dp", "all": True}).json()["results"])
-                    == 2
-                )
+                assert len(client.get("/api/search", params={"q": FRERE, "matcher": "dp"}).json()["results"]) == 2
 
 
 def test_only_so_many_search_at_once(settings: Settings) -> None:

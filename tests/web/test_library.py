@@ -123,7 +123,7 @@ def test_ten_equal_searches_at_once_compare_once(library: Library) -> None:
 
     def ask(_: int) -> list[str | None]:
         asking.release()
-        asked = SearchParams(q="'4CDEC", matcher="counted", all=True)
+        asked = SearchParams(q="'4CDEC", matcher="counted")
         return [result.melody.id for result in service.find(library, asked, Wait()).results]
 
     with ThreadPoolExecutor(TOGETHER) as pool:

@@ -19,7 +19,7 @@ def settings(catalogue_settings: Settings) -> Settings:
 
 
 def search(client: TestClient, **asked: Any) -> Any:
-    return client.get("/api/search", params={"q": FRERE, "all": True, **asked}).json()
+    return client.get("/api/search", params={"q": FRERE, **asked}).json()
 
 
 def ids(answer: Any) -> list[str]:
@@ -31,9 +31,15 @@ def counts(answer: Any, field: str) -> dict[str, int]:
     return {value["label"]: value["count"] for value in facet["values"]}
 
 
-def test_facets_are_counted_over_the_whole_list(client: TestClient) -> None:
+def test_facets_are_counted_above_the_line(client: TestClient) -> None:
+    """The sixth melody is no more alike than chance; where chance is unknown, everything is counted."""
     answer = search(client, facets=True, k=2)
     assert len(answer["results"]) == 2
+    assert answer["counted"] == answer["left"] == 5
+    assert answer["is_counted_whole"]
+    assert counts(answer, "composer") == {"Grétry, André": 2, "Anonymus": 1, "Bach, Johann": 1, HOSTILE: 1}
+    assert counts(answer, "century") == {"18": 3, "19": 1}
+    answer = search(client, facets=True, k=2, matcher="dp")
     assert answer["counted"] == answer["left"] == 6
     assert answer["is_counted_whole"]
     assert counts(answer, "composer") == {
@@ -55,7 +61,10 @@ def test_a_choice_leaves_as_many_as_its_count_says(client: TestClient) -> None:
     for facet in everything["facets"]:
         for value in facet["values"]:
             left = search(client, only=f"{facet['field']}={value['value']}")
-            assert left["left"] == len(left["results"]) == value["count"]
+            assert left["left"] == sum(hit["above_chance"] for hit in left["results"]) == value["count"]
+            assert [hit["above_chance"] for hit in left["results"]] == sorted(
+                (hit["above_chance"] for hit in left["results"]), reverse=True
+            )
             assert all(hit == by_id[hit["id"]] for hit in left["results"])
 
 
@@ -79,9 +88,13 @@ def test_choices_that_cannot_be(client: TestClient, only: str) -> None:
 def test_orders(client: TestClient) -> None:
     nearest = ids(search(client))
     assert nearest[:2] == ["100", "101"]
-    assert ids(search(client, order="composer")) == ["104", "102", "103", "105", "100", "101"]
-    assert ids(search(client, order="date")) == ["103", "105", "100", "101", "102", "104"]
-    assert ids(search(client, order="date", k=2, page=2)) == ["100", "101"]
+    by_composer, by_date = ["104", "102", "103", "105", "100", "101"], ["103", "105", "100", "101", "102", "104"]
+    assert ids(search(client, order="composer", matcher="dp")) == by_composer
+    assert ids(search(client, order="date", matcher="dp")) == by_date
+    assert ids(search(client, order="date", k=2, page=2, matcher="dp")) == ["100", "101"]
+    below = "105"  # the one below the line stays there
+    assert ids(search(client, order="composer")) == [*(id for id in by_composer if id != below), below]
+    assert ids(search(client, order="date", k=3, page=2)) == ["102", "104", below]
 
 
 def test_copies_share_a_line(client: TestClient) -> None:
@@ -91,7 +104,7 @@ def test_copies_share_a_line(client: TestClient) -> None:
     assert copies == {"100": ["101", "102"], "103": ["104"], "105": []}
     assert ids(answer)[0] == "100"
     assert answer["results"][0]["copies"][0]["library"] == "D-Dl"
-    assert answer["left"] == 6
+    assert answer["left"] == 5
     assert all(hit["copies"] == [] for hit in search(client)["results"])
     assert ids(search(client, copies="together", only="library=CZ-Bu")) == ["102"]
 
@@ -114,22 +127,26 @@ def links(page: str, label: str) -> list[str]:
 
 
 def test_a_page_is_narrowed_by_links(client: TestClient) -> None:
-    page = client.get("/", params={"q": FRERE, "all": True}).text
-    assert "Counted over all 6 melodies of the list." in page
+    page = client.get("/", params={"q": FRERE}).text
+    assert "Counted over the 5 melodies above the line where chance begins." in page
+    assert "Download the 5 melodies above the line:" in page
+    (table,) = links(page, "CSV")
+    assert client.get(table).text.count("\r\n") == 1 + 5
     (narrow,) = links(page, "C major")
     narrowed = client.get(narrow).text
-    assert "3 of 6 are shown." in narrowed
+    assert "3 of 5 are shown." in narrowed
+    assert "Counted over all 6 melodies of the list." in client.get("/", params={"q": FRERE, "matcher": "dp"}).text
     assert "chosen:" in narrowed
     wider = links(narrowed, "C major")  # the chip, and the facet
     assert len(wider) == 2
     for address in wider:
-        assert "of 6 are shown" not in client.get(address).text
+        assert "of 5 are shown" not in client.get(address).text
     assert "1700–1799" in page
     assert "C (4/4)" not in page
 
 
 def test_a_page_folds_copies_and_can_unfold_them(client: TestClient) -> None:
-    page = client.get("/", params={"q": FRERE, "all": True}).text
+    page = client.get("/", params={"q": FRERE}).text
     assert "The same notes in 2 other sources: D-Dl, CZ-Bu" in page
     assert page.count('<li class="card"') == 3
     (apart,) = links(page, "List them one by one")
@@ -153,7 +170,7 @@ def test_words_alone_list_melodies(client: TestClient) -> None:
 
 def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:
     chosen = f"composer={HOSTILE}"
-    searches: list[dict[str, Any]] = [{"q": FRERE, "all": True}, {"words": "tune"}, {"words": "tune", "only": chosen}]
+    searches: list[dict[str, Any]] = [{"q": FRERE}, {"words": "tune"}, {"words": "tune", "only": chosen}]
     for asked in searches:
         page = client.get("/", params=asked).text
         assert "<script>alert" not in page
@@ -165,13 +182,13 @@ def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:
 
 def test_methods_side_by_side(client: TestClient) -> None:
     """What both found says so in both columns; what one cannot do it says in its own."""
-    page = client.get("/", params={"q": FRERE, "all": True}).text
+    page = client.get("/", params={"q": FRERE}).text
     (address,) = links(page, "Compare methods side by side")
     both = client.get(address).text
     lists = [search(client, matcher=name)["results"] for name in ("roslin", "dp")]
     first, second = ({hit["id"] for hit in found} for found in lists)
     assert both.count("Also found by method 2.") == both.count("Also found by method 1.") == len(first & second) == 6
-    asked: dict[str, Any] = {"q": FRERE, "all": True, "compare": "contour", "methods": ["roslin", "dp", "nobody"]}
+    asked: dict[str, Any] = {"q": FRERE, "compare": "contour", "methods": ["roslin", "dp", "nobody"]}
     mixed = unescape(client.get("/side-by-side", params=asked).text)
     assert "Dp cannot compare contours" in mixed
     assert "nobody" in mixed

@@ -86,7 +86,7 @@ def test_what_is_no_list_is_refused(client: TestClient, path: str) -> None:
 
 
 def test_the_whole_list_of_a_search_is_taken_along(client: TestClient) -> None:
-    asked: dict[str, Any] = {"q": FRERE, "all": True, "k": 2, "whole": True}
+    asked: dict[str, Any] = {"q": FRERE, "k": 2, "whole": True}
     assert len(client.get("/api/search", params=asked).json()["results"]) == 6
     rows = list(csv.DictReader(io.StringIO(client.get("/api/search", params={**asked, "format": "csv"}).text)))
     assert [int(row["rank"]) for row in rows] == [1, 2, 3, 4, 5, 6]
@@ -94,6 +94,6 @@ def test_the_whole_list_of_a_search_is_taken_along(client: TestClient) -> None:
     assert [line.split()[2] for line in client.get("/api/search", params=narrowed).text.splitlines()] == [
         "101-1.1.1", "103-1.1.1",
     ]  # fmt: skip
-    page = client.get("/", params={"q": FRERE, "all": True}).text
-    assert "Take along all 6 melodies of the list:" in page
+    page = client.get("/", params={"q": FRERE}).text
+    assert "Download the 5 melodies above the line:" in page
     assert page.count("whole=True") == 4

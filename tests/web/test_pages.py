@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from roslin import Collection, Melody, load
 from roslin import matcher as roslin_matcher
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.represent.line import melodic_line
+from roslin.starter import tunes_path
 from roslin.web.app import create_app
 from roslin.web.examples import examples
 from roslin.web.queries import offered
 from roslin.web.settings import Settings
+from roslin.web.written import written
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 NONSENSE = "'4C,xG''F,,A'D,,bB''C,xF"
@@ -26,7 +31,7 @@ HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\x00‮
 
 
 def test_results_are_cards(client: TestClient) -> None:
-    page = client.get("/", params={"q": FRERE, "all": True, "copies": "apart"}).text
+    page = client.get("/", params={"q": FRERE, "copies": "apart"}).text
     assert page.count('<li class="card"') == 10
     assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="notation"') == 11
     assert "a fifth higher; every note agrees." in page
@@ -37,34 +42,102 @@ def test_results_are_cards(client: TestClient) -> None:
 
 
 def test_only_the_results(client: TestClient) -> None:
-    part = client.get("/results", params={"q": FRERE, "all": True}).text
+    part = client.get("/results", params={"q": FRERE}).text
     assert part.count('<li class="card"') == 10
     assert "<html" not in part
 
 
-def test_a_list_ends_with_a_line_that_says_so(client: TestClient) -> None:
-    page = client.get("/results", params={"id": "roslin-castle"}).text
-    assert "Here the list ends: all others are no more alike than chance." in " ".join(page.split())
-    assert '<strong class="meaning no">' not in page
-    (more,) = re.findall(r'href="([^"]*)" data-results>Show all', page)
-    everything = client.get(unescape(more).replace("/?", "/results?")).text
-    assert '<strong class="meaning no">no more alike than chance</strong>' in everything
-    assert "Here the list ends" not in everything
-    (back,) = re.findall(r'href="([^"]*)" data-results>Leave out', everything)
-    assert client.get(unescape(back).replace("/?", "/results?")).text == page
+def test_a_line_shows_where_chance_begins(client: TestClient) -> None:
+    """The list is full all the same, and an old address that asked for all of it still works."""
+    asked: dict[str, Any] = {"id": "roslin-castle"}
+    page = client.get("/results", params=asked).text
+    assert page.count('<li class="card"') == 10
+    before, line, after = page.partition('<li class="chance">Below this line, as many are expected by chance.</li>')
+    assert line
+    assert '<strong class="meaning no">' not in before
+    assert after.count('<strong class="meaning no"><a href="/about#labels">no more alike than chance</a></strong>') > 2
+    assert '<strong class="meaning same">' not in after
+    assert "Show all" not in page
+    assert client.get("/results", params={**asked, "all": True}).text == page
+    second = client.get("/results", params={**asked, "page": 2}).text
+    assert "Below this line" not in second
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", second) == ["Results 11 to 20"]
+
+
+def test_the_line_may_be_the_first_of_a_page(client: TestClient) -> None:
+    asked: dict[str, Any] = {"id": "roslin-castle", "copies": "apart"}
+    above = sum(hit["above_chance"] for hit in client.get("/api/search", params={**asked, "k": 20}).json()["results"])
+    first, second = (client.get("/results", params={**asked, "k": above, "page": page}).text for page in (1, 2))
+    assert "Below this line" not in first
+    assert second.index("Below this line") < second.index('<li class="card"')
+
+
+def test_other_methods_have_no_headline_no_labels_and_no_line(client: TestClient) -> None:
+    page = client.get("/results", params={"q": "'4CDEFGA", "matcher": "dp"}).text
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Results 1 to 10"]
+    for absent in ('class="meaning', "Below this line", "by chance", "Nothing", "notes are few"):
+        assert absent not in page
+
+
+def test_exact_agreement_is_counted_above_the_list(client: TestClient) -> None:
+    page = client.get("/results", params={"q": FRERE, "copies": "apart"}).text
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Found"]
+    count = client.get("/api/search", params={"q": FRERE}).json()["agreeing"]
+    assert count >= 3
+    assert f'<p class="verdict">{count} melodies have exactly these 11 notes.</p>' in page
+    assert page.count('<strong class="meaning same"><a href="/about#labels">same notes</a></strong>') == count
+    assert page.count('<p class="match">The same notes') == count
+    assert 'id="labels"' in client.get("/about").text
+
+
+def test_a_melody_of_the_collection_is_not_counted_as_its_own_match(client: TestClient) -> None:
+    answer = client.get("/api/search", params={"id": "roslin-castle"}).json()
+    same = [hit["same_notes"] for hit in answer["results"]]
+    assert answer["agreeing"] == sum(notes == max(same) for notes in same) > 0
+
+
+def test_few_notes_get_advice(client: TestClient) -> None:
+    page = client.get("/results", params={"q": "'4CDEFGA"}).text
+    advice = re.search(r'6 notes are few: add more, or <a href="([^"]*)"[^>]*>search at the start</a>\.', page)
+    assert advice
+    started = client.get(unescape(advice[1]).replace("/?", "/results?")).text
+    assert "at the start of each" in started
+    assert "add more, or" not in started
+    assert "are few" not in client.get("/results", params={"id": "roslin-castle"}).text
+
+
+def test_exact_fragments_are_never_called_chance(client: TestClient) -> None:
+    """Any passage of 6 to 20 notes, with and without its rhythm."""
+    rng = np.random.default_rng(27)
+    tunes = [melody for melody in load(tunes_path()) if len(melodic_line(melody)) >= 20]
+    for size in range(6, 21):
+        line = melodic_line(tunes[int(rng.integers(len(tunes)))])
+        begin = int(rng.integers(len(line) - size + 1))
+        notes = line[begin : begin + size]
+        onsets = notes["onset_ticks"] / TICKS_PER_QUARTER
+        lengths = notes["duration_ticks"] / TICKS_PER_QUARTER
+        for times, durations in ((onsets, lengths), (np.arange(size), np.ones(size))):
+            query = Melody.from_notes(times, durations, notes["pitch_midi"].tolist())
+            text = written(query)
+            assert text
+            answer = client.get("/api/search", params={"q": text[1]}).json()
+            assert answer["headline"] == "Found"
+            assert answer["agreeing"] > 0
+            assert answer["results"][0]["meaning"] == "same notes"
 
 
 def test_nothing_close_is_the_first_thing_seen(client: TestClient) -> None:
     page = client.get("/results", params={"q": NONSENSE}).text
-    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Nothing close was found"]
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Nothing better than chance; the nearest are shown"]
+    assert page.index("Nothing better") < page.index("Below this line") < page.index('<li class="card"')
     assert (
-        page.index("Nothing close") < page.index("All notes of the query are equally long") < page.index("card query")
+        page.index("Nothing better") < page.index("All notes of the query are equally long") < page.index("card query")
     )
-    assert "Nothing close" not in client.get("/results", params={"id": "roslin-castle"}).text
+    assert "Nothing better" not in client.get("/results", params={"id": "roslin-castle"}).text
 
 
 def test_modes_are_kept_in_the_form_and_in_links(client: TestClient) -> None:
-    asked: dict[str, Any] = {"q": FRERE, "compare": "melody", "place": "start", "key": "any", "all": True}
+    asked: dict[str, Any] = {"q": FRERE, "compare": "melody", "place": "start", "key": "any"}
     page = client.get("/", params=asked).text
     for value in ("melody", "start", "any"):
         assert f'<option value="{value}" selected>' in page
@@ -163,11 +236,11 @@ def test_explain(client: TestClient, matcher: str) -> None:
 def test_an_explanation_says_how_sure_it_is(client: TestClient) -> None:
     asked = {"id": "roslin-castle", "candidate": "roslin-castle-2"}
     page = client.get("/explain", params=asked).text
-    assert '<strong class="meaning same">same tune</strong>' in page
+    assert '<strong class="meaning same"><a href="/about#labels">same notes</a></strong>' in page
     assert "such matches expected by chance, among all 243 melodies." in page
     listed = client.get("/api/search", params={"id": "roslin-castle"}).json()["results"]
     (result,) = [each for each in listed if each["id"] == "roslin-castle-2"]
-    assert result["meaning"] == "same tune"
+    assert (result["meaning"], result["same_notes"]) == ("same notes", 35)
     for more in ({"matcher": "orio"}, {"matcher": "dp", "place": "start"}):
         assert 'class="meaning' not in client.get("/explain", params={**asked, **more}).text
 
@@ -179,7 +252,6 @@ def test_the_way_back_from_an_explanation_is_the_whole_search(client: TestClient
         "place": "start",
         "words": "e",
         "note_count": "3..",
-        "all": True,
         "page": 2,
     }
     page = client.get("/", params={**asked, "k": 5}).text
@@ -243,7 +315,7 @@ def test_a_formula_in_a_title_stays_text(tmp_path: Path) -> None:
 
 
 def test_a_melody_without_notes_is_listed(hostile: TestClient) -> None:
-    found = hostile.get("/api/search", params={"q": FRERE, "all": True}).json()["results"]
+    found = hostile.get("/api/search", params={"q": FRERE}).json()["results"]
     assert found[-1]["id"] == "empty"
     assert found[-1]["match"]["sentence"] == "The melody has no notes."
     assert hostile.get("/", params={"q": FRERE}).status_code == 200

@@ -36,7 +36,7 @@ def library(settings: Settings) -> Iterator[Library]:
 
 
 def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]:
-    found = service.find(library, SearchParams(q=FRERE, matcher=name, all=True, **asked), Wait())
+    found = service.find(library, SearchParams(q=FRERE, matcher=name, **asked), Wait())
     return {str(result.melody.id): result.match for result in found.results if result.match}
 
 
@@ -113,7 +113,7 @@ class Endless(Backwards):
 def test_the_notes_that_match_are_looked_for_within_the_time_of_the_search(settings: Settings) -> None:
     MATCHERS.register(Endless)
     with TestClient(create_app(settings)) as client:
-        asked: dict[str, Any] = {"q": FRERE, "matcher": "endless", "all": True, "k": 3}
+        asked: dict[str, Any] = {"q": FRERE, "matcher": "endless", "k": 3}
         answer = client.get("/api/search", params=asked).json()
         assert [result["match"] for result in answer["results"]] == [None] * 3
         assert answer["is_complete"], "all melodies were compared"
@@ -159,7 +159,7 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
             assert why.sentence.startswith(sentence)
             among = [library.collection[str(why.candidate.id)]]
             assert why.distance == pytest.approx(matcher(name).distances(library.collection["60"], among)[0])
-        (result,) = service.find(library, SearchParams(**asked, all=True), Wait()).results
+        (result,) = service.find(library, SearchParams(**asked), Wait()).results
         assert result.match is not None
         assert result.match.sentence == explained[1].sentence
         assert result.match.kind == "likeness"

@@ -57,14 +57,29 @@ def test_a_result_in_a_sentence(changes: dict[str, float | None], sentence: str)
 
 def test_how_sure_and_how_many_notes_differ() -> None:
     rows = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
-    assert result_sentence(match(TUNE, rows), TUNE, TUNE, 0.01) == "Probably the same tune; one note differs."
-    assert result_sentence(match(TUNE, rows[:-1]), TUNE, TUNE, 0.5) == "Perhaps the same tune; 2 notes differ."
+    assert result_sentence(match(TUNE, rows), TUNE, TUNE, 0.004) == "Probably the same tune; one note differs."
+    assert result_sentence(match(TUNE, rows[:-1]), TUNE, TUNE, 0.05) == "Perhaps the same tune; 2 notes differ."
     assert result_sentence(match(TUNE, rows), TUNE, TUNE, 5).startswith("Similar; ")
     assert result_sentence(match(TUNE, rows), TUNE, TUNE, None).startswith("Similar; ")
     assert result_sentence(match(TUNE, []), TUNE, TUNE, 5) == "No note of it belongs to a note of the query."
     ornamented = load("%G-2@4/4 '4CDEC/CDEC/EF8GAGF/")[0]
     answer = match(ornamented, list(range(11)))
     assert "every note agrees" in result_sentence(answer, TUNE, ornamented, 1e-6), "what follows is no difference"
+
+
+def test_only_what_both_have_is_counted() -> None:
+    """Where the incipit ends, or the query does, what the other has more is no difference."""
+    incipit = load("%G-2@4/4 '4CDEC/CDEC/")[0]
+    said = result_sentence(match(incipit, list(range(8))), TUNE, incipit, 0.05, same=8)
+    assert said == "The same notes; all 8 notes of the incipit agree."
+    said = result_sentence(match(incipit, list(range(8))), TUNE, incipit, 0.05)
+    assert said == "Perhaps the same tune; all 8 notes of the incipit agree."
+    rhythm = result_sentence(match(incipit, list(range(8))), TUNE, incipit, 0.05, "rhythm")
+    assert rhythm.endswith("; all 8 note values of the incipit agree.")
+    changed = match(incipit, [0, 1, 3, 4, 5, 6, 7])
+    assert result_sentence(changed, TUNE, incipit, 0.05).endswith("; one note differs.")
+    cut_short = match(incipit, [0, 1, 2, 3, 4, 5])
+    assert result_sentence(cut_short, TUNE, incipit, 0.05).endswith("; 2 notes differ."), "the incipit has two more"
 
 
 def test_bars_are_those_on_paper() -> None:
