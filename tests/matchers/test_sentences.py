@@ -33,6 +33,16 @@ def test_an_alignment() -> None:
     assert (found.transposition, found.tempo, found.place) == (7.0, 2.0, 0.0)
 
 
+def test_where_the_incipit_ends_nothing_is_left_out() -> None:
+    query, incipit = load("'4CDEF8GABG4E")[0], load("'4GAB''C")[0]
+    for name in ("roslin", "dp"):
+        said = explain(query, incipit, name).sentence
+        assert said.startswith("All 4 notes of the incipit agree; transposed up a perfect fifth"), name
+    said = explain(query, load("'4GAB''D")[0], "roslin").sentence
+    assert said.startswith("Notes side by side: ")
+    assert explain(incipit, query, "roslin").sentence.startswith("Notes side by side: 4 agree")
+
+
 def test_another_rhythm_and_nothing() -> None:
     found = explain(load("'4CDEFG")[0], load("'4GA2B8''CD")[0], "lcts")
     assert "transposed up a perfect fifth, in another rhythm, starting" in found.sentence

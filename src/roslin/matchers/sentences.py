@@ -11,6 +11,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from roslin.display.words import N_, _, capital, ngettext
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import place_words, tempo_words, transposition_words
@@ -46,7 +48,7 @@ class Told(NamedTuple):
 def told(matcher: Matcher, query: Melody, candidate: Melody, steps: Sequence[Step], tempo: float | None = None) -> Told:
     """What these steps of a matcher say; `tempo` where it knows that."""
     both = [(step.query_notes[0], step.candidate_notes[0]) for step in steps if step.agrees]
-    what = _counted(matcher.kind, matcher.things, steps)
+    what = _counted(matcher.kind, matcher.things, steps, candidate)
     if not both:
         return Told(f"{what}.")
     up = _transposition(query, candidate, both) if matcher.hears_pitch else None
@@ -74,8 +76,11 @@ def transformation_words(
     return ", ".join(part for part in parts if part)
 
 
-def _counted(kind: str, things: str, steps: Sequence[Step]) -> str:
+def _counted(kind: str, things: str, steps: Sequence[Step], candidate: Melody) -> str:
     """What the steps are, in numbers."""
+    if kind == "alignment" and _is_all_of(candidate, steps):
+        count = int((~candidate.notes["is_grace"]).sum())
+        return capital(_("all {count} {things} of the incipit agree").format(count=count, things=_(things)))
     kinds = Counter(step.kind for step in steps)
     if kind == "alignment":
         counts = [_(words).format(count=kinds[name]) for name, words in _KINDS.items() if kinds[name]]
@@ -85,6 +90,17 @@ def _counted(kind: str, things: str, steps: Sequence[Step]) -> str:
     if kind == "places":
         return ngettext("{count} note coincides", "{count} notes coincide", shared).format(count=shared)
     return ngettext("{count} run in common", "{count} runs in common", shared).format(count=shared)
+
+
+def _is_all_of(candidate: Melody, steps: Sequence[Step]) -> bool:
+    """Whether all notes of a candidate agree and only the query goes on, before it or after it."""
+    is_missing = [step.kind == "missing" for step in steps]
+    if not any(is_missing) or all(is_missing):
+        return False
+    both = steps[is_missing.index(False) : len(steps) - is_missing[::-1].index(False)]
+    rows = [row for step in both for row in step.candidate_notes]
+    is_covered = set(np.flatnonzero(~candidate.notes["is_grace"]).tolist()) <= set(rows)
+    return is_covered and len(both) > 1 and all(step.kind == "same" for step in both)
 
 
 def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:

@@ -94,7 +94,7 @@ class SearchParams(NarrowParams, QueryParams):
     compare: Literal["", "both", "melody", "rhythm", "contour"] = Field(
         default="", description="What counts; empty is what the matcher does anyway, here and below."
     )
-    place: Literal["", "anywhere", "start", "whole"] = Field(
+    place: Literal["", "anywhere", "start", "whole", "end"] = Field(
         default="", description="Where in a melody the query may be."
     )
     key: Literal["", "any", "written"] = Field(default="", description="Whether a transposed melody is the same.")
