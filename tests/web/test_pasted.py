@@ -43,7 +43,7 @@ def test_the_sample_has_what_catalogues_have(pasted: list[Pasted]) -> None:
 
 
 def test_a_text_of_two_meanings_is_searched_for_in_both_and_the_page_tells_which_is_shown(client: TestClient) -> None:
-    asked = {"q": "g2 a2 b2 g2 g2 a2 b2 g2 b2 c3 d3", "k": 3}
+    asked: dict[str, str | int] = {"q": "g2 a2 b2 g2 g2 a2 b2 g2 b2 c3 d3", "k": 3}
     answer = client.get("/api/search", params=asked).json()
     readings = {name: client.get("/api/search", params=asked | {"notation": name}).json() for name in ("abc", "names")}
     surest = min(readings, key=lambda name: readings[name]["results"][0]["expected"])
