@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -217,6 +218,12 @@ def test_words() -> None:
     ]  # fmt: skip
     assert expected_words(0.00012) == "0.00012"
     assert headline_of(math.inf) == "Nothing better than chance; the nearest are shown"
+
+
+def test_a_short_incipit_with_which_the_query_begins_is_not_yet_found() -> None:
+    begun = Ranking("q", ("short", "b"), (-1.0, -1.2), expected=(11.0, 15.0), distances=(0.3, 0.4), same=(4, 0))
+    assert Run([begun], kind="score").headline == "Nothing better than chance; the nearest are shown"
+    assert Run([replace(begun, agreeing=1)], kind="score").headline == "Found"
 
 
 def test_a_run_keeps_what_chance_gives(tmp_path: Path) -> None:

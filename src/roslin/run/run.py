@@ -292,7 +292,8 @@ class Run:
         if not self.has_meaning:
             return ""
         expected = [each for ranking in self.rankings.values() for each in ranking.expected or ()]
-        has_same = any(any(ranking.same or ()) for ranking in self.rankings.values())
+        # An incipit of four notes with which the query begins is not what was looked for.
+        has_same = any(ranking.agreeing for ranking in self.rankings.values())
         return headline_of(min(expected, default=math.inf), has_same=has_same)
 
     def __len__(self) -> int:
