@@ -107,7 +107,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         patch.setenv("ROSLIN_CACHE", str(folder / "cache"))
         with Collection.build(tunes_path(), folder / "starter.roslin") as collection:
             query = demo_query()
-            write_page(collection, query, collection.search(query, k=10), folder / "results.html", everything=True)
+            write_page(collection, query, collection.search(query, k=10), folder / "results.html")
     return (folder / "results.html").read_text("utf-8")
 
 

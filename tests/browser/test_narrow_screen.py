@@ -116,7 +116,7 @@ def test_all_of_a_report_is_in_sight(browser: Browser, tmp_path: Path) -> None:
         found = collection.explain(TUNE, "ode-to-joy")
         run = collection.search(TUNE)
         query = load(TUNE, format="pae")[0]
-        listed = results_page(query, run, run, [collection[hit.id] for hit in run], "")
+        listed = results_page(query, run, [collection[hit.id] for hit in run], "")
     for name, text in (("explanation", explanation_page(found, "")), ("results", listed)):
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
         page = browser.new_page(viewport={"width": 390, "height": 844})

@@ -136,7 +136,7 @@ def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) 
 
 
 def test_chance_is_not_counted(starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("roslin.search.chance.Null.of")
+    monkeypatch.delattr("roslin.search.chance.Background.null")
     campaign = run_campaign(starter, {"la-folia": [["la-folia-2"]]}, ["dp", "roslin"], tmp_path, k=5)
     assert all(len(system.run) == 5 and not system.run.has_meaning for system in campaign.systems)
 

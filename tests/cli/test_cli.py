@@ -21,6 +21,7 @@ from roslin.cli import app
 from roslin.collection.filters import FILTERS
 from roslin.errors import RoslinError
 from roslin.matchers import MATCHERS
+from roslin.run.meaning import CHANCE_LINE
 from roslin.starter import tunes_path
 
 ROOT = Path(__file__).parents[2]
@@ -285,7 +286,7 @@ def test_load_says_what_was_understood(tmp_path: Path) -> None:
 
 
 def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None:
-    inside = ("-k", 3, "--matcher", "dp", "--place", "anywhere", "--all")
+    inside = ("-k", 3, "--matcher", "dp", "--place", "anywhere")
     by_text = roslin("search", starter, "%G-2@2/4 '4CC/GG/AA/2G", *inside)
     assert "ah-vous-dirai-je" in by_text.stdout.splitlines()[1]
     assert roslin("search", starter, "--pae", "%G-2@2/4 '4CC/GG/AA/2G", *inside).stdout == by_text.stdout
@@ -298,15 +299,17 @@ def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None
     run, page = tmp_path / "run.txt", tmp_path / "page.html"
     by_id = roslin("search", starter, "--id", "roslin-castle", "--format", "tsv", "--run", run, "--html", page)
     rows = [line.split("\t") for line in by_id.stdout.splitlines()]
-    assert rows[0] == ["rank", "distance", "expected", "meaning", "id", "title", "composer", "key", "metre"]
-    assert "roslin-castle" not in [row[4] for row in rows]
-    assert rows[1][3:5] == ["same tune", "roslin-castle-2"]
-    assert [line.split()[2] for line in run.read_text().splitlines()] == [row[4] for row in rows[1:]]
-    assert all(float(row[2]) <= 1 for row in rows[1:])
+    counted = ["rank", "distance", "expected", "meaning", "above_chance", "same_notes"]
+    assert rows[0] == [*counted, "id", "title", "composer", "key", "metre"]
+    assert "roslin-castle" not in [row[6] for row in rows]
+    assert (rows[1][3], rows[1][6]) == ("same notes", "roslin-castle-2")
+    assert [line.split()[2] for line in run.read_text().splitlines()] == [row[6] for row in rows[1:]]
+    assert len(rows) == 11
+    assert [float(row[2]) for row in rows[1:]] == sorted(float(row[2]) for row in rows[1:])
     written = page.read_text("utf-8")
     assert "Roslin Castle" in written
     assert written.count(" such matches expected by chance</p>") == len(rows) - 1
-    assert '<b class="meaning">same tune</b>' in written
+    assert '<b class="meaning">same notes</b>' in written
     assert "Nothing close" not in written
 
 
@@ -324,35 +327,49 @@ def test_a_run_is_packed_where_its_name_says_so(starter: Path, tmp_path: Path) -
     assert b"same tune" in gzip.decompress((tmp_path / "out.json.gz").read_bytes())
 
 
-def test_nothing_close_is_said(starter: Path, tmp_path: Path) -> None:
-    """On stderr for people, as a field for programs; the rows that are left say what they are."""
+def test_nothing_better_than_chance_is_said(starter: Path, tmp_path: Path) -> None:
+    """On stderr for people, as a field for programs; the nearest are shown all the same, below a line."""
     nonsense = ("search", starter, "--pae", "'4C,xG''F,,A'D,,bB''C,xF")
     said = roslin(*nonsense)
-    assert said.stdout == ""
     assert said.stderr.splitlines() == [
         "All notes of the query are equally long, so the rhythm was ignored.",
-        "Nothing close was found.",
-        "All others are no more alike than chance; --all shows what is nearest; "
-        "or compare otherwise, with --compare, --place or --matcher.",
+        "Nothing better than chance; the nearest are shown.",
     ]
-    everything = roslin(*nonsense, "--all", "-k", 3, "--html", tmp_path / "x.html")
-    assert everything.stdout.count("no more alike than chance") == 3
-    assert "Nothing close was found. These are no more alike than chance:" in everything.stderr
-    assert "Nothing close was found" in (tmp_path / "x.html").read_text("utf-8")
+    lines = said.stdout.splitlines()
+    assert (len(lines), lines[1]) == (12, CHANCE_LINE)
+    assert said.stdout.count("no more alike than chance") == 10
+    roslin(*nonsense, "-k", 3, "--html", tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text("utf-8")
+    assert "Nothing better than chance; the nearest are shown" in page
+    assert page.count("no more alike than chance</b>") == 3
     answer = json.loads(roslin(*nonsense, "--format", "json").stdout)
-    assert answer == []
-    header = roslin(*nonsense, "--format", "tsv").stdout.splitlines()
+    assert [row["above_chance"] for row in answer] == [False] * 10
+    header = roslin(*nonsense, "--format", "tsv", "--sure").stdout.splitlines()
     assert len(header) == 1
 
 
-def test_a_list_ends_where_chance_begins(starter: Path) -> None:
-    cut = roslin("search", starter, "--id", "roslin-castle", "-k", 40)
-    assert "All others are no more alike than chance; --all shows the rest." in cut.stderr
-    assert "no more alike" not in cut.stdout
-    whole = roslin("search", starter, "--id", "roslin-castle", "-k", 40, "--all")
-    assert len(cut.stdout.splitlines()) < len(whole.stdout.splitlines()) == 41
-    assert "--all" not in whole.stderr
-    assert whole.stdout.splitlines()[0].split()[:4] == ["rank", "distance", "chance", "meaning"]
+def test_a_list_is_full_and_a_line_is_drawn_where_chance_begins(starter: Path) -> None:
+    asked = ("search", starter, "--id", "roslin-castle", "-k", 40)
+    whole = roslin(*asked).stdout.splitlines()
+    assert whole.count(CHANCE_LINE) == 1
+    assert len(whole) == 42
+    assert whole[0].split()[:4] == ["rank", "distance", "chance", "meaning"]
+    line = whole.index(CHANCE_LINE)
+    assert "no more alike" not in "".join(whole[:line])
+    assert all("no more alike than chance" in row for row in whole[line + 1 :])
+    sure = roslin(*asked, "--sure")
+    assert [row.split() for row in sure.stdout.splitlines()[1:]] == [row.split() for row in whole[1:line]]
+    rows = json.loads(roslin(*asked, "--format", "json").stdout)
+    assert [row["above_chance"] for row in rows] == [True] * (line - 1) + [False] * (41 - line)
+
+
+def test_exact_agreement_is_named_and_counted(starter: Path) -> None:
+    done = roslin("search", starter, "--id", "roslin-castle", "-k", 3, "--format", "json")
+    assert "Found: 3 melodies have exactly these 35 notes." in done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["meaning"], row["same_notes"]) for row in rows[:2]] == [("same notes", 35)] * 2
+    few = roslin("search", starter, "--pae", "'4CDE", "-k", 200).stderr
+    assert "3 notes are few: add more, or search at the start (--place start)." in few
 
 
 def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chosen(starter: Path) -> None:
@@ -412,12 +429,10 @@ def test_bad_searches(starter: Path, arguments: list[str], message: str) -> None
 
 
 def test_what_is_read_otherwise_is_told(starter: Path) -> None:
-    done = roslin("search", starter, "--pae", '"4CDEZC', "-k", 2, "--all")
+    done = roslin("search", starter, "--pae", '"4CDEZC', "-k", 2)
     assert len(done.stdout.splitlines()) == 3
     assert done.stderr.splitlines()[:2] == ["read '\"' as two octave marks at column 1", "left out 'Z' at column 6"]
-    many = roslin(
-        "search", starter, "--pae", "'4" + "".join(f"{sign}CD" for sign in "ZVWRKLMOPSU?*"), "-k", 2, "--all"
-    ).stderr
+    many = roslin("search", starter, "--pae", "'4" + "".join(f"{sign}CD" for sign in "ZVWRKLMOPSU?*"), "-k", 2).stderr
     assert many.splitlines()[10] == "... and 3 more; --strict stops at the first"
 
 
@@ -441,13 +456,13 @@ def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> No
 
 
 def test_search_among_what_the_filters_leave(starter: Path, tmp_path: Path) -> None:
-    asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--all", "--format", "tsv")
+    asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--format", "tsv")
     narrowed = ("--note-count", "..20", "--where", "metre=3/4", "--unique")
     done = roslin("search", starter, *asked, *narrowed)
     saved = tmp_path / "ids.txt"
     roslin("filter", starter, *narrowed, "--save", saved)
     left = saved.read_text().splitlines()
-    assert sorted(line.split("\t")[4] for line in done.stdout.splitlines()[1:]) == sorted(left)
+    assert sorted(line.split("\t")[6] for line in done.stdout.splitlines()[1:]) == sorted(left)
     assert done.stderr.splitlines()[0] == (
         f'Searched {len(left)} of 243 melodies. Number of notes at most 20. Metre contains "3/4". '
         "Without what is identical with another, or part of it."
@@ -616,7 +631,7 @@ def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_error(starter: Path) -> None:
-    command = f"{sys.executable} -m roslin search {starter} --id roslin-castle -k 200 --all --format tsv | head -1"
+    command = f"{sys.executable} -m roslin search {starter} --id roslin-castle -k 200 --format tsv | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("rank\t")
     assert done.stderr == ""

@@ -83,7 +83,7 @@ def test_before_and_after_the_command_and_from_the_environment(folder: Path) -> 
 
 
 def test_search_load_explain_and_evaluate(folder: Path) -> None:
-    asked = ("search", "tunes.roslin", "--id", "a", "--matcher", "lengths", "--plugin", "mine.py", "--all")
+    asked = ("search", "tunes.roslin", "--id", "a", "--matcher", "lengths", "--plugin", "mine.py")
     found = json.loads(run(folder, *asked, "--run", "mine.run", "--format", "json").stdout)
     assert [(row["id"], row["distance"]) for row in found] == [("b", 1.0), ("c", 2.0), ("d", 2.0)]
     rows = json.loads(run(folder, "load", "tunes.num", "--plugin", "mine.py", "--format", "json").stdout)

@@ -62,11 +62,11 @@ def test_a_query_in_any_format(name: str, collection: Path, tmp_path: Path) -> N
 
 
 def test_the_first_of_several_is_taken_and_named(collection: Path, tunes: Path) -> None:
-    done = roslin("search", collection, "--file", tunes, "--all", "--matcher", "dp")
+    done = roslin("search", collection, "--file", tunes, "--matcher", "dp")
     assert done.exit_code == 0
     assert f"{tunes} holds several melodies; number 1 is taken (id 'tunes-1', title 'Up')" in done.stderr
     assert f"choose another with --number or --id; see: roslin load {tunes}" in done.stderr
-    first = roslin("search", collection, "--file", tunes, "--number", 1, "--all", "--matcher", "dp")
+    first = roslin("search", collection, "--file", tunes, "--number", 1, "--matcher", "dp")
     assert first.stdout == done.stdout
     assert "several melodies" not in first.stderr
     shown = roslin("show", tunes)
@@ -87,7 +87,7 @@ def test_voices_apart_and_together(collection: Path, tmp_path: Path) -> None:
 
 
 def test_another_is_chosen_by_number_or_id(collection: Path, tunes: Path) -> None:
-    asked = ("search", collection, "--file", tunes, "--all")
+    asked = ("search", collection, "--file", tunes)
     by_number, by_id = (roslin(*asked, *how) for how in (("--number", 2), ("--id", "2")))
     assert by_number.exit_code == by_id.exit_code == 0
     assert by_number.stdout == by_id.stdout != roslin(*asked).stdout
@@ -99,7 +99,7 @@ def test_another_is_chosen_by_number_or_id(collection: Path, tunes: Path) -> Non
 
 def test_a_melody_of_the_file_may_have_the_id_of_one_in_the_collection(collection: Path, tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('{"id": "auld-lang-syne", "pae": "\'4CDEF"}\n{"id": "b", "pae": "\'4C"}\n')
-    done = roslin("search", collection, "--file", tmp_path / "q.jsonl", "--id", "auld-lang-syne", "-k", 200, "--all")
+    done = roslin("search", collection, "--file", tmp_path / "q.jsonl", "--id", "auld-lang-syne", "-k", 200)
     assert "auld-lang-syne" in done.stdout
 
 

@@ -81,7 +81,7 @@ def test_what_are_no_shards(folder: Path) -> None:
         Shards(folder / "shard-001.roslin")
     about = json.loads((folder / SHARDS).read_text())
     (folder / SHARDS).write_text(json.dumps(about | {"version": 99}))
-    with pytest.raises(CollectionError, match="shards of version 99; expected 1: divide the collection again"):
+    with pytest.raises(CollectionError, match="shards of version 99; expected 2: divide the collection again"):
         Shards(folder)
     (folder / SHARDS).write_text("{")
     with pytest.raises(DamagedError, match=r"damaged: shards\.json cannot be read"):
@@ -97,7 +97,7 @@ def test_a_shard_that_has_changed(folder: Path) -> None:
 
 def test_shards_of_a_roslin_that_measures_otherwise(starter: Collection, folder: Path) -> None:
     about = json.loads((folder / SHARDS).read_text())
-    about["tails"]["both"]["fitted"] = "others"
+    about["tails"]["both/anywhere/any"]["fitted"] = "others"
     (folder / SHARDS).write_text(json.dumps(about))
     with (
         Shards(folder) as shards,

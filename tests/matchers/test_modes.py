@@ -206,8 +206,10 @@ def test_who_cannot_says_so_and_names_those_who_can() -> None:
         in_mode(matcher("gam"), key="written")
     with pytest.raises(ArgumentError, match="harmcore cannot compare the melody without its rhythm"):
         in_mode(matcher("harmcore"), compare="melody")
-    with pytest.raises(UnknownNameError, match="unknown place 'middle'; known: anywhere, start, whole"):
+    with pytest.raises(UnknownNameError, match="unknown place 'middle'; known: anywhere, start, end, whole"):
         in_mode(matcher("dp"), place="middle")
+    with pytest.raises(ArgumentError, match=r"^dp cannot compare endings \(place 'end'\); these can: roslin$"):
+        in_mode(matcher("dp"), place="end")
 
 
 def test_beginnings_by_a_way_of_its_own_or_by_cutting() -> None:

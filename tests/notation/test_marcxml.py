@@ -706,6 +706,7 @@ def test_real_dumps_agree_with_the_published_list(data_folder: Path, name: str) 
         seen.add(one.melody.id if one.melody else one.problems[0].record)
         if one.melody is None:
             continue
+        assert one.melody.id is not None
         same_music = [fields for fields in published[one.melody.id] if fields["pae"] == one.melody.music]
         assert same_music or not published[one.melody.id]
         for attribute in ("composer", "title", "voice", "key"):

@@ -14,6 +14,7 @@ from roslin.report.pianoroll import pianoroll_svg
 from roslin.report.player import drawing, marked, melody_figure, player_script
 from roslin.report.results import results_page
 from roslin.run import Ranking, Run
+from roslin.run.meaning import CHANCE_LINE
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def test_drawings_of_almost_nothing() -> None:
 
 def page_of(melody: Melody) -> str:
     run = Run([Ranking("q", (NASTY,), (0.25,))], name=NASTY, kind="distance")
-    return results_page(melody, run, run, [melody], NASTY)
+    return results_page(melody, run, [melody], NASTY)
 
 
 def test_the_page_needs_nothing_and_escapes_everything() -> None:
@@ -118,10 +119,16 @@ class _Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_what_is_left_out_is_called_chance_only_if_it_is() -> None:
+def test_a_line_is_drawn_where_chance_begins() -> None:
     melody = load("'4CDEF")[0]
-    run = Run([Ranking("q", ("a", "b", "c"), (0.1, 0.2, 0.9), expected=(0.001, 0.01, 9.0))], kind="distance")
-    sentence = "All others are no more alike than chance."
-    assert sentence in results_page(melody, run, run.matches, [melody] * 2, "")
-    assert sentence not in results_page(melody, run, run.matches[:1], [melody], "")
-    assert sentence not in results_page(melody, run, run, [melody] * 3, "")
+    run = Run(
+        [Ranking("q", ("a", "b", "c", "d"), (0.1, 0.2, 0.8, 0.9), expected=(0.001, 0.01, 9.0, 90.0))], kind="distance"
+    )
+    page = results_page(melody, run, [melody] * 4, "")
+    assert page.count(CHANCE_LINE) == 1
+    above, below = page.split(CHANCE_LINE)
+    assert (above.count('class="head"'), below.count('class="head"')) == (2, 2)  # no row is hidden
+    assert "<strong>Found.</strong>" in above
+    assert CHANCE_LINE not in results_page(melody, run[:2], [melody] * 2, "")
+    nothing = Run([Ranking("q", ("d",), (0.9,), expected=(90.0,))], kind="distance")
+    assert "Nothing better than chance; the nearest are shown" in results_page(melody, nothing, [melody], "")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,9 +34,10 @@ def test_search_of_beginnings_breaks_ties_by_id(tmp_path: Path) -> None:
         without = search(query, collection, "dp", 5, exclude=(run.ids[0],), is_cut=True)
         assert without.ids == longer.ids[1:6]
         assert len(search(query, collection, "dp", 5, within=np.array([], dtype=np.int64), is_cut=True)) == 0
+        bad: dict[str, Any]
         for bad in ({"k": 0}, {"k": -1}, {"radius": -1.0}):
             with pytest.raises(ArgumentError, match="must be"):
-                search(query, collection, "dp", is_cut=True, **bad)  # type: ignore[arg-type]
+                search(query, collection, "dp", is_cut=True, **bad)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("roslin.search.engine.MOST_AT_ONCE", 10)
             with pytest.raises(ArgumentError, match="twv compares the beginnings of at most 10 melodies; got 243"):

@@ -188,12 +188,10 @@ def test_matchers(fresh: Environment) -> None:
 
 
 def test_search(fresh: Environment, collection: Path) -> None:
-    done = fresh.roslin(
-        "search", collection, "--id", "a", "--matcher", "lengths(factor=2)", "--all", "--format", "json"
-    )
+    done = fresh.roslin("search", collection, "--id", "a", "--matcher", "lengths(factor=2)", "--format", "json")
     assert [(row["id"], row["distance"]) for row in json.loads(done.stdout)] == [("b", 2.0), ("c", 4.0), ("d", 4.0)]
     query = ("--file", "tunes.num", "--id", "b")
-    done = fresh.roslin("search", collection, *query, "--matcher", "ends", "--all", "--format", "json")
+    done = fresh.roslin("search", collection, *query, "--matcher", "ends", "--format", "json")
     assert [(row["id"], row["distance"]) for row in json.loads(done.stdout)][:2] == [("b", 0.0), ("a", 1.0)]
     refused = fresh.roslin("search", collection, "--id", "a", "--matcher", "lengths(factor=0)", code=2)
     assert refused.stderr.endswith("\nroslin: lengths: factor must be a whole number from 1 to 9; got 0\n")

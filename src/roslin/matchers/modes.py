@@ -32,7 +32,12 @@ MODE_WORDS = {
         "rhythm": N_("rhythm only"),
         "contour": N_("contour"),
     },
-    "place": {"anywhere": N_("anywhere"), "start": N_("at the start"), "whole": N_("the whole melody")},
+    "place": {
+        "anywhere": N_("anywhere"),
+        "start": N_("at the start"),
+        "end": N_("at the end"),
+        "whole": N_("the whole melody"),
+    },
     "key": {"any": N_("any key"), "written": N_("as written")},
 }
 _ABILITIES = {
@@ -45,6 +50,7 @@ _ABILITIES = {
     "place": {
         "anywhere": "look for the query anywhere in a melody",
         "start": "compare beginnings",
+        "end": "compare endings",
         "whole": "compare whole melodies",
     },
     "key": {"any": "find melodies in any key", "written": "tell one key from another"},
