@@ -164,10 +164,10 @@ def match(record: str, expected: float, composer: str | None = None) -> SourceMa
 
 
 def test_words_for_what_may_be_chance() -> None:
-    perhaps = Attribution("Leo, Leonardo", is_anonymous=False, sources=(match("1", 0.31), match("2", 0.9)))
+    perhaps = Attribution("Leo, Leonardo", is_anonymous=False, sources=(match("1", 0.031), match("2", 0.9)))
     found = Identification((perhaps,), (1,), 1000)
     assert found.sentence == (
-        "Nothing close was found. Perhaps Leo, Leonardo in 2 sources; 0.31 matches this good expected by chance."
+        "Nothing close was found. Perhaps Leo, Leonardo in 2 sources; 0.031 matches this good expected by chance."
     )
     assert not found.is_close
     assert (perhaps.close, perhaps.meaning) == (0, "perhaps")
@@ -176,7 +176,7 @@ def test_words_for_what_may_be_chance() -> None:
 def test_the_sentence_of_the_catalogue() -> None:
     both = (
         Attribution("Pergolesi", is_anonymous=False, sources=tuple(match(str(k), 0.003) for k in range(4))),
-        Attribution("Anonymus", is_anonymous=True, sources=(match("5", 0.01), match("6", 0.015), match("7", 0.5))),
+        Attribution("Anonymus", is_anonymous=True, sources=(match("5", 0.0035), match("6", 0.004), match("7", 0.5))),
     )
     assert Identification(both, (1,), 1000).sentence == (
         "Pergolesi in 4 sources, Anonymus in 2 sources; 0.003 matches this good expected by chance."

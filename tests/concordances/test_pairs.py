@@ -308,7 +308,7 @@ def test_too_few_to_compare(tmp_path: Path, melodies: int) -> None:
 
 
 def test_levels() -> None:
-    chances = Chances(np.array([0.5, 0.05]), np.array([0.05, 0.05]), np.array([1000, 1000], np.int32), 0.02, 10_000)
+    chances = Chances(np.array([0.5, 0.05]), np.array([0.05, 0.05]), np.array([1000, 1000], np.int32), 10_000)
     level = 0.02
     needed = chances.needed(level)
     # ln(0.02 / 200) = -9.21: half a melody less 9.21 times the scale may be missing.
@@ -339,7 +339,7 @@ def test_a_probability_grows_with_certainty_and_with_nearness() -> None:
     expected, distances = np.logspace(-12, 0, 30), np.linspace(0, 1, 30)
     assert (np.diff(probability(expected, np.full(30, 0.3))) < 0).all()
     assert (np.diff(probability(np.full(30, 0.01), distances)) < 0).all()
-    odds = 2.156 - 0.285 * np.log(0.01) - 7.292 * 0.25
+    odds = 2.12 - 0.473 * np.log(0.01) - 10.675 * 0.25
     assert probability(np.array([0.01]), np.array([0.25]))[0] == pytest.approx(1 / (1 + np.exp(-odds)))
     assert probability(np.zeros(1), np.zeros(1))[0] == 1.0
 

@@ -224,6 +224,7 @@ def test_a_short_incipit_with_which_the_query_begins_is_not_yet_found() -> None:
     begun = Ranking("q", ("short", "b"), (-1.0, -1.2), expected=(11.0, 15.0), distances=(0.3, 0.4), same=(4, 0))
     assert Run([begun], kind="score").headline == "Nothing better than chance; the nearest are shown"
     assert Run([replace(begun, agreeing=1)], kind="score").headline == "Found"
+    assert Run([replace(begun, expected=(0.05, 15.0), same=(12, 0))], kind="score").headline == "Found"
 
 
 def test_a_run_keeps_what_chance_gives(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "CLOSE",
     "FEW_NOTES",
     "MEANINGS",
+    "PERHAPS",
     "SAME_NOTES",
     "by_chance",
     "expected_words",
@@ -23,8 +24,9 @@ __all__ = [
 ]
 
 CLOSE = 0.005  # with one query in two hundred, something that means nothing comes as near
+PERHAPS = 0.1  # one in three is a relative
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense
-MEANINGS = ((0.0005, N_("same tune")), (CLOSE, N_("probably")), (0.1, N_("perhaps")), (BY_CHANCE, N_("unlikely")))
+MEANINGS = ((0.0005, N_("same tune")), (CLOSE, N_("probably")), (PERHAPS, N_("perhaps")), (BY_CHANCE, N_("unlikely")))
 _NO_MORE = N_("no more alike than chance")
 SAME_NOTES = N_("same notes")  # a fact, whatever chance gives
 FEW_NOTES = 10  # a query of fewer seldom tells one tune from another

@@ -16,7 +16,7 @@ from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
-from roslin.run.meaning import BY_CHANCE, SAME_NOTES, headline_of, meaning_of
+from roslin.run.meaning import BY_CHANCE, PERHAPS, SAME_NOTES, headline_of, meaning_of
 
 __all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
@@ -292,8 +292,9 @@ class Run:
         if not self.has_meaning:
             return ""
         expected = [each for ranking in self.rankings.values() for each in ranking.expected or ()]
-        # An incipit of four notes with which the query begins is not what was looked for.
         has_same = any(ranking.agreeing for ranking in self.rankings.values())
+        # An incipit of four notes with which the query begins is not what was looked for; one of twelve is.
+        has_same |= any(hit.same and (hit.expected or 0.0) <= PERHAPS for hit in self.hits)
         return headline_of(min(expected, default=math.inf), has_same=has_same)
 
     def __len__(self) -> int:
