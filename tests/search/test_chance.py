@@ -71,6 +71,16 @@ def test_the_tail_falls_exponentially(starter: Collection) -> None:
     assert rarities[0] == 0
 
 
+def test_a_rhythm_may_be_certain_unless_it_is_the_same_backwards(starter: Collection) -> None:
+    """A rhythm backwards is its lengths backwards: with the pitches turned alone, every rhythm would seem a figure."""
+    varied, even = load("'4.C8C6CC8C2C4C8.C6C4C2.C")[0], load("'4CCCCCCCCCCC")[0]
+    background = Background.of(starter)
+    asked = Roslin(compare="rhythm")
+    sure, doubtful = (background.null(query, asked).rarity_of_same(11) for query in (varied, even))
+    assert sure > -math.log(TAIL_SHARE) + 8 + 1  # more than a figure may have
+    assert doubtful <= -math.log(TAIL_SHARE) + 8
+
+
 def test_repeated_notes_are_nobody_s_tune(tmp_path: Path) -> None:
     figure = load("'4CCCC/CCCC/CCCC", format="pae")[0].with_metadata(id="figure")
     copy, tune = figure.with_metadata(id="copy"), load("'4CDEC/8G'CEG4E{8FDB}4C/", format="pae")[0]

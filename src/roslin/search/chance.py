@@ -43,7 +43,7 @@ from roslin.collection.sealed import read_sealed, write_sealed
 from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted
-from roslin.melody import Melody
+from roslin.melody import Melody, NoteTable
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
@@ -196,13 +196,12 @@ class Null:
 
     def _beginning(self, length: int) -> _Beginning:
         from roslin.matchers.roslin._alignment import align_all, self_scores
-        from roslin.matchers.roslin.notes import backwards
         from roslin.matchers.roslin.scoring import scorer
 
         chosen, melodies, asked, tables = self.chosen, self._melodies, self._beginnings[length], self._planner.tables
         own, turned = np.empty(1, np.int32), np.empty(1, np.int32)
         self_scores(asked, tables, own)
-        align_all(asked, backwards(asked), tables, np.zeros(1, np.int64), turned)
+        align_all(asked, self._backwards(length), tables, np.zeros(1, np.int64), turned)
         scores = scorer(asked, melodies, tables, self._planner)(self._numbers)
 
         def evidence(scores: Scores, others: Scores, sizes: Scores) -> Distances:
@@ -214,6 +213,14 @@ class Null:
         reached = evidence(turned, own, np.array([length], np.int32))
         thresholds, scales = between(self.tails, length).of(*middles_and_spreads(found[None, :]), reached)
         return _Beginning(float(own[0]), float(thresholds[0]), float(scales[0]), found)
+
+    def _backwards(self, length: int) -> Encoded:
+        from roslin.matchers.roslin.notes import backwards
+
+        if self.chosen.compared(self.query) != "rhythm":
+            return backwards(self._beginnings[length])
+        turned = _rhythm_backwards(melodic_line(self.query)[:length])
+        return self.chosen.encoded(self.query, [turned])
 
     def excess(self, evidence: Distances, sizes: Scores) -> Distances:
         """By how much the evidence is above the threshold, for melodies of these numbers of notes."""
@@ -322,14 +329,20 @@ def decoy(melody: Melody, length: int, compared: str = "both") -> Melody | None:
         times = np.append(np.diff(notes["onset_ticks"]), notes["duration_ticks"][-1])[:length]
         if np.mean(times == times[::-1]) > _SAME_BACKWARDS:
             return None
-        notes = notes[:length]
-        notes["onset_ticks"] = np.append(0, np.cumsum(times[::-1])[:-1])
-        notes["duration_ticks"] = times[::-1]
-        return Melody(notes)
+        return _rhythm_backwards(notes, length)
     notes = notes[:length]
     if np.mean(notes["pitch_midi"] == notes["pitch_midi"][::-1]) > _SAME_BACKWARDS:
         return None
     notes["pitch_midi"], notes["pitch_base40"] = notes["pitch_midi"][::-1].copy(), notes["pitch_base40"][::-1].copy()
+    return Melody(notes)
+
+
+def _rhythm_backwards(notes: NoteTable, length: int | None = None) -> Melody:
+    """Notes with the lengths of the first of them (all by default) in reverse order."""
+    times = np.append(np.diff(notes["onset_ticks"]), notes["duration_ticks"][-1:])[:length]
+    notes = notes[:length].copy()
+    notes["onset_ticks"] = np.append(0, np.cumsum(times[::-1])[:-1])[: len(notes)]
+    notes["duration_ticks"] = times[::-1]
     return Melody(notes)
 
 
