@@ -4,7 +4,7 @@
 
 Prints the table of docs/measurements/singing.md: under each condition, the share of notes that are heard right. All
 performers are simulated (`simulated_singers`), and the same every time. How often a melody is found that was sung,
-whistled or tapped is told by `known_items`.
+whistled or tapped is measured by `sung_items`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from playwright.sync_api import Page
 from heard_notes import Counted, count, hear, listening_page
 from known_items import known_items
 from roslin import Collection
-from simulated_singers import SINGER, WHISTLER, Performer, perform, sound
+from simulated_singers import ABILITIES, WHISTLER, Performer, perform, sound
 
 LONG, MELODIES = 12, 25  # notes of a melody, and melodies under each condition
 OTHER_SEED = 21  # these are not the melodies that are looked for
@@ -36,7 +36,8 @@ CONDITIONS: dict[str, Performer] = {
     "vibrato, slides and scoops, 20 dB above the noise": _HARD,
     "the key drifts by 8 cents a note": replace(_VOICE, drift=8),
     "every note off by 25 cents": replace(_VOICE, note_error=25),
-    "an untrained singer: all of it": SINGER,
+    "scoops of 80 to 110 ms before a quarter of the notes": replace(_VOICE, scoop=150, scooped=0.25),
+    **{f"a singer of {ability} ability": singer for ability, singer in ABILITIES.items()},
     "a whistle, 20 dB above the noise": _WHISTLE,
     "a whistle, slides of 120 ms": replace(_WHISTLE, slide=0.12),
     "a whistle, 10 dB above the noise": replace(_WHISTLE, noise=10),
@@ -55,7 +56,7 @@ def notes_right(collection: Collection, page: Page) -> None:
             heard = hear(page, sound(performer, done, rng))
             total += count(item.pitches.astype(int).tolist(), [note["pitch"] for note in heard])
         print(
-            f"| {name} | {total.notes} | {100 * total.share:.1f} % | {total.wrong} | {total.missing} | {total.extra} |",
+            f"| {name} | {total.notes} | {100 * total.share:.1f}% | {total.wrong} | {total.missing} | {total.extra} |",
             flush=True,
         )
 
