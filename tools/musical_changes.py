@@ -243,9 +243,7 @@ def changed(
     songs: Material, share: str, count: int = TUNES, seed: int = SEED
 ) -> dict[str, list[tuple[Melody, Numbers]]]:
     """For each way the changed tunes, with the numbers of the songs that count as found."""
-    alike: dict[bytes, list[int]] = {}
-    for number in range(len(songs.melodies)):
-        alike.setdefault(_intervals(songs, number), []).append(number)
+    same = alike(songs)
     fit = [
         number
         for number, melody in enumerate(songs.melodies)
@@ -261,12 +259,19 @@ def changed(
             )
             query = way(tune)
             if query is not None:
-                made[name].append((query, np.array(alike[_intervals(songs, number)])))
+                made[name].append((query, np.array(same[number])))
     return made
 
 
-def _intervals(songs: Material, number: int) -> bytes:
-    return np.diff(songs.line(number)["pitch_midi"].astype(np.int64)).tobytes()
+def alike(of: Material) -> list[list[int]]:
+    """For each melody the numbers of those with the same intervals, itself among them."""
+    intervals = [
+        np.diff(of.line(number)["pitch_midi"].astype(np.int64)).tobytes() for number in range(len(of.melodies))
+    ]
+    groups: dict[bytes, list[int]] = {}
+    for number, each in enumerate(intervals):
+        groups.setdefault(each, []).append(number)
+    return [groups[each] for each in intervals]
 
 
 def rank(chosen: Matcher, query: Melody, wanted: Numbers, packed: Packed, collection: Collection) -> int:

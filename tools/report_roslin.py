@@ -205,7 +205,8 @@ def notes_of(melody: Melody) -> tuple[list[int], list[float]]:
     return notes["pitch_midi"].astype(int).tolist(), times.tolist()
 
 
-def _exactly(melody: Melody, _: np.random.Generator) -> Melody:
+def exactly(melody: Melody, _: np.random.Generator) -> Melody:
+    """As it is."""
     return melody
 
 
@@ -271,7 +272,7 @@ def in_minor(melody: Melody, _: np.random.Generator) -> Melody | None:
 
 
 EDITS: dict[str, Edit] = {
-    "exactly": _exactly,
+    "exactly": exactly,
     "in quarters": in_quarters,
     "in doubled values": longer(2),
     "1.5 times as long": longer(1.5),
