@@ -135,10 +135,16 @@ def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) 
     assert {"roslin", "python", "numpy", "numba", "program_sha256"} <= said.keys()
 
 
-def test_chance_is_not_counted(starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("roslin.search.chance.Background.null")
+def test_chance_is_no_part_of_a_campaign(starter: Collection, tmp_path: Path) -> None:
+    """Its lists have the order of a search, and values that rise from rank to rank."""
     campaign = run_campaign(starter, {"la-folia": [["la-folia-2"]]}, ["dp", "roslin"], tmp_path, k=5)
     assert all(len(system.run) == 5 and not system.run.has_meaning for system in campaign.systems)
+    for system in campaign.systems:
+        searched = starter.search(starter["la-folia"], system.run.name, k=5, exclude=["la-folia"])
+        assert list(system.run.ranking("la-folia")) == searched.ids
+        values = system.run.values("la-folia")
+        assert values is not None
+        assert list(values) == sorted(values)
 
 
 def test_a_query_that_the_truth_names_stays_in_its_list(starter: Collection, tmp_path: Path) -> None:

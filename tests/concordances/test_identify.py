@@ -51,7 +51,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]
 
 def test_a_known_tune(collection: Collection) -> None:
     found = identify(load(TUNE), collection)
-    assert [(each.name, each.close, each.identical) for each in found.attributions] == [
+    # Others may follow that chance explains nearly as well.
+    assert [(each.name, each.close, each.identical) for each in found.attributions if each.close] == [
         ("Pergolesi, Giovanni Battista", 3, 2),
         ("Hasse, Johann Adolf", 1, 1),
         ("Anonymus", 2, 1),
@@ -77,7 +78,7 @@ def test_a_known_tune(collection: Collection) -> None:
 
 def test_several_incipits_of_a_record_are_one_source_and_versions_are_told(collection: Collection) -> None:
     found = identify(load(TUNE), collection)
-    by_record = {each.record: each for group in found.attributions for each in group.sources}
+    by_record = {each.record: each for group in found.attributions for each in group.sources if each.is_close}
     assert sorted(by_record) == ["100", "200", "300", "400", "500", "600"]
     assert {record: each.version for record, each in by_record.items()} == {
         "100": 0, "300": 0, "400": 0, "600": 0, "200": 1, "500": 1,
@@ -186,19 +187,19 @@ def test_the_sentence_of_the_catalogue() -> None:
 def test_attributions_are_ranked_by_word_then_by_sources_of_that_word_then_by_chance() -> None:
     sources = [
         match("1", 1e-9, "One"),
-        match("2", 0.0005, "Two"),
-        match("3", 0.0007, "Two"),
+        match("2", 0.0002, "Two"),
+        match("3", 0.0004, "Two"),
         match("4", 1e-8, "Many"),
-        *(match(f"5{k}", 0.01, "Many") for k in range(5)),
+        *(match(f"5{k}", 0.004, "Many") for k in range(5)),
         *(match(f"6{k}", 1e-7, "Anonymus") for k in range(5)),
-        match("7", 0.01, "Late"),
+        match("7", 0.004, "Late"),
     ]
     names = [each.name for each in attributed(sorted(sources, key=lambda source: source.expected))]
     assert names == ["Two", "One", "Many", "Anonymus", "Late"]
 
 
 def test_a_long_list_of_names_is_cut() -> None:
-    many = tuple(Attribution(f"N{k}", is_anonymous=False, sources=(match(str(k), 0.01),)) for k in range(7))
+    many = tuple(Attribution(f"N{k}", is_anonymous=False, sources=(match(str(k), 0.004),)) for k in range(7))
     assert Identification(many, (1,), 9).sentence.startswith(
         "N0 in 1 source, N1 in 1 source, N2 in 1 source, N3 in 1 source, 3 others; "
     )
@@ -215,7 +216,7 @@ def test_names_that_may_be_one_person() -> None:
 
 
 def test_a_figure_that_many_composers_use_is_told() -> None:
-    each = tuple(Attribution(f"Name {k}", is_anonymous=False, sources=(match(str(k), 0.01),)) for k in range(5))
+    each = tuple(Attribution(f"Name {k}", is_anonymous=False, sources=(match(str(k), 0.004),)) for k in range(5))
     assert Identification(each, (1,), 9).remarks == (
         "The sources name 5 composers: it may be a common figure rather than one tune.",
     )

@@ -10,6 +10,7 @@ from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from roslin import Collection, Melody, load
@@ -23,15 +24,17 @@ from roslin.concordances.pairs import FoundPairs, find_pairs
 from roslin.concordances.prepared import ChancePiece, Join, PairPiece
 from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError, CollectionError
+from roslin.matchers.roslin._alignment import align_all, self_scores
+from roslin.matchers.roslin.notes import backwards
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.run.meaning import BY_CHANCE
 from roslin.search import search
+from roslin.search.chance import TAIL_SHARE, between, middles_and_spreads, sample_of, tails_of
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
 LEVEL = 0.1
-_TAIL = 0.02  # the largest share of a collection that chance is told for
+Floats = npt.NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
@@ -55,43 +58,54 @@ def same(one: FoundPairs, two: FoundPairs) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in names)
 
 
-def chance_of(seen: list[float], melodies: int) -> np.ndarray:
-    """From both sides; what is not rare at all a search counts otherwise."""
-    found: np.ndarray = np.sqrt(np.minimum(seen, _TAIL * melodies).prod(keepdims=True))
-    return found
+def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
+    """The second route: a melody compared with every other by the plain kernel; (E, distances)."""
+    chosen, packed, query = Roslin(compare="both"), starter.packed(), starter[number]
+    asked, melodies = chosen.encoded(query, [query]), chosen.encoded(query, packed)
+    worth = chosen.tables(query, int(np.diff(packed.offsets).max()))
+    scores, own, others = (np.empty(size, np.int32) for size in (len(packed), 1, len(packed)))
+    align_all(asked, melodies, worth, np.arange(len(packed)), scores)
+    self_scores(asked, worth, own)
+    self_scores(melodies, worth, others)
+    turned = np.empty(1, np.int32)
+    align_all(asked, backwards(asked), worth, np.zeros(1, np.int64), turned)
+    tail = between(tails_of(starter, "both/anywhere/any"), len(asked.pitches))
+    begins, scales = tail.of(*middles_and_spreads(scores[sample_of(starter)].astype(float)[None, :]), turned)
+    above = np.maximum(np.minimum(scores, own) - begins, 0.0)
+    rare = np.exp(-above / scales) if scales[0] > 0 else np.ones(len(packed))
+    return len(packed) * TAIL_SHARE * rare, chosen.distances_of(scores, int(own[0]), others)
 
 
-def test_the_pairs_are_those_of_one_search_for_each_melody(starter: Collection, exact: FoundPairs) -> None:
-    """The second route: every melody as a query, compared with everything, E as any hit has it."""
-    found = set()
+def test_the_pairs_are_those_of_comparing_each_melody_with_all(starter: Collection, exact: FoundPairs) -> None:
     table = open_table(starter, Roslin(compare="both").tables(starter[0], 400))
     distinct = np.flatnonzero(representatives(table) == np.arange(len(starter)))
+    known = {number: chances(starter, number) for number in distinct.tolist()}
+    found = set()
     for number in distinct[::4].tolist():
-        run = search(starter[number], starter, Roslin(compare="both"), k=len(starter))
-        for hit in run:
-            other = int(starter.numbers([hit.id])[0])
-            if other != number and other in distinct and (hit.expected or 0.0) <= BY_CHANCE:
-                back = search(starter[other], starter, Roslin(compare="both"), within=np.array([number]), k=1)
-                seen = [hit.expected or 0.0, len(starter) * (back[0].expected or 0.0)]
-                if 1 - probability(chance_of(seen, len(starter)), np.array([hit.distance]))[0] <= LEVEL:
-                    found.add((min(number, other), max(number, other)))
+        for other in distinct[distinct != number].tolist():
+            seen = np.sqrt(known[number][0][other] * known[other][0][number])
+            distance = known[number][1][other]
+            if 1 - probability(np.array([seen]), np.array([distance]))[0] <= LEVEL:
+                found.add((min(number, other), max(number, other)))
     assert len(found) > 20
     assert found <= as_set(exact)
     asked = {pair for pair in as_set(exact) if set(pair) & set(distinct[::4].tolist()) and set(pair) <= set(distinct)}
     assert found == asked
 
 
-def test_distance_and_chance_are_those_of_a_search(starter: Collection, exact: FoundPairs) -> None:
+def test_distance_and_chance_are_those_of_the_plain_kernel(starter: Collection, exact: FoundPairs) -> None:
     compared = np.flatnonzero(~exact.is_copy)
     for place in compared[:: max(len(compared) // 12, 1)].tolist():
         first, second = int(exact.first[place]), int(exact.second[place])
-        seen = []
+        seen = 1.0
         for query, other in ((first, second), (second, first)):
+            expected, distances = chances(starter, query)
+            assert distances[other] == pytest.approx(exact.distances[place], abs=1e-12)
             run = search(starter[query], starter, Roslin(compare="both"), k=len(starter))
             hit = next(hit for hit in run if hit.id == starter[other].id)
             assert hit.distance == pytest.approx(exact.distances[place], abs=1e-12)
-            seen.append(hit.expected or 0.0)
-        assert chance_of(seen, len(starter))[0] == pytest.approx(exact.expected[place], rel=1e-6)
+            seen *= expected[other]
+        assert np.sqrt(seen) == pytest.approx(exact.expected[place], rel=1e-6)
 
 
 def test_known_families(starter: Collection, exact: FoundPairs) -> None:
@@ -308,11 +322,11 @@ def test_too_few_to_compare(tmp_path: Path, melodies: int) -> None:
 
 
 def test_levels() -> None:
-    chances = Chances(np.array([0.5, 0.05]), np.array([0.05, 0.05]), np.array([1000, 1000], np.int32), 10_000)
+    chances = Chances(np.array([500.0, 950.0]), np.array([50.0, 50.0]), np.array([1000, 1000], np.int32), 10_000)
     level = 0.02
     needed = chances.needed(level)
-    # ln(0.02 / 200) = -9.21: half a melody less 9.21 times the scale may be missing.
-    assert needed.tolist() == [int(np.ceil(1000 * (1 - (0.5 - 0.05 * np.log(10_000))))), NEVER]
+    # ln(0.02 / 200) = -9.21: the tail must have fallen by 9.21 times its scale.
+    assert needed.tolist() == [int(np.ceil(500 + 50 * np.log(10_000))), NEVER]
     assert chances.expected(np.array([0]), needed[:1])[0] <= level
     assert chances.expected(np.array([0]), needed[:1] - 1)[0] > level
     assert (chances.needed(1e9) <= needed).all()

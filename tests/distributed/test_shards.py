@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from roslin import Collection
+from roslin import Collection, Melody
 from roslin.cli import app
 from roslin.collection.check import check
 from roslin.distributed.shards import SHARDS, Shards, is_sharded, write_shards
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
+from roslin.matchers.roslin.roslin import Roslin
+from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
@@ -52,6 +55,21 @@ def test_one_process_searches_them_too(starter: Collection, folder: Path) -> Non
         assert found.titles[found.ids[0]] == starter[found.ids[0]].title
         with pytest.raises(ArgumentError, match="twv compares a query with all melodies at once, so shards cannot"):
             shards.search(starter["la-folia"], "twv")
+
+
+def test_shards_give_the_list_of_the_whole_in_every_mode(starter: Collection, folder: Path) -> None:
+    ids = [*starter.ids()[::30], "la-folia"]
+    named = 0
+    with Shards(folder) as shards:
+        for number, (what, place, key) in enumerate(product(COMPARED, PLACES, KEYS)):
+            query = starter[ids[number % len(ids)]]
+            typed = Melody(query.notes[: 6 + number]) if number % 2 else query
+            found = shards.search(typed, Roslin(compare=what, place=place, key=key), k=30)
+            exact = starter.search(typed, Roslin(compare=what, place=place, key=key), k=30)
+            assert found.rankings == exact.rankings, (what, place, key)
+            assert found.headline == exact.headline
+            named += sum(hit.same > 0 for hit in found)
+    assert named >= 16
 
 
 def test_dividing_again_replaces_them(starter: Collection, folder: Path) -> None:
