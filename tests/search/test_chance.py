@@ -53,7 +53,7 @@ def null_of(collection: Collection, query: Melody, chosen: Roslin | None = None)
 
 
 def test_a_known_tail_is_measured_in_the_query_s_own_spread() -> None:
-    tail = Tail(begin=2.0, scale=0.5, spread=10.0)
+    tail = Tail(begin=2.0, scale=0.5, spread=10.0, rarest=99.0)
     (threshold,), (scale,) = tail.of(np.array([100.0]), np.array([20.0]), np.array([-np.inf]))
     assert (threshold, scale) == (140.0, 10.0)
     (threshold,), (scale,) = tail.of(np.array([100.0]), np.array([1.0]), np.array([-np.inf]))  # a tiny spread
@@ -79,6 +79,18 @@ def test_a_rhythm_may_be_certain_unless_it_is_the_same_backwards(starter: Collec
     sure, doubtful = (background.null(query, asked).rarity_of_same(11) for query in (varied, even))
     assert sure > -math.log(TAIL_SHARE) + 8 + 1  # more than a figure may have
     assert doubtful <= -math.log(TAIL_SHARE) + 8
+
+
+def test_five_notes_that_many_melodies_have_by_chance_are_never_certain() -> None:
+    """However high the score: nothing of five notes scores more than all five, and one melody in 150 has them."""
+    packed = pack(TUNES)
+    tails = {5: Tail(3.0, 0.8, 40.0, 5.0), 12: Tail(3.0, 0.8, 80.0, 99.0)}
+    background = Background.among(packed, np.arange(len(packed)), lambda *_: tails)
+    chosen = Roslin(compare="melody")
+    few, more = (background.null(load(text)[0], chosen) for text in ("'4CDEGC", "'4CDEGCbB''C'AFxGD''xF"))
+    assert few.rarity_of_same(5) <= 5.0
+    assert few.rarity(np.array([1e9]))[0] == 5.0
+    assert more.rarity_of_same(12) > 5.0
 
 
 def test_repeated_notes_are_nobody_s_tune(tmp_path: Path) -> None:
@@ -196,7 +208,7 @@ def test_every_mode_has_a_tail() -> None:
 
 
 def test_between_two_lengths() -> None:
-    tails = {8: Tail(2.0, 0.5, 0.06), 32: Tail(4.0, 0.7, 0.02)}
+    tails = {8: Tail(2.0, 0.5, 0.06, 6.0), 32: Tail(4.0, 0.7, 0.02, 99.0)}
     assert between(tails, 16).begin == pytest.approx(3.0)
     assert between(tails, 16).scale == pytest.approx(0.6)
     assert between(tails, 16).spread == pytest.approx(0.04)

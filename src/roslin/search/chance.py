@@ -87,6 +87,8 @@ _BACKWARDS = 8.0
 _LEAST_CALIBRATED = 1000  # melodies; in a smaller collection variants of a few tunes would decide how rare chance is
 # Numbers of notes for which a query's thresholds are computed; between them they are interpolated.
 _LADDER = (4, 6, 8, 12, 16, 24, 36, 54, 80, 120)
+_NO_LIMIT = 99.0  # of -ln p
+_LEAST_AGREEING = 100  # comparisons in which all notes agree; fewer are in the tail
 _LONGEST_CHAIN = 48  # notes; agreement on more is as good as certain
 
 
@@ -94,12 +96,15 @@ _LONGEST_CHAIN = 48  # notes; agreement on more is as good as certain
 class Tail:
     """Where the tail begins and how fast it falls, in spreads above the middle.
 
-    A share of `TAIL_SHARE` of all comparisons is in the tail. `spread` is the usual one, in units of scores.
+    A share of `TAIL_SHARE` of all comparisons is in the tail. `spread` is the usual one, in units of scores. Many
+    melodies have the same five notes, and no score is higher than that of all five: no match of a few notes is rarer
+    than `rarest`, -ln of the share of comparisons in which all notes agree by chance.
     """
 
     begin: float
     scale: float
     spread: float
+    rarest: float
 
     def of(self, middles: Distances, spreads: Distances, backwards: Distances) -> tuple[Distances, Distances]:
         """(thresholds, scales) of queries with these middles and spreads; `backwards` is their evidence backwards."""
@@ -233,7 +238,10 @@ class Null:
         counted = (len(self._excess) - np.searchsorted(self._excess, excess, side="left")) / count
         begin = -np.log(TAIL_SHARE)
         common: Distances = -np.log(np.clip(counted, TAIL_SHARE, 1.0))
-        return np.where(excess > 0, begin + excess / self.scale, common) if self.scale > 0 else common
+        if self.scale <= 0:
+            return common
+        rarest = between(self.tails, self.size).rarest
+        return np.minimum(np.where(excess > 0, begin + excess / self.scale, common), max(rarest, begin))
 
     def rarity_of_same(self, common: int) -> float:
         """-ln p of agreement on all of this number of notes: what any beginning of them says at most.
@@ -245,7 +253,8 @@ class Null:
             known = self.at(length)
             above = known.own - known.threshold
             if known.scale > 0 and above > 0:
-                best = max(best, above / known.scale - float(np.log(TAIL_SHARE)))
+                rarest = between(self.tails, length).rarest
+                best = max(best, min(above / known.scale - float(np.log(TAIL_SHARE)), rarest))
         return best
 
 
@@ -387,11 +396,11 @@ def _read(path: Any) -> dict[str, Any]:
 def between(tails: dict[int, Tail], size: int) -> Tail:
     """The tail for a number of notes, from those that are known."""
     at = np.log(sorted(tails))
-    begin, scale, spread = (
+    begin, scale, spread, rarest = (
         float(np.interp(np.log(max(size, 1)), at, [getattr(tails[length], name) for length in sorted(tails)]))
-        for name in ("begin", "scale", "spread")
+        for name in ("begin", "scale", "spread", "rarest")
     )
-    return Tail(begin, scale, spread)
+    return Tail(begin, scale, spread, rarest)
 
 
 def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
@@ -403,6 +412,7 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
     from roslin.matchers.roslin.notes import contours, encoded
     from roslin.matchers.roslin.scoring import scorer
     from roslin.matchers.roslin.table import table_of
+    from roslin.search.same import same_notes
 
     compared, place, key = mode.split("/")
     chosen, order, lengths = (
@@ -415,13 +425,15 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
     tables = chosen.tables(among.melody(0), int(max(np.diff(notes.offsets).max(), *_DECOY_LENGTHS)))
     table, tails = table_of(contours(notes) if compared == "contour" else notes, tables), {}
     for length in _DECOY_LENGTHS:
-        found = []
+        found, agreeing = [], 0
         for number in order[::-1][lengths[order[::-1]] >= length].tolist():
             query = decoy(packed.melody(number), length, compared)
             if query is not None:
                 scores = scorer(chosen.encoded(query, [query]), table, tables)(np.arange(len(among)))
                 own = chosen.own_score(query)
                 found.append(chosen.evidence(scores, own, length, table.own_scores, table.sizes))
+                same = same_notes(query, table, among, np.arange(len(among)), chosen)
+                agreeing += int(np.count_nonzero(same.notes == length))
             if len(found) == _DECOYS:
                 break
         if not found:
@@ -432,5 +444,7 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
         ranked = np.sort(((found - middles[:, None]) / floors)[spreads > 0], axis=None)[::-1]
         count = int(TAIL_SHARE * len(ranked))
         if len(ranked) >= _LEAST_DECOYED and ranked[0] > ranked[count]:
-            tails[length] = Tail(float(ranked[count]), float((ranked[:count] - ranked[count]).mean()), spread)
+            share = agreeing / (len(found) * len(among))
+            rarest = -float(np.log(share)) if agreeing >= _LEAST_AGREEING else _NO_LIMIT
+            tails[length] = Tail(float(ranked[count]), float((ranked[:count] - ranked[count]).mean()), spread, rarest)
     return tails
