@@ -57,7 +57,7 @@ def concorded(folder: Path, name: str = "tunes") -> tuple[Collection, Concordanc
         np.array([first for first, _ in ends]),
         np.array([second for _, second in ends]),
         np.array([0.0, 0.4, 0.4, 0.7, 0.0, 0.0, 0.0]),
-        np.array([1e-6, 2.4e-6, 2.4e-6, 4.1e-7, 1e-6, 1e-6, 1e-6]),
+        np.array([1e-6, 2.2e-5, 2.2e-5, 8.5e-7, 1e-6, 1e-6, 1e-6]),
         np.array([True, False, False, False, True, True, True]),
         0.5,
         45,
