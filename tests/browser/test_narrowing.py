@@ -11,7 +11,7 @@ from tests.browser.pages import complaints, is_too_wide
 from tests.web.catalogue import FRERE
 from tests.web.running import Server
 
-SEARCH = f"/?q={quote(FRERE)}&all=True"
+SEARCH = f"/?q={quote(FRERE)}"
 SIZES = [(1200, 900), (390, 800)]
 both = pytest.mark.parametrize("page", SIZES, indirect=True, ids=["desk", "phone"])
 

@@ -15,7 +15,7 @@ from tests.browser.pages import complaints, is_too_wide
 from tests.web.catalogue import FRERE
 from tests.web.running import Server
 
-SEARCH = f"/?q={quote(FRERE)}&all=True&copies=apart"
+SEARCH = f"/?q={quote(FRERE)}&copies=apart"
 both = pytest.mark.parametrize("page", [(1200, 900), (390, 800)], indirect=True, ids=["desk", "phone"])
 
 

@@ -121,7 +121,7 @@ def test_explain(page: Page) -> None:
 
 
 def test_back_from_an_explanation_to_the_whole_search(page: Page) -> None:
-    page.goto(f"/?q={quote(ROSLIN)}&matcher=alignment&place=start&all=True&note_count=8..&page=2")
+    page.goto(f"/?q={quote(ROSLIN)}&matcher=alignment&place=start&note_count=8..&page=2")
     before, address = cards(page), page.url
     page.locator(".cards .card").nth(2).get_by_role("link", name="Why?").click()
     page.get_by_text("For researchers").click()
@@ -164,7 +164,7 @@ def test_how_far_a_slow_search_is(page: Page) -> None:
 
 
 def test_hear_it_from_the_match(page: Page) -> None:
-    page.goto("/?q='4EF2G/4EF2G&matcher=emd&title=Jacques&all=True")
+    page.goto("/?q='4EF2G/4EF2G&matcher=emd&title=Jacques")
     button = page.locator(".cards .card").first.get_by_role("button", name="from the match")
     page.evaluate(
         """() => { window.lit = []; new MutationObserver(changes => changes.forEach(({ target }) => {
@@ -188,12 +188,13 @@ def test_back_button_shared_address_and_more_like_this(page: Page) -> None:
     first = cards(page)
     assert first[0] == "Greensleeves"
     shared = page.url
-    page.get_by_role("link", name="Show all").click()
     expect(page.locator(".meaning").last).to_have_text("no more alike than chance")
+    expect(page.locator(".cards > .chance")).to_have_text("Below this line, as many are expected by chance.")
+    expect(page.locator("#results-heading")).to_have_text("Found")
     page.get_by_role("link", name="Next").click()
     expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
     page.get_by_role("link", name="Previous").click()
-    expect(page.locator("#results-heading")).to_have_text("Results 1 to 10")
+    expect(page.locator("#results-heading")).to_have_text("Found")
     page.locator(".cards .card").first.get_by_role("link", name="More like this").click()
     expect(page.locator("#like-name")).to_have_text("Greensleeves")
     assert "id=greensleeves" in page.url
@@ -201,7 +202,7 @@ def test_back_button_shared_address_and_more_like_this(page: Page) -> None:
     page.go_back()
     expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
     page.go_back()
-    expect(page.locator("#results-heading")).to_have_text("Results 1 to 10")
+    expect(page.locator("#results-heading")).to_have_text("Found")
     page.go_back()
     expect(page.get_by_text("Here the list ends")).to_be_visible()
     assert cards(page) == first
@@ -230,11 +231,11 @@ def test_filters_matchers_and_places_are_in_the_address(page: Page) -> None:
     expect(page.get_by_label("Where in a melody")).to_have_value("start")
     with page.expect_download() as taken:
         page.get_by_role("link", name="CSV").click()
-    assert taken.value.path().read_text().startswith("rank,distance,expected,meaning,id,title")
+    assert taken.value.path().read_text().startswith("rank,distance,expected,meaning,above_chance,same_notes,id,title")
 
 
 def test_a_query_shows_what_the_card_under_the_pointer_has(page: Page) -> None:
-    page.goto(f"/?q={quote(ROSLIN)}&all=True")
+    page.goto(f"/?q={quote(ROSLIN)}")
     rows = page.locator(".cards .card").evaluate_all("all => all.map(one => JSON.parse(one.dataset.matched))")
     fewer = next(number for number, matched in enumerate(rows) if 0 < len(matched) < len(rows[0]))
     page.locator(".cards .card").nth(fewer).hover()
@@ -336,7 +337,7 @@ def test_nothing_close_is_said_first(page: Page) -> None:
     page.goto("/")
     page.locator("#q").fill("'4C,xG''F,,A'D,,bB''C,xF")
     page.get_by_role("button", name="Find").click()
-    expect(page.locator("#results-heading")).to_have_text("Nothing close was found")
+    expect(page.locator("#results-heading")).to_have_text("Nothing better than chance; the nearest are shown")
     expect(page.locator("#results-heading")).to_be_focused()
     expect(page.get_by_text("so the rhythm was ignored")).to_be_visible()
     page.get_by_label("Compare by").select_option("gam")
@@ -370,7 +371,7 @@ EXPLAINED = f"/explain?q={quote(ROSLIN)}&candidate=roslin-castle-4"
     [
         ("/", ""),
         (f"/?q={FRERE}", "web-dark.png"),
-        (f"/?q={FRERE}&all=True", ""),
+        (f"/?q={FRERE}", ""),
         ("/?id=roslin-castle", ""),
         (f"/?q={FRERE}&words=e&k=2&matcher=roslin", ""),
         ("/?id=roslin-castle&matcher=p3&k=2", ""),
