@@ -101,7 +101,7 @@ def test_an_accepted_pair_is_a_field_in_both_records(store: Store, review: Revie
         "1000": [
             {
                 "i": "Concordant source",
-                "n": "PL-SA 318/A. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99 %. "
+                "n": "PL-SA 318/A. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7 %. "
                 f"Accepted by M. Weiss, {day}: same bass, too.",
                 "w": "2000",
                 "4": "rdau:P60191",
@@ -110,7 +110,7 @@ def test_an_accepted_pair_is_a_field_in_both_records(store: Store, review: Revie
         "2000": [
             {
                 "i": "Concordant source",
-                "n": "D-Dl Mus. 1. Incipit 1.2.1 here, 1.1.1 there: distance 0.031, a probability of 99 %. "
+                "n": "D-Dl Mus. 1. Incipit 1.2.1 here, 1.1.1 there: distance 0.031, a probability of 99.7 %. "
                 f"Accepted by M. Weiss, {day}: same bass, too.",
                 "w": "1000",
                 "4": "rdau:P60191",
