@@ -14,7 +14,7 @@ CompareOption = Annotated[
 ]
 PlaceOption = Annotated[
     str | None,
-    typer.Option("--place", metavar="anywhere|start|whole", help="Where in a melody the query may be."),
+    typer.Option("--place", metavar="anywhere|start|end|whole", help="Where in a melody the query may be."),
 ]
 KeyOption = Annotated[
     str | None, typer.Option("--key", metavar="any|written", help="In any key, or only in that of the query.")
