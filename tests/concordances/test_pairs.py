@@ -70,7 +70,9 @@ def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
     turned = np.empty(1, np.int32)
     align_all(asked, backwards(asked), worth, np.zeros(1, np.int64), turned)
     tail = between(tails_of(starter, "both/anywhere/any"), len(asked.pitches))
-    begins, scales = tail.of(*middles_and_spreads(scores[sample_of(starter)].astype(float)[None, :]), turned)
+    begins, scales = tail.of(
+        *middles_and_spreads(scores[sample_of(starter)].astype(float)[None, :]), turned.astype(float)
+    )
     above = np.maximum(np.minimum(scores, own) - begins, 0.0)
     rare = np.exp(-above / scales) if scales[0] > 0 else np.ones(len(packed))
     return len(packed) * TAIL_SHARE * rare, chosen.distances_of(scores, int(own[0]), others)
