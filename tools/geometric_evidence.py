@@ -33,7 +33,7 @@ from roslin_data import Material, cut, material
 
 FIRST_OF_ROSLIN, FIRST_OF_P3, TAIL, RELATIVES = 1000, 300, 0.02, 0.001
 DOUBT = float(np.log(10))  # so many times as many chance matches as `p3` seems to have
-CHANGES = ("turns on long notes", "reduced to beats", "60 % of the notes left", "a descant above")
+CHANGES = ("turns on long notes", "reduced to beats", "60% of the notes left", "a descant above")
 Floats = npt.NDArray[np.float64]
 
 

@@ -36,7 +36,6 @@ from roslin_data import Material, cut, material
 TUNES, LEAST, SEED, FIRST = 40, 24, 27, 10
 CLOSE = 0.05  # in top-10, of the best matcher
 _MOST = 0.99  # of the usual length: notes at least as long are most of a tune
-_LEAST_TUNES = 10  # of a matcher that is compared with `roslin`
 MORE = ("p3(tempos=(0.5, 1.0, 2.0))", "p1", "diffed", "rawed", "ngrukkon", "ngrsumco")
 
 Notes = list[tuple[int, float]]  # pitch, and quarters to the next note
@@ -215,7 +214,7 @@ WAYS: dict[str, Way] = {
     "trills on long notes": partial(_ornamented, of=_trill),
     "leaps filled with passing notes": _passing,
     "reduced to beats": _reduced,
-    "60 % of the notes left": _sparse,
+    "60% of the notes left": _sparse,
     "repeated notes merged": _merged,
     "most notes split": partial(_ornamented, of=_twice, above=_MOST),
     "a descant above": _descant,
@@ -327,22 +326,17 @@ def _shares(found: Sequence[int]) -> tuple[float, float]:
 def _print_tables(known: dict[tuple[str, str], list[int]]) -> None:
     """Both tables in Markdown: `roslin` beside the best of the others, and the first ten of all.
 
-    A matcher that was asked with fewer tunes is compared with `roslin` on these.
+    Beside `roslin` are matchers that were asked with all tunes.
     """
     names = list(dict.fromkeys(name for name, _ in known))
     print("\n| the tune | tunes | `roslin` | best other matcher | |\n|---|---|---|---|---|")
     for way in WAYS:
         ours = known["roslin", way]
-        best, behind = (0.0, 0.0, ""), 0.0
-        for name in names[1:]:
-            found = known.get((name, way), [])
-            if len(found) >= _LEAST_TUNES:
-                first, ten = _shares(found)
-                best = max(best, (ten, first, f"`{name}`" + (f" ({len(found)})" if len(found) < len(ours) else "")))
-                behind = max(behind, ten - _shares(ours[: len(found)])[1])
+        equal = [name for name in names[1:] if len(known.get((name, way), ())) == len(ours)]
+        best_ten, best_first, best = max((*_shares(known[name, way])[::-1], name) for name in equal)
         first, ten = _shares(ours)
-        note = f"{behind:.2f} behind" if behind > CLOSE + 1e-9 else ""
-        print(f"| {way} | {len(ours)} | {first:.2f}, {ten:.2f} | {best[1]:.2f}, {best[0]:.2f} {best[2]} | {note} |")
+        note = f"{best_ten - ten:.2f} behind" if best_ten - ten > CLOSE + 1e-9 else ""
+        print(f"| {way} | {len(ours)} | {first:.2f}, {ten:.2f} | {best_first:.2f}, {best_ten:.2f} `{best}` | {note} |")
     print("\n| the tune | " + " | ".join(f"`{name}`" for name in names) + " |")
     print("|---" * (len(names) + 1) + "|")
     for way in WAYS:
