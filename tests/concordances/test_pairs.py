@@ -71,7 +71,7 @@ def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
     align_all(asked, backwards(asked), worth, np.zeros(1, np.int64), turned)
     tail = between(tails_of(starter, "both/anywhere/any"), len(asked.pitches))
     begins, scales = tail.of(
-        *middles_and_spreads(scores[sample_of(starter)].astype(float)[None, :]), turned.astype(float)
+        *middles_and_spreads(scores[sample_of(starter)].astype(float)[None, :]), turned.astype(np.float64)
     )
     above = np.maximum(np.minimum(scores, own) - begins, 0.0)
     rare = np.exp(-above / scales) if scales[0] > 0 else np.ones(len(packed))

@@ -61,7 +61,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     tunes = [made(random, int(random.integers(5, 26))) for _ in range(1500)]
     for number in range(500):
         pitches, durations = tunes[int(random.integers(1500))]
-        pitches = list(pitches)
+        pitches = [*pitches]
         if number % 2:
             at = int(random.integers(len(pitches)))
             pitches[at] += int(random.integers(-2, 3))

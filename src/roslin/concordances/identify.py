@@ -152,13 +152,13 @@ def _runs(
         if work.progress is not None:
             work.progress((finished + done) / len(tried), what)
 
-    whole = Work(work.threads, work.seconds, report)  # one limit of time for all
+    whole = Work(work.threads, work.seconds, report, partial=False)  # one limit of time for all
     for place, melody in tried.items():
         depth = _DEPTH
-        run = search(melody, store, k=depth, within=within, exclude=itself, work=whole, partial=False)
+        run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
         while len(run.matches) > depth // 2 and depth < _DEEPEST:
             depth = _DEEPEST
-            run = search(melody, store, k=depth, within=within, exclude=itself, work=whole, partial=False)
+            run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
         finished += 1
         yield place, run
 

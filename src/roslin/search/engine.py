@@ -64,22 +64,21 @@ def search(
     exclude: Container[str] = (),
     radius: float | None = None,
     work: Work | None = None,
-    partial: bool = True,
     is_cut: bool = False,
     whole: WholeCollection | None = None,
 ) -> Run:
     """The k melodies most similar to the query, none beyond the radius.
 
     Only those with the numbers `within` (all by default) and without the ids `exclude`. `work` has threads, a limit of
-    time and somebody to tell about progress. `partial`: when the time is over, what was compared by then is returned
-    and marked (`Ranking.unfinished`); otherwise, and where nothing was compared yet, it is a `TimeLimitError`.
+    time and a function that receives progress. When the time is over, the melodies compared by then make the list,
+    which is marked (`Ranking.unfinished`); where there are none, or `Work.partial` is false, it is a `TimeLimitError`.
     `is_cut`: only the beginnings of melodies are compared, each a little longer than the query. `whole`: of what the
     collection is a part.
     """
     with work or Work() as working:
         chosen = matcher(matcher_name)
         wanted = _checked(query, collection, chosen, k, within, radius, working, len(exclude), is_cut)
-        found = _found(replace(wanted, partial=partial, whole=whole))
+        found = _found(replace(wanted, whole=whole))
         seconds, total = working.seconds or 0.0, len(wanted.numbers)
         unfinished = "" if found.compared is None else stopped(seconds, found.compared, total)
         return nearest_first(
@@ -125,7 +124,6 @@ class _Wanted:
     k: int
     radius: float
     work: Work
-    partial: bool = False
     is_cut: bool = False
     whole: WholeCollection | None = None
 
@@ -181,7 +179,7 @@ def _in_pieces(
             found.append(piece)
             wanted.work.report(len(found) / len(parts), "comparing")
     except TimeLimitError:
-        if not found or not wanted.partial:
+        if not found or not wanted.work.partial:
             raise
         return found, sum(map(len, parts[: len(found)])) if len(found) < len(parts) else None
     return found, None
@@ -215,7 +213,7 @@ def _nearest(wanted: _Wanted) -> FoundMelodies:
 
     index = open_index(wanted.collection, wanted.work.progress)
     packed, allowed = wanted.collection.packed(), wanted.allowed
-    found = nearest(query, chosen, packed, index, wanted.k, allowed, wanted.work, wanted.radius, wanted.partial)
+    found = nearest(query, chosen, packed, index, wanted.k, allowed, wanted.work, wanted.radius, wanted.work.partial)
     if found.is_complete and len(found.numbers) < wanted.k and wanted.radius == np.inf:
         return _compare_all(wanted)  # some melodies have no notes, and are wanted all the same
     return FoundMelodies(found.numbers, found.distances, None if found.is_complete else found.compared)
@@ -338,7 +336,7 @@ def _aligned(wanted: _Wanted) -> FoundMelodies:
     null = background.null(wanted.query, chosen)
     aligned = prepared(wanted.query, chosen, table)
     key_of = aligned.keys(null)
-    best = best_aligned(aligned, wanted.collection.packed(), key_of, wanted.k, allowed, wanted.work, wanted.partial)
+    best = best_aligned(aligned, wanted.collection.packed(), key_of, wanted.k, allowed, wanted.work)
     excess = -key_of(best.scores, best.numbers)
     rarities = null.rarity(excess)
     for common in np.unique(best.same.notes[best.same.is_full]).tolist():

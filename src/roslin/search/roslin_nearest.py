@@ -128,18 +128,16 @@ class Best:
     is_complete: bool
 
 
-def best_aligned(
-    aligned: Aligned, packed: Packed, key_of: KeyOf, k: int, allowed: Flags, work: Work, partial: bool = False
-) -> Best:
+def best_aligned(aligned: Aligned, packed: Packed, key_of: KeyOf, k: int, allowed: Flags, work: Work) -> Best:
     """The k first by a key and whatever ties with the last of them, and all that agree with the query exactly.
 
-    `partial`: when the time is over, what was found by then.
+    When the time is over, those found by then, if `Work.partial`.
     """
     table, query = aligned.table, aligned.query
     upper = upper_bounds(query, table, aligned.tables, work)
     may_be_same = np.flatnonzero(allowed & (upper >= aligned.least_of_same()))
     same = same_notes(aligned.melody, table, packed, may_be_same, aligned.matcher)
-    found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, partial, upper)
+    found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, work.partial, upper)
     numbers = np.union1d(found.numbers, may_be_same[same.notes > 0])
     agrees = Agreement(np.zeros(len(table), np.int64), np.zeros(len(table), bool))
     agrees.notes[may_be_same], agrees.is_full[may_be_same] = same

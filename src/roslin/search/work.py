@@ -28,14 +28,24 @@ _Result = TypeVar("_Result")
 
 
 class Work:
-    """Threads, a limit of time in seconds (None for no limit), and a function to tell about progress."""
+    """Threads, a limit of time in seconds (None for no limit), and a function that receives progress.
 
-    def __init__(self, threads: int = 1, seconds: float | None = None, progress: Progress | None = None):
+    `partial`: when the time is over, what was found by then is wanted all the same.
+    """
+
+    def __init__(
+        self,
+        threads: int = 1,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+        *,
+        partial: bool = True,
+    ):
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError(f"threads must be a whole number, at least 1; got {threads!r}")
         if seconds is not None and not seconds > 0:
             raise ArgumentError(f"the limit of time must be above 0 seconds; got {seconds!r}")
-        self.threads, self.seconds, self.progress = threads, seconds, progress
+        self.threads, self.seconds, self.progress, self.partial = threads, seconds, progress, partial
         self._began, self._done = time.monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None
         self._deadline = Deadline(None)

@@ -72,7 +72,7 @@ def _find(
 ) -> Found:
     readings = readings_of(asked, collection, library.settings)
     began = time.perf_counter()
-    tried = dict[int, tuple[Run, int, tuple[FilterAnswer, ...], _Shown]]()
+    tried = dict[int, tuple[Run, int, tuple[FilterAnswer, ...], _ShownHits]]()
 
     def tried_with(query: Melody) -> Run:
         tried[id(query)] = _deep_enough(library, collection, asked, query, chosen, wait, show)
@@ -109,7 +109,7 @@ def _find(
     )
 
 
-class _Shown(NamedTuple):
+class _ShownHits(NamedTuple):
     """The hits of a list by the numbers of their melodies, and its lines: so many of them `above` chance."""
 
     hits: dict[int, Hit]
@@ -127,7 +127,7 @@ def _deep_enough(
     chosen: Matcher,
     wait: Wait,
     show: Show,
-) -> tuple[Run, int, tuple[FilterAnswer, ...], _Shown]:
+) -> tuple[Run, int, tuple[FilterAnswer, ...], _ShownHits]:
     """A search as deep as the page needs it; deeper, where what is counted does not end there."""
     most = library.settings.most_results
     needed = asked.page * asked.k + 1
@@ -145,7 +145,7 @@ def _deep_enough(
     return run, compared, steps, shown
 
 
-def _shown(collection: Collection, run: Run, asked: SearchParams, show: Show, most: int) -> _Shown:
+def _shown(collection: Collection, run: Run, asked: SearchParams, show: Show, most: int) -> _ShownHits:
     """The list: lines above chance are counted; without any, and where chance is not counted, all of them."""
     above = run.above_line
     is_line_known = run.has_meaning and 0 < above < len(run)
@@ -153,10 +153,10 @@ def _shown(collection: Collection, run: Run, asked: SearchParams, show: Show, mo
     hits = dict(zip(collection.numbers(listed_run.ids).tolist(), listed_run.hits, strict=True))
     is_whole = len(run) <= most or (is_line_known and above <= most)
     if not show.needs_list:
-        return _Shown(hits, tuple(Line(number) for number in hits), above, None, is_whole)
+        return _ShownHits(hits, tuple(Line(number) for number in hits), above, None, is_whole)
     numbers = np.array(list(hits), np.int64)
     listing = listed(collection, numbers, asked, is_folded=show.is_folded, above=above if is_line_known else None)
-    return _Shown(hits, listing.lines, listing.counted if above else 0, listing, is_whole)
+    return _ShownHits(hits, listing.lines, listing.counted if above else 0, listing, is_whole)
 
 
 def _search(
