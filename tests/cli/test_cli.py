@@ -387,7 +387,7 @@ def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chose
 
 def test_a_search_for_several_readings_ends_in_time(starter: Path) -> None:
     done = roslin("search", starter, "c4 e g c4", "-k", 1, "--seconds", 60)
-    assert "choose the notation abc" in done.stderr
+    assert "choose the notation names" in done.stderr
     assert "above 0 seconds" in roslin("search", starter, "c4 e g c4", "--seconds", 0, code=2).stderr
 
 
