@@ -23,7 +23,7 @@ def server(catalogue_server: Server) -> Server:
 
 def titles(page: Page) -> list[str]:
     expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
-    return page.locator(".cards .head a").all_inner_texts()
+    return page.locator(".cards .head h3 a").all_inner_texts()
 
 
 @both
@@ -38,15 +38,15 @@ def test_narrow_order_and_unfold(page: Page) -> None:
     library = page.get_by_role("region", name="Library")
     expect(library.get_by_role("listitem").filter(has_text="D-Dl")).to_contain_text("2")
     library.get_by_role("link", name="D-Dl").click()
-    expect(page.get_by_text("2 of 6 are shown.")).to_be_visible()
+    expect(page.get_by_text("2 of 5 are shown.")).to_be_visible()
     assert set(titles(page)) == {"Tune 101", "Tune 103"}
     assert "only=library%3Dd-dl" in page.url
     page.get_by_role("region", name="Library").get_by_role("link", name="D-B").click()
-    expect(page.get_by_text("4 of 6 are shown.")).to_be_visible()
+    expect(page.get_by_text("3 of 5 are shown.")).to_be_visible()
     expect(page.locator(".chosen-list a")).to_have_count(3)
     page.get_by_role("link", name="by date").click()
     expect(page.locator(".orders [aria-current]")).to_have_text("by date")
-    assert titles(page) == ["Tune 103", "Tune 105", "Tune 101"]
+    assert titles(page) == ["Tune 103", "Tune 101", "Tune 105"]  # the last is below the line
     page.go_back()
     expect(page.locator(".orders [aria-current]")).to_have_text("most similar first")
     page.get_by_role("link", name="Remove all").click()
@@ -71,9 +71,9 @@ def test_a_keyboard_is_enough(page: Page) -> None:
     page.goto(SEARCH)
     page.locator(".facets > summary").focus()
     page.keyboard.press("Enter")
-    page.get_by_role("region", name="Key").get_by_role("link", name="G minor").focus()
+    page.get_by_role("region", name="Key").get_by_role("link", name="G major").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("One of 6 is shown.")).to_be_visible()
+    expect(page.get_by_text("One of 5 is shown.")).to_be_visible()
     wait_until(page, "document.activeElement.id === 'results-heading'")
 
 
@@ -90,7 +90,7 @@ def test_links_are_enough(browser: Browser, server: Server) -> None:
     page.goto(SEARCH)
     page.get_by_text("Narrow this list").click()
     page.get_by_role("link", name="C major").click()
-    expect(page.get_by_text("3 of 6 are shown.")).to_be_visible()
+    expect(page.get_by_text("3 of 5 are shown.")).to_be_visible()
     page.get_by_role("link", name="by composer").click()
     expect(page.locator(".orders [aria-current]")).to_have_text("by composer")
     expect(page.get_by_role("button", name="Copy link")).to_have_count(0)

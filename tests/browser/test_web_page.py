@@ -115,7 +115,7 @@ def test_explain(page: Page) -> None:
     expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
     expect(page.locator("svg.flow")).to_be_visible()
     expect(page.locator("svg.flow line[stroke-linecap]")).not_to_have_count(0)
-    expect(page.locator(".lead")).to_have_text("The same tune, a minor third lower; every note agrees.")
+    expect(page.locator(".lead")).to_have_text("The same notes, a minor third lower; every note agrees.")
     page.get_by_role("link", name="Back to the results").click()
     assert cards(page)[0].startswith("Roslin Castle")
 

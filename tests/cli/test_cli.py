@@ -375,10 +375,10 @@ def test_exact_agreement_is_named_and_counted(starter: Path) -> None:
 
 def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chosen(starter: Path) -> None:
     both = roslin("search", starter, "c4 e g c4", "-k", 1).stderr
-    assert "read 'c4 e g c4' as note names: C4 E4 G4 C4" in both
-    assert "It can also be read as ABC with lengths: choose the notation abc." in both
-    other = roslin("search", starter, "c4 e g c4", "-k", 1, "--notation", "abc").stderr
-    assert "read 'c4 e g c4' as ABC in C major" in other
+    assert "read 'c4 e g c4' as ABC in C major" in both
+    assert "It can also be read as note names with octaves: choose the notation names." in both
+    other = roslin("search", starter, "c4 e g c4", "-k", 1, "--notation", "names").stderr
+    assert "read 'c4 e g c4' as note names: C4 E4 G4 C4" in other
     assert "choose the notation" not in other
     why = roslin("explain", starter, "easter-hymn", "c4 e g c4", "--notation", "abc").stderr
     assert "read 'c4 e g c4' as ABC in C major" in why

@@ -85,7 +85,7 @@ def test_the_distance_is_that_of_the_list(starter: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["roslin-castle"], "exactly one of --pae, --file and --id"),
+        (["roslin-castle"], "exactly one of QUERY, --pae, --file and --id"),
         (["nobody", "--pae", "'4CDE"], "roslin: unknown melody 'nobody'"),
         (["roslin-castle", "--pae", "'4CDE", "--matcher", "magic"], "unknown matcher 'magic'"),
         (["roslin-castle", "--pae", "'4CDE", "--number", "2"], "--number is for a melody of a --file"),
