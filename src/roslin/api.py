@@ -27,7 +27,7 @@ from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, NotationError, ReadingWarning, UnknownNameError, shortened
-from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
+from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher, Roslin
 from roslin.matchers import matcher as matcher_of
 from roslin.matchers.modes import Mode
 from roslin.melody import Melody
@@ -35,8 +35,10 @@ from roslin.notation import Source, is_path, records
 from roslin.notation.query import read_source, readings, surest
 from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
-from roslin.run import Run
+from roslin.run import Hit, Run
 from roslin.search import depended_on, search
+from roslin.search.chance import Background
+from roslin.search.engine import WholeCollection
 from roslin.search.work import Progress, Work
 
 if TYPE_CHECKING:
@@ -301,19 +303,29 @@ class Collection(Store):
         (incipits,) = sources.values()
         return incipits
 
+    def found_as(
+        self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER, *, seconds: float | None = None
+    ) -> Hit | None:
+        """The melody with this id as a search of the whole collection finds it, without its rank.
+
+        None where the matcher has no estimate of chance.
+        """
+        asked, chosen, number = self._query(query), matcher_of(matcher), self.numbers([candidate])
+        if not isinstance(chosen, Roslin):
+            return None
+        whole, work = WholeCollection(Background.of(self), len(self)), Work(seconds=seconds)
+        run = search(asked, self, chosen, 1, within=number, work=work, whole=whole)
+        return run[0] if len(run) else None
+
     def expected(
         self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER, *, seconds: float | None = None
     ) -> float | None:
-        """How many melodies of the collection would be as near to the query by chance as the one with this id.
+        """The number of melodies of the collection expected to match as well by chance as the one with this id.
 
-        None where a distance depends on the other candidates (search for it then), where there is none, or where
-        counting chance matches takes longer than `seconds`.
+        None where the matcher has no estimate of chance.
         """
-        chosen, number = matcher_of(matcher), self.numbers([candidate])
-        if not chosen.is_independent:
-            return None
-        alone = self.search(query, chosen, 1, within=number, seconds=seconds)
-        return alone[0].expected * len(self) if len(alone) and alone[0].expected is not None else None
+        hit = self.found_as(query, candidate, matcher, seconds=seconds)
+        return None if hit is None else hit.expected
 
     def explain(
         self, query: Query, candidate: str | int | Melody, matcher: str | Matcher = DEFAULT_MATCHER

@@ -155,3 +155,9 @@ def test_a_reader_that_stops_reading_loses_no_file(starter: Path, tmp_path: Path
     subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert picture.read_text("utf-8").startswith("<svg")
     assert len(run.read_text("utf-8").splitlines()) == 200
+
+
+def test_exact_agreement_has_the_label_of_the_list(starter: Path) -> None:
+    """However many such matches are expected by chance, all notes agree."""
+    for query in ("'4CDEC", "'4CDEC/CDEC"):
+        assert roslin("explain", starter, "frere-jacques", query).stdout.splitlines()[-1].startswith("Same notes: ")

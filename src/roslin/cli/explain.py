@@ -58,7 +58,7 @@ def explain_command(
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
     from roslin.rows import write_whole
-    from roslin.run.meaning import expected_words, meaning_of
+    from roslin.run.meaning import by_chance
     from roslin.search.beginnings import beginnings, onsets_compared
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
@@ -70,7 +70,7 @@ def explain_command(
             explanation = chosen.explain(query, among, known).about(query, found)
         else:
             explanation = opened.explain(query, candidate, chosen)
-        expected = None if is_cut or format is not OutputFormat.table else opened.expected(query, candidate, chosen)
+        hit = None if is_cut or format is not OutputFormat.table else opened.found_as(query, candidate, chosen)
     if svg is not None:
         from roslin.report.flow import flow_svg
 
@@ -90,7 +90,5 @@ def explain_command(
         print_table(explanation.table, format)
     else:
         typer.echo(str(explanation))
-        if expected is not None:
-            typer.echo(
-                f"{meaning_of(expected).capitalize()}: {expected_words(expected)} such matches expected by chance"
-            )
+        if hit is not None and hit.expected is not None:
+            typer.echo(f"{hit.meaning.capitalize()}: {by_chance(hit.expected)}")

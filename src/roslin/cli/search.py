@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["chosen_query", "chosen_readings", "print_run", "search_command", "write_page"]
 
 
-# A query of fewer notes seldom tells one tune from another.
-_FEW_NOTES = 10
 _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 
 
@@ -217,7 +215,7 @@ def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melod
         print_table(Table(columns, tuple(rows)), format)
         return
     counted = ("chance", "meaning") if run.has_meaning else ()
-    above = max((place for place, hit in enumerate(run, start=1) if hit.is_above_chance), default=0)
+    above = run.above_line
     columns = ("rank", "distance", *counted, *about)
     lines = str(Table(columns, tuple(rows))).splitlines() if rows else []
     if above < len(rows):
@@ -229,6 +227,7 @@ def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melod
 def _heading(run: Run, query: Melody | None) -> Iterator[str]:
     """What a person must know about a list before reading it."""
     from roslin.display.text import counted
+    from roslin.run.meaning import FEW_NOTES
 
     yield from run.remarks
     if not run.has_meaning:
@@ -238,7 +237,7 @@ def _heading(run: Run, query: Melody | None) -> Iterator[str]:
     exactly = f": {counted(count, 'melody has', 'melodies have')} exactly these {notes} notes" if count else ""
     yield f"{run.headline}{exactly}."
     size = 0 if query is None else len(query)
-    if 0 < size < _FEW_NOTES and not all(hit.is_above_chance for hit in run):
+    if 0 < size < FEW_NOTES and run.above_line < len(run):
         yield f"{counted(size, 'note is', 'notes are')} few: add more, or search at the start (--place start)."
 
 

@@ -11,16 +11,13 @@ import numpy as np
 from roslin.api import Collection
 from roslin.deadline import Deadline, check_stopped
 from roslin.errors import ArgumentError
-from roslin.matchers import Explanation, Matcher, Roslin
+from roslin.matchers import Explanation, Matcher
 from roslin.matchers.likeness import likeness
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.run import Hit
-from roslin.search import depended_on, search
+from roslin.search import depended_on
 from roslin.search.beginnings import beginnings, onsets_compared
-from roslin.search.chance import Background
-from roslin.search.engine import WholeCollection
-from roslin.search.work import Work
 from roslin.web.library import Library
 from roslin.web.queries import chosen_matcher, filters_of, query_of
 from roslin.web.schemas.explanations import MatchAnswer
@@ -50,14 +47,10 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
 
 def found_as(library: Library, asked: ExplainParams, why: Explanation) -> Hit | None:
     """The melody as a search of the whole collection finds it; None where chance matches are not counted."""
-    if asked.mode.of(why.matcher)[1] or not isinstance(why.matcher, Roslin):
+    if asked.mode.of(why.matcher)[1]:
         return None
-    collection = library.collection
-    whole = WholeCollection(Background.of(collection), len(collection))
     with library.slot() as seconds:
-        alone = collection.numbers([asked.candidate])
-        found = search(why.query, collection, why.matcher, 1, within=alone, work=Work(seconds=seconds), whole=whole)
-    return found[0] if len(found) else None
+        return library.collection.found_as(why.query, asked.candidate, why.matcher, seconds=seconds)
 
 
 def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
