@@ -36,6 +36,7 @@ ROOMS = [
     "display",
     "data",
     "sandbox",
+    "native",
     "kernels",
     "deadline",
     "melody",

@@ -108,12 +108,12 @@ def _normal_less(excess: Floats, variance: Floats) -> Floats:
 
 
 def _exact(ranks: Floats, most: int = _MOST_EXACT) -> Floats:
-    from roslin.truth._kernels import exact_tails
+    from roslin.native import kernels
 
     counts = _histograms(ranks).astype(np.int64)
     less = _asymptotic(ranks)
     lists = math.prod(ranks.shape[:-2])
-    exact_tails(counts.reshape(lists, *counts.shape[-2:]), most, less.reshape(lists, *less.shape[-2:]))
+    kernels.exact_tails(counts.reshape(lists, *counts.shape[-2:]), most, less.reshape(lists, *less.shape[-2:]))
     return less
 
 

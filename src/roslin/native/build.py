@@ -1,0 +1,150 @@
+"""Compiles the kernels: every C file of this folder, once for each instruction set, into one library each.
+
+    python -m roslin.native.build               for this machine
+    ROSLIN_TARGET=aarch64-macos pip wheel .     for another one, with zig (`pip install ziglang`)
+
+Nothing but a C compiler is needed: the one that CC names, cc, gcc or clang; where there is none, the one of the package
+ziglang, a whole C compiler in a wheel. The build of a wheel and an editable installation call `build` (hatch_build.py);
+in a clone, `roslin.native.kernels` calls it when a source has changed.
+
+An object is named after all that it is made of, so only what has changed is compiled again. This module imports nothing
+of Roslin: it runs before Roslin is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+LIBRARIES = SOURCES / "lib"
+STAMP = LIBRARIES / "stamp.txt"
+
+# No fused or reordered sums: results are the same bits on every processor. The two flags that follow change no result;
+# they say that nobody asks for errno or for signals of floating-point operations, so that loops can become vectors.
+FLAGS = [
+    *("-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+    *("-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"),
+]
+
+# The instruction sets of a processor family, from the one that every machine has to the newest, and their flags.
+_LEVELS = {
+    "x86_64": {
+        "plain": ["-DLANES_PLAIN"],
+        "sse4": ["-march=x86-64-v2"],
+        "avx2": ["-march=x86-64-v3"],
+        "avx512": ["-march=x86-64-v4"],
+    },
+    "aarch64": {"plain": ["-DLANES_PLAIN"], "neon": []},
+    "other": {"plain": ["-DLANES_PLAIN"]},
+}
+
+
+class BuildError(Exception):
+    """The kernels could not be compiled."""
+
+
+def levels(target: str = "") -> dict[str, list[str]]:
+    """The instruction sets for a target like "x86_64-linux-gnu", the simplest first, with their flags."""
+    machine = (target.partition("-")[0] or platform.machine()).lower()
+    family = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    return _LEVELS.get(family, _LEVELS["other"])
+
+
+def library(level: str, target: str = "") -> Path:
+    """Where the library of an instruction set is."""
+    is_windows = "windows" in target if target else os.name == "nt"
+    return LIBRARIES / f"kernels-{level}{'.dll' if is_windows else '.so'}"
+
+
+def compiler(target: str = "") -> list[str]:
+    """The command that compiles; an empty list where there is no compiler."""
+    zig = [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
+    if target:
+        return [*zig, "-target", target] if zig else []
+    if os.environ.get("CC"):
+        return shlex.split(os.environ["CC"])
+    found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+    return [found] if found else zig
+
+
+def stamp() -> str:
+    """A hash of all that the libraries are made of."""
+    files = (*sorted(SOURCES.glob("*.[ch]")), Path(__file__))
+    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=16).hexdigest()
+
+
+def build(target: str = "") -> None:
+    """Compile what has changed. Processes that build at the same time do not disturb one another."""
+    command = compiler(target)
+    if not command:
+        raise BuildError(
+            "the kernels cannot be compiled: no C compiler (cc, gcc, clang) was found; pip install ziglang brings one"
+        )
+    made_of = stamp()
+    objects = LIBRARIES / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    headers = b"\0".join(path.read_bytes() for path in sorted(SOURCES.glob("*.h")))
+    jobs = {
+        level: [_object(source, objects, command, [*FLAGS, *flags], headers) for source in sorted(SOURCES.glob("*.c"))]
+        for level, flags in levels(target).items()
+    }
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(_compile, {job[0]: job for one in jobs.values() for job in one}.values()))
+    for level, made in jobs.items():
+        link = [*command, "-shared", *[str(path) for path, _ in made], "-lm"]
+        _run_into(library(level, target), link)
+    _replace(STAMP, made_of)
+    used = {path for made in jobs.values() for path, _ in made}
+    for path in objects.glob("*.o"):
+        if path not in used:
+            path.unlink(missing_ok=True)
+
+
+def _object(
+    source: Path, objects: Path, command: list[str], flags: list[str], headers: bytes
+) -> tuple[Path, list[str]]:
+    """The object of a source, named after all that it is made of, and the command that makes it."""
+    compile_it = [*command, *flags, "-c", str(source)]
+    made_of = b"\0".join((source.read_bytes(), headers, shlex.join(compile_it).encode()))
+    return objects / f"{source.stem}-{hashlib.blake2b(made_of, digest_size=12).hexdigest()}.o", compile_it
+
+
+def _compile(job: tuple[Path, list[str]]) -> None:
+    path, command = job
+    if not path.exists():
+        _run_into(path, command)
+
+
+def _run_into(path: Path, command: list[str]) -> None:
+    """Run a compiler; what it makes appears whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        made = Path(folder) / path.name
+        done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BuildError(f"the kernels cannot be compiled: {shlex.join(command)}\n{done.stderr.strip()}")
+        if done.stderr.strip():
+            print(done.stderr, file=sys.stderr)
+        made.replace(path)
+
+
+def _replace(path: Path, text: str) -> None:
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        (Path(folder) / path.name).write_text(text, "utf-8")
+        (Path(folder) / path.name).replace(path)
+
+
+if __name__ == "__main__":
+    try:
+        build(os.environ.get("ROSLIN_TARGET", ""))
+    except BuildError as error:
+        sys.exit(str(error))
