@@ -2,17 +2,23 @@
 
     .venv/bin/python tools/compare_versions.py OTHER [--rism FILE] [--queries 12] [--only NAME]
 
-OTHER is a checkout of the other version. Both run the same questions, each in a process of its own, on the starter
-collection and on a sample of RISM incipits (`--rism`, by default that of ROSLIN_DATA):
+OTHER is a checkout of the other version, or a file of its answers: `--keep FILE` writes those of this version to one.
+Both run the same questions, each in a process of its own, on the starter collection and on a sample of RISM incipits
+(`--rism`, by default that of ROSLIN_DATA):
 
     distances   of every matcher, and of variants with parameters, from some queries to every melody
     lists       what a search finds: everywhere, at the beginning, within a radius, within a selection
+    modes       the same for every mode of `roslin`, with E, labels and headlines; whole melodies, beginnings, pieces
+    joins       concordances, by both ways to find them: pairs with probabilities, groups and doubts
+    identified  who sources are said to be by
     explained   the distance that an explanation adds up to, for every matcher
+    page        the JSON of requests to the search page
     measures    every measure, for runs against the truths of MIREX 2005
     commands    what the commands print and write: search, filter, evaluate, campaign, truth, matchers, show
 
-Pages are compared by their words: markup and drawings are left out. Prints what differs, and exits with 1 if anything
-does. Lines of source and repeated names of classes are counted beside it.
+Numbers that are not whole may differ by 1e-12 of themselves, and by what was rounded where they are printed. Pages are
+compared by their words: markup and drawings are left out. Prints what differs, and exits with 1 if anything does. Lines
+of source and repeated names of classes are counted beside it.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ import argparse
 import ast
 import html
 import json
+import math
 import os
 import re
 import subprocess
@@ -64,35 +71,62 @@ def main() -> int:
     parser.add_argument("--rism", type=Path, default=DATA / "rism" / "incipits.jsonl.gz")
     parser.add_argument("--queries", type=int, default=12, help="queries asked of the RISM sample")
     parser.add_argument("--only", choices=list(SECTIONS), help="one section")
+    parser.add_argument("--keep", action="store_true", help="write the answers of this version to OTHER, a new file")
     parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)  # the folder for a child's answers
     options = parser.parse_args()
     if options.ask:
         _answer(options)
         return 0
-    found = []
-    for source in (options.other / "src", HERE / "src"):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "PYTHONPATH": str(source), "COLUMNS": "200", "PYTHONHASHSEED": "0"}
-            command = [sys.executable, __file__, *sys.argv[1:], "--ask", folder]
-            subprocess.run(command, env=environment, check=True, cwd=folder)
-            found.append(json.loads((Path(folder) / "answers.json").read_text("utf-8")))
-    differing = _compare(*found)
-    for name, source in (("other", options.other / "src"), ("this", HERE / "src")):
-        print(f"{name}: {_counted(source)}")
+    if options.keep:
+        options.other.write_text(json.dumps(_asked(HERE), ensure_ascii=False), "utf-8")
+        return 0
+    other = options.other
+    before = json.loads(other.read_text("utf-8")) if other.is_file() else _asked(other)
+    differing = _compare({name: before[name] for name in before if options.only in (None, name)}, _asked(HERE))
+    for name, source in (("other", other / "src"), ("this", HERE / "src")):
+        if source.is_dir():
+            print(f"{name}: {_counted(source)}")
     return 1 if differing else 0
+
+
+def _asked(version: Path) -> Answers:
+    """The answers of a version, given in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": str(version / "src"), "COLUMNS": "200", "PYTHONHASHSEED": "0"}
+        command = [sys.executable, __file__, *sys.argv[1:], "--ask", folder]
+        subprocess.run(command, env=environment, check=True, cwd=folder)
+        answers: Answers = json.loads((Path(folder) / "answers.json").read_text("utf-8"))
+        return answers
 
 
 def _compare(before: Answers, after: Answers) -> int:
     differing = 0
     for section, answers in before.items():
         names = dict.fromkeys([*answers, *after[section]])
-        bad = [name for name in names if answers.get(name) != after[section].get(name)]
+        bad = [name for name in names if not _same(answers.get(name), after[section].get(name))]
         print(f"{section}: {len(names) - len(bad)} of {len(names)} answers are the same")
         for name in bad:
             print(f"  {name}\n    other {_first(answers.get(name), after[section].get(name))}")
             print(f"    this  {_first(after[section].get(name), answers.get(name))}")
         differing += len(bad)
     return differing
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two answers are equal but for the last digits of numbers."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, str) and isinstance(other, str) and one != other:
+        return _is_number(one) and _is_number(other) and math.isclose(float(one), float(other), rel_tol=1e-9)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text) is not None
 
 
 def _first(value: Any, other: Any) -> str:
@@ -169,6 +203,116 @@ def _lists(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[
 
 def _hits(run: Any) -> list[tuple[str, float]]:
     return [(hit.id, hit.distance) for hit in run]
+
+
+def _modes(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[tuple[str, Any]]:
+    del names
+    import itertools
+
+    from roslin.matchers import Roslin
+
+    fields = {name: list(values) for name, values in Roslin.modes.items()}
+    for values in itertools.product(*fields.values()):
+        chosen = Roslin(**dict(zip(fields, values, strict=True)))
+        for where, collection, number in (("starter", starter, 4), ("rism", rism, queries)):
+            for query in _queries(collection, number):
+                for first, last in ((0, None), (0, 8), (3, 15)):
+                    if len(query.notes[first:last]) < 2:
+                        continue
+                    run = collection.search(_piece(query, first, last), chosen, 12)
+                    found = [(hit.id, hit.near, hit.expected, hit.same, str(hit.meaning)) for hit in run]
+                    yield f"{chosen!r}, {query.id} from {first} to {last} in {where}", [run.headline, found]
+
+
+def _piece(query: Any, first: int, last: int | None) -> Any:
+    import roslin
+    from roslin.melody import TICKS_PER_QUARTER
+
+    notes = query.notes[first:last]
+    onsets = (notes["onset_ticks"] - notes["onset_ticks"][0]) / TICKS_PER_QUARTER
+    return roslin.Melody.from_notes(onsets, notes["duration_ticks"] / TICKS_PER_QUARTER, notes["pitch_midi"])
+
+
+JOINS = ("", "--fast", "--level perhaps", "--matcher dp --radius 0.2")
+
+
+def _joins(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[tuple[str, Any]]:
+    del names, queries
+    few = rism.path.parent / "few.roslin"
+    _build_few(rism, few)
+    for collection, path in (("starter", starter.path), ("rism", few)):
+        for number, options in enumerate(JOINS):
+            folder = path.parent / f"{collection}-{number}.concordances"
+            words = ["concordances", "find", str(path), "-o", str(folder), "--format", "json", *options.split()]
+            yield f"find {options} in {collection}", _parsed(_run(*words))
+            for what in ("pairs", "groups", "graphml"):
+                target = folder.with_suffix(f".{what}")
+                _run("concordances", "export", what, str(path), "--folder", str(folder), "-o", str(target))
+                yield f"{what} of {options} in {collection}", re.split(r"[,\n<>]", target.read_text("utf-8"))
+
+
+def _build_few(rism: Any, path: Path) -> None:
+    """Every fourth melody: enough for a few hundred concordances."""
+    import roslin
+
+    roslin.Collection.build([rism[id] for id in rism.ids()[::4]], path).close()
+
+
+def _parsed(text: str) -> Any:
+    """JSON without what may differ from run to run, so that numbers are compared as numbers."""
+
+    def without_times(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without_times(each) for key, each in value.items() if key not in ("seconds", "token", "built")}
+        return [without_times(each) for each in value] if isinstance(value, list) else value
+
+    try:
+        return without_times(json.loads(text))
+    except ValueError:
+        return _without_times(text)
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "roslin", *words], capture_output=True, text=True, check=False)
+    return done.stdout if not done.returncode else f"{done.returncode} {done.stdout} {done.stderr}"
+
+
+def _identified(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[tuple[str, Any]]:
+    del names
+    for collection, number in ((starter, 4), (rism, queries)):
+        for query in _queries(collection, number):
+            words = ["identify", str(collection.path), query.id, "--format", "json"]
+            yield f"{query.id} in {collection.path.name}", _parsed(_run(*words))
+
+
+REQUESTS = (
+    "/api/search?q={pae}&k=12", "/api/search?q={pae}&matcher=emd", "/api/search?q={pae}&place=start&compare=melody",
+    "/api/list?q={pae}", "/api/list?q=c%20c%20g%20g%20a%20a%20g", "/api/read?q={pae}", "/api/melodies/{id}",
+    "/api/explain?q={pae}&id={other}", "/api/identify?q={id}", "/api/search?q=", "/api/search?q=%7Bx",
+)  # fmt: skip
+
+
+def _page(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[tuple[str, Any]]:
+    del names, queries
+    from urllib.parse import quote
+
+    from fastapi.testclient import TestClient
+
+    from roslin.notation.pae import write
+    from roslin.web.app import create_app
+    from roslin.web.settings import Settings
+
+    for collection in (starter, rism):
+        settings = Settings(collection=str(collection.path), warm_up=False, requests_per_minute=0)
+        with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
+            for query in _queries(collection, 6):
+                places = {"pae": write(query), "id": query.id, "other": collection.ids()[7]}
+                for request in REQUESTS:
+                    address = request.format(**{name: quote(str(value), safe="") for name, value in places.items()})
+                    answer = client.get(address)
+                    yield f"{address} of {collection.path.name}", [answer.status_code, _parsed(answer.text)]
+            for address in ("/api/matchers", "/api/collection", "/api/melodies"):
+                yield f"{address} of {collection.path.name}", _parsed(client.get(address).text)
 
 
 def _explained(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[tuple[str, Any]]:
@@ -278,6 +422,10 @@ Section = Callable[[Any, Any, list[str], int], Iterator[tuple[str, Any]]]
 SECTIONS: dict[str, Section] = {
     "distances": _distances,
     "lists": _lists,
+    "modes": _modes,
+    "joins": _joins,
+    "identified": _identified,
+    "page": _page,
     "explained": _explained,
     "measures": _measures,
     "commands": _commands,
