@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roslin import Collection, Melody, load
-from roslin.collection import write
+from roslin.collection import arrays, write
 from roslin.collection.files import index_path
 from roslin.represent.packed import pack
 from roslin.search import index as index_module
@@ -89,7 +89,7 @@ def test_where_the_folder_cannot_be_written_it_is_kept_in_memory(folder: Path, m
     def refuse(*_: object) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(index_module, "_write", refuse)
+    monkeypatch.setattr(arrays, "whole_file", refuse)
     with Collection(folder) as collection:
         assert len(open_index(collection)) == len(collection)
         assert not index_path(folder, collection.about["token"]).exists()

@@ -4,38 +4,35 @@ For each melody: the set of its pitches as one word, its lowest pitch, its span 
 divisor of its onsets); for each note: onset in ticks from the first note, length and pitch. Grace notes are left out,
 as everywhere in `roslin.transport`.
 
-It lies in the collection's folder as one sealed file, mapped into memory: a line that names its version, then the
-arrays. Its name carries the token of the state that it was made from, so an index of an older state is never taken for
-a newer one; it is made when it is first asked for, and again when its version is not this program's or a disk has
-changed it. Where the folder cannot be written to, it is kept in memory.
+It lies in the collection's folder as one file of arrays. Its name carries the token of the state that it was made from,
+so an index of an older state is never taken for a newer one; it is made when it is first asked for, and again when its
+version is not this program's or a disk has changed it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import index_path, whole_file
-from roslin.collection.sealed import SEAL_BYTES, Remembered, seal
+from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
+from roslin.collection.files import index_path
+from roslin.collection.sealed import Remembered
 from roslin.collection.store import Store
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.packed import Packed
 
 __all__ = ["INDEX_VERSION", "Index", "open_index"]
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 Progress = Callable[[float, str], None]
 
 _MELODIES_AT_ONCE = 50_000
 _HIGHEST_TICK = 2**31 - 1
 _UNBOUNDED = 255  # as a span, wider than any that can be tabled: its times do not fit
-_HEADER_BYTES = 128
-_FIRST_BYTE = SEAL_BYTES + _HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +52,16 @@ class Index:
         return len(self.words)
 
     @property
+    def arrays(self) -> Arrays:
+        """The arrays by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
     def size(self) -> int:
         """Bytes."""
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
+        return sum(array.nbytes for array in self.arrays.values())
 
 
-# In the file in this order: the widest numbers first, so that every array starts at a multiple of its width.
 _DTYPES = {
     "words": np.uint64,
     "offsets": np.int64,
@@ -71,22 +72,25 @@ _DTYPES = {
     "spans": np.uint8,
     "pitches": np.int8,
 }
-_OF_NOTES = ("times", "weights", "pitches")
 
 
 def open_index(store: Store, progress: Progress | None = None) -> Index:
     """The index of a collection as it is now, made if it is not there."""
-    path = index_path(store.path, store.about["token"])
-    remembered = Remembered(store.path, store.about["token"])
-    found = _read(path, len(store), remembered)
-    if found is not None:
-        return found
-    index = build_index(store.packed(), progress)
-    try:
-        _write(index, path)
-    except OSError:
-        return index  # a folder that others own: it costs a moment each time
-    return _read(path, len(store), remembered) or index
+    token = store.about["token"]
+    file = ArrayFile(index_path(store.path, token), f"index {INDEX_VERSION}", _DTYPES)
+
+    def fill(room: Room) -> Arrays:
+        made = build_index(store.packed(), progress).arrays
+        arrays = room({name: len(array) for name, array in made.items()})
+        for name, array in made.items():
+            arrays[name][:] = array
+        return arrays
+
+    def trusted(arrays: Arrays) -> Index | None:
+        index = Index(**arrays)
+        return index if len(index) == len(store) and _is_safe(index) else None
+
+    return derived(file, Remembered(store.path, token), trusted, fill)
 
 
 def build_index(packed: Packed, progress: Progress | None = None) -> Index:
@@ -138,56 +142,13 @@ def _entries(packed: Packed) -> Index:
     )
 
 
-def _header(melodies: int, notes: int) -> bytes:
-    return f"Roslin index {INDEX_VERSION}: {melodies} melodies, {notes} notes\n".encode().ljust(_HEADER_BYTES)
-
-
-def _layout(melodies: int, notes: int) -> Iterator[tuple[str, int, int]]:
-    """(array, first byte, length) of everything in the file."""
-    place = _FIRST_BYTE
-    for name, dtype in _DTYPES.items():
-        length = notes if name in _OF_NOTES else melodies + 1 if name == "offsets" else melodies
-        yield name, place, length
-        place += length * np.dtype(dtype).itemsize
-    yield "", place, 0
-
-
-def _write(index: Index, path: Path) -> None:
-    with whole_file(path) as scratch:
-        with scratch.open("wb") as file:
-            file.write(bytes(SEAL_BYTES) + _header(len(index), len(index.times)))
-            for name, dtype in _DTYPES.items():
-                file.write(np.ascontiguousarray(getattr(index, name), dtype=dtype).data)
-        seal(scratch)
-
-
-def _read(path: Path, melodies: int, remembered: Remembered) -> Index | None:
-    """The index in a file, or None when there is none that this program made for so many melodies, or it is damaged."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_FIRST_BYTE)[SEAL_BYTES:]
-        size = path.stat().st_size
-        notes = int(head.split()[-2])
-        if head != _header(melodies, notes):
-            return None
-        layout = list(_layout(melodies, notes))
-        if size != layout[-1][1] or not remembered.is_whole(path):
-            return None
-        whole = np.memmap(path, dtype=np.uint8, mode="r")
-    except (OSError, ValueError, IndexError):
-        return None
-    arrays = {}
-    for name, first, length in layout[:-1]:
-        dtype = np.dtype(_DTYPES[name])
-        arrays[name] = np.asarray(whole[first : first + length * dtype.itemsize]).view(dtype)
-    index = Index(**arrays)
-    return index if _is_safe(index) else None
-
-
 def _is_safe(index: Index) -> bool:
     """Whether a kernel that trusts these numbers stays inside its arrays, even if a disk has changed some of them."""
     return bool(
-        index.offsets[0] == 0
+        len(index.offsets) == len(index) + 1
+        and len({len(each) for each in (index.words, index.grids, index.lows, index.spans)}) == 1
+        and len({len(each) for each in (index.times, index.weights, index.pitches)}) == 1
+        and index.offsets[0] == 0
         and index.offsets[-1] == len(index.times)
         and (index.offsets[1:] >= index.offsets[:-1]).all()
         and index.times.min(initial=0) >= 0
