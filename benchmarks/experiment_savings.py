@@ -39,8 +39,7 @@ from scipy.stats import kendalltau
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes, next_comparison
 from roslin.experiment.events import ExpertChoice
-from roslin.truth.bradley_terry import bradley_terry
-from roslin.truth.plackett_luce import plackett_luce
+from roslin.truth.choice_models import bradley_terry, plackett_luce
 from roslin.truth.preferences import count_votes
 from roslin.truth.rankings import QueryRankings
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from roslin.truth import Method, Rankings, simulate_rankings
-from roslin.truth.null import count_groups, null_groups
+from roslin.truth.choice_models import count_groups, null_groups
 from roslin.truth.rankings import Floats
 from roslin.truth.ranktests import TESTS
 

@@ -4,7 +4,7 @@
 
 A study has 11 queries of 6 to 24 candidates in 1 to 6 true groups, 8 to 40 experts, a model of them (Mallows or
 Plackett-Luce) with a noise drawn at random, and no, 15 or 30 % of the candidates left unranked. The factor in the
-confidence (`roslin.truth.boundaries`) was chosen on the studies with the seeds 0 to 39; those from 1000 on, which this
+confidence (`roslin.truth.consistency`) was chosen on the studies with the seeds 0 to 39; those from 1000 on, which this
 program draws, had no part in it.
 
 A line is real if, of all pairs of documents, one from each of its groups, most are truly in that order. Two other
@@ -29,7 +29,7 @@ import numpy as np
 from roslin.evaluate.intervals import mean_intervals
 from roslin.report.svg import SvgElement, circle, line, path, plot_style, svg, text
 from roslin.truth import Rankings, Truth, simulate_rankings, study_rankings
-from roslin.truth.boundaries import boundaries
+from roslin.truth.consistency import boundaries
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, function_named, groups_of
 
 FIRST_SEED = 1000

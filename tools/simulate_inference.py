@@ -37,7 +37,7 @@ from roslin.evaluate import Evaluation, bootstrap_intervals, holm, mean_interval
 from roslin.evaluate.exchanges import exchange_p, pair_tests, student_p
 from roslin.matchers.base import matchers
 from roslin.starter import tunes_path
-from roslin.truth.qrel import Truth
+from roslin.truth.model import Truth
 
 Floats = npt.NDArray[np.float64]
 SYSTEMS, SIZES = 24, (5, 11, 30, 100)

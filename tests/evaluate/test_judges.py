@@ -14,8 +14,7 @@ from roslin.evaluate.judges import Judges, with_judges
 from roslin.evaluate.tables import means, means_by_measure, remarks
 from roslin.report.evaluation import evaluation_page
 from roslin.truth import Method, Rankings, simulate_rankings
-from roslin.truth.grouping import grouped_truth
-from roslin.truth.panels import panel_truths
+from roslin.truth.grouping import grouped_truth, panel_truths
 from roslin.truth.rankings import as_rankings
 
 AGREED = as_rankings(

@@ -18,7 +18,7 @@ from roslin.experiment.comparisons import (
     next_comparison,
 )
 from roslin.experiment.events import ExpertChoice
-from roslin.truth.bradley_terry import bradley_terry, group_votes
+from roslin.truth.choice_models import bradley_terry, group_votes
 from roslin.truth.preferences import count_votes
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from roslin.errors import ArgumentError
 from roslin.truth import Method, Truth, simulate_rankings, study_rankings
-from roslin.truth.boundaries import Boundary, boundaries, confidence_of, spurious
+from roslin.truth.consistency import Boundary, boundaries, confidence_of, spurious
 from roslin.truth.grouping import groups_of
 from roslin.truth.rankings import QueryRankings, as_rankings
 

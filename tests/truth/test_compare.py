@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth.compare import PlacedTwice, compare_truths, placed_otherwise
 from roslin.truth.model import Truth
+from roslin.truth.tables import PlacedTwice, compare_truths, placed_otherwise
 
 
 def test_truths_compared_by_pairs() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth import Truth, read_truth, write_truth
-from roslin.truth.convert import convert_truth, losses
+from roslin.truth.qrel import convert_truth, losses
 
 FULL = Truth(
     {"q1": [["a", "b"], ["c d"]], "q2": [["e"]], "q3": []},

@@ -12,16 +12,22 @@ from scipy import optimize
 
 from roslin.errors import ArgumentError, FormatError, UnknownNameError
 from roslin.truth import Truth, group_rankings, read_truth
-from roslin.truth.bradley_terry import bradley_terry, group_votes, vote_groups
+from roslin.truth.choice_models import (
+    bradley_terry,
+    group_by_strength,
+    group_votes,
+    null_strengths,
+    null_votes,
+    plackett_luce,
+    vote_groups,
+)
 from roslin.truth.grouping import Method
 from roslin.truth.model import Groups
-from roslin.truth.null import null_strengths, null_votes
-from roslin.truth.plackett_luce import group_by_strength, plackett_luce
-from roslin.truth.power import more_experts
 from roslin.truth.preferences import QueryVotes, Vote, count_votes, read_votes, segment_votes, segments
 from roslin.truth.rankings import Floats, QueryRankings, as_rankings
 from roslin.truth.ranktests import pairwise_less
 from roslin.truth.simulate import simulate_rankings
+from roslin.truth.tables import more_experts
 
 
 def votes(*counted: str) -> list[Vote]:

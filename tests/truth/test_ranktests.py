@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 
 from roslin.errors import UnknownNameError
-from roslin.truth.correction import corrected_pairs
 from roslin.truth.rankings import Floats
-from roslin.truth.ranktests import TESTS, pairwise_less, two_tailed, u_statistics
+from roslin.truth.ranktests import TESTS, corrected_pairs, pairwise_less, two_tailed, u_statistics
 
 
 def table(*samples: list[float]) -> Floats:

@@ -16,9 +16,7 @@ from roslin.truth import (
     study_strengths,
     study_votes,
 )
-from roslin.truth.bradley_terry import group_votes
-from roslin.truth.null import null_groups, null_strengths
-from roslin.truth.plackett_luce import group_by_strength, plackett_luce
+from roslin.truth.choice_models import group_by_strength, group_votes, null_groups, null_strengths, plackett_luce
 from roslin.truth.preferences import Vote, segment_votes
 from roslin.truth.rankings import as_rankings
 

@@ -48,7 +48,6 @@ TITLES = {
     "roslin.truth.grouping": "Groups from rankings",
     "roslin.truth.consistency": "Consistency",
     "roslin.truth.study": "Studies",
-    "roslin.truth.model_study": "Studies",
     "roslin.truth.rankings": "What experts said",
     "roslin.truth.model": "Truths",
     "roslin.truth.qrel": "Truths",

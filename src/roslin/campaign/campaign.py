@@ -49,7 +49,7 @@ from roslin.notation import jsonl
 from roslin.run import Ranking, Run
 from roslin.search.program import checksum, program_versions
 from roslin.search.work import Progress, Work
-from roslin.truth.qrel import Truth
+from roslin.truth.model import Truth
 
 __all__ = ["CAMPAIGN_MEASURES", "DEPTH", "Campaign", "System", "run_campaign"]
 

@@ -30,7 +30,8 @@ from roslin.collection.store import Store
 from roslin.errors import ArgumentError, FormatError
 from roslin.melody import Melody, NoteTable, base40_from_midi, checked_table
 from roslin.represent.line import melodic_line
-from roslin.truth.qrel import Truth, write_truth
+from roslin.truth.model import Truth
+from roslin.truth.qrel import write_truth
 
 __all__ = ["EDITS", "edited", "make_queries", "write_queries"]
 

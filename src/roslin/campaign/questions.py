@@ -20,7 +20,8 @@ from roslin.matchers.base import check_query
 from roslin.melody import Melody
 from roslin.notation import records
 from roslin.search.program import checksum
-from roslin.truth.qrel import Truth, read_truth
+from roslin.truth.model import Truth
+from roslin.truth.qrel import read_truth
 
 __all__ = ["chosen_queries", "chosen_truths", "documents_asked", "missing_documents"]
 

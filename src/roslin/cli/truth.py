@@ -230,8 +230,7 @@ def power_command(
 
     Example: roslin truth power rankings.csv --query q1
     """
-    from roslin.truth.power import MOST_EXPERTS, more_experts
-    from roslin.truth.tables import neighbours
+    from roslin.truth.tables import MOST_EXPERTS, more_experts, neighbours
 
     said = rankings.read()
     found = {}

@@ -31,8 +31,7 @@ def compare_command(
     """
     from roslin.errors import ArgumentError
     from roslin.truth import read_truth
-    from roslin.truth.compare import compare_truths, placed_otherwise
-    from roslin.truth.tables import likenesses, places
+    from roslin.truth.tables import compare_truths, likenesses, placed_otherwise, places
 
     first, second = read_truth(truth), read_truth(other)
     for note in (*first.notes, *second.notes):
@@ -80,8 +79,7 @@ def convert_command(
     Example: roslin truth convert qrels.txt truth.json
     """
     from roslin.truth import read_truth
-    from roslin.truth.convert import convert_truth
-    from roslin.truth.qrel import truth_writer
+    from roslin.truth.qrel import convert_truth, truth_writer
 
     truth_writer(output, write_as)
     spare(truth, output)

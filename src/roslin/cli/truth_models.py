@@ -40,7 +40,7 @@ def strengths_command(
 
     Example: roslin truth strengths rankings.csv -o truth.qrel
     """
-    from roslin.truth.model_study import study_strengths
+    from roslin.truth.study import study_strengths
 
     check_output(rankings.path, output)
     said = rankings.read()
@@ -71,10 +71,9 @@ def votes_command(
     Example: roslin truth votes judgments.csv --against MTurk.qrel
     """
     from roslin.truth import Method, read_truth
-    from roslin.truth.compare import compare_truths
-    from roslin.truth.model_study import study_votes
     from roslin.truth.preferences import read_votes
-    from roslin.truth.tables import likenesses
+    from roslin.truth.study import study_votes
+    from roslin.truth.tables import compare_truths, likenesses
 
     check_output(votes, output)
     given = read_votes(votes, query)

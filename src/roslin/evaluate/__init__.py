@@ -54,7 +54,7 @@ from roslin.evaluate.significance import (
     permutation_test,
 )
 from roslin.evaluate.ties import TieRange, tie_sensitivity
-from roslin.truth.correction import benjamini_hochberg, holm
+from roslin.truth.ranktests import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
     from roslin.evaluate.measures.base import measures  # the package of that name answers when it is called

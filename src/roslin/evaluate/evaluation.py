@@ -25,7 +25,8 @@ from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, Score, measure
 from roslin.evaluate.rankings import SAME_ID, TIES, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
-from roslin.truth.qrel import Truth, read_truth
+from roslin.truth.model import Truth
+from roslin.truth.qrel import read_truth
 
 if TYPE_CHECKING:
     from roslin.evaluate.judges import Judges

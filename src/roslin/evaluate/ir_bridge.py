@@ -22,7 +22,7 @@ from roslin.errors import MissingExtraError
 from roslin.evaluate.measures.base import MEASURES, EmptyTruthWarning, Measure
 from roslin.evaluate.rankings import hits_of_run, in_trec_order, judge
 from roslin.run import Run
-from roslin.truth.qrel import Truth
+from roslin.truth.model import Truth
 
 try:
     import ir_measures

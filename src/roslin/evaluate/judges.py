@@ -1,7 +1,7 @@
 """Scores that know how unsure their truth is: other panels of experts, other truths, other values.
 
 A confidence interval over queries asks what other queries would give. The truth is a sample, too: other experts would
-have drawn other lines. So panels are drawn (`roslin.truth.panels`), every run is evaluated under the truth of each, and
+have drawn other lines. So panels are drawn (`truth.grouping`), every run is evaluated under the truth of each, and
 the deviation of a mean over the panels is what judges do to it.
 
 Where experts err independently in every query, their errors are among the differences between queries, and the interval
@@ -25,8 +25,7 @@ import numpy as np
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.hits import Floats
 from roslin.evaluate.measures.base import EmptyTruthWarning
-from roslin.truth.grouping import Method
-from roslin.truth.panels import panel_truths
+from roslin.truth.grouping import Method, panel_truths
 from roslin.truth.rankings import Rankings
 
 __all__ = ["Judges", "with_judges"]

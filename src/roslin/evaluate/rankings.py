@@ -25,7 +25,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, Judged, JudgedPlaces, collect, judged
 from roslin.run import Ranking, Run
-from roslin.truth.qrel import Truth
+from roslin.truth.model import Truth
 
 __all__ = [
     "SAME_ID",

@@ -20,7 +20,7 @@ from roslin.evaluate.exchanges import EXCHANGES, SEED, exchange_p, pair_tests, s
 from roslin.evaluate.hits import Floats
 from roslin.evaluate.intervals import check_level
 from roslin.evaluate.measures.base import Measure, Score, measure
-from roslin.truth.correction import benjamini_hochberg, holm
+from roslin.truth.ranktests import benjamini_hochberg, holm
 
 __all__ = [
     "Comparison",

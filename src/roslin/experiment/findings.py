@@ -13,10 +13,9 @@ from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import TrialRecord, rank_rows, votes_of
 from roslin.truth.grouping import method_named
 from roslin.truth.model import Groups
-from roslin.truth.model_study import study_votes
-from roslin.truth.power import Neighbours
 from roslin.truth.rankings import as_rankings
-from roslin.truth.study import Study, study_rankings
+from roslin.truth.study import Study, study_rankings, study_votes
+from roslin.truth.tables import Neighbours
 
 __all__ = ["MORE_EXPERTS", "Findings", "QueryFinding", "findings_in_turn", "findings_of"]
 

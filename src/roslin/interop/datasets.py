@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from roslin.errors import MissingExtraError
 from roslin.starter import truth_path, tunes_path
-from roslin.truth.qrel import Truth, read_truth
+from roslin.truth.model import Truth
+from roslin.truth.qrel import read_truth
 
 try:
     import ir_datasets

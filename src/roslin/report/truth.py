@@ -27,9 +27,9 @@ from roslin.report.rank_plots import (
     scale_of,
 )
 from roslin.report.svg import svg
-from roslin.truth.boundaries import Boundary
-from roslin.truth.power import MOST_EXPERTS
+from roslin.truth.consistency import Boundary
 from roslin.truth.study import QueryStudy, Study
+from roslin.truth.tables import MOST_EXPERTS
 
 __all__ = [
     "Melodies",

@@ -1,34 +1,28 @@
 """What people judged: for every query, groups of documents, the most similar group first.
 
-model, qrel     a truth, its files; `compare` two of them, `convert` one
+model           a truth, and the order of its candidates
+qrel            its files, and other forms of them
 rankings        what experts said, its files; `simulate` draws some
-arrangement     the order of candidates
-ranktests       p-values of all pairs; `correction` for many tests
-grouping        groups from ranks
-consistency     how well groups and tests agree
-null            how many groups noise would give
-boundaries      how sure each line is
-panels          the truths that other experts would give
+ranktests       p-values of all pairs, and their correction for many tests
+grouping        groups from ranks, and the truths that other experts would give
+consistency     how well groups and tests agree, and how sure each line is
 agreement       how far the experts agree, and who does not
-power           how many more experts are needed
-plackett_luce   strengths, and groups, from rankings
-preferences     groups from votes by segments; `bradley_terry` from strengths
-study           groups and what they are worth, in one value that shows itself; `model_study` for the models
-tables          the other tables
+choice_models   strengths, and groups, from rankings and wins; how many groups noise would give
+preferences     groups from votes by segments
+study           groups, or strengths, and what they are worth, in one value that shows itself
+tables          the other tables: two truths compared, how many more experts are needed
 """
 
 from __future__ import annotations
 
-from roslin.truth.compare import compare_truths
 from roslin.truth.consistency import Consistency, list_consistency
-from roslin.truth.convert import convert_truth
-from roslin.truth.grouping import METHODS, Method, group_rankings, grouped_truth, method_named
-from roslin.truth.model_study import ModelStudy, study_strengths, study_votes
-from roslin.truth.panels import panel_truths
-from roslin.truth.qrel import Truth, read_truth, write_truth
+from roslin.truth.grouping import METHODS, Method, group_rankings, grouped_truth, method_named, panel_truths
+from roslin.truth.model import Truth
+from roslin.truth.qrel import convert_truth, read_truth, write_truth
 from roslin.truth.rankings import Rankings, read_rankings, write_rankings
 from roslin.truth.simulate import simulate_rankings
-from roslin.truth.study import Study, study_rankings
+from roslin.truth.study import ModelStudy, Study, study_rankings, study_strengths, study_votes
+from roslin.truth.tables import compare_truths
 
 __all__ = [
     "METHODS",

@@ -18,8 +18,8 @@ the check of attention do not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,27 +28,9 @@ import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.agreement import attentive
-from roslin.truth.arrangement import UNRANKED, Arranged, arrange, votes_needed
-from roslin.truth.correction import CORRECTIONS, corrected_pairs
-from roslin.truth.model import Groups, Truth
+from roslin.truth.model import UNRANKED, Arranged, Groups, Truth, arrange, votes_needed
 from roslin.truth.rankings import Floats, QueryRankings, Rankings, as_rankings
-from roslin.truth.ranktests import TESTS, pairwise_less, two_tailed
-
-__all__ = [
-    "METHODS",
-    "RULES",
-    "SCOPES",
-    "SIX_FUNCTIONS",
-    "Grouped",
-    "Method",
-    "function_named",
-    "group_rankings",
-    "group_starts",
-    "grouped_truth",
-    "groups_of",
-    "method_named",
-    "truth_of_groups",
-]
+from roslin.truth.ranktests import CORRECTIONS, TESTS, corrected_pairs, pairwise_less, two_tailed
 
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -256,3 +238,34 @@ def _notes(query: str, grouped: Grouped) -> list[str]:
         first, second = grouped.arranged.documents[k : k + 2]
         notes.append(f"query {query}: {first} and {second} have the same median, mean and votes; their ids decide")
     return notes
+
+
+# -- panels ------------------------------------------------------------------------------------------------------------
+#
+# What truth would other experts have given? As many of them, drawn with replacement from those at hand, grouped anew.
+#
+# An expert who is drawn is drawn for all queries, with everything they said: what they share (a school, an instrument,
+# a bad day) stays together. An expert who is drawn twice counts as two.
+
+
+def panel_truths(rankings: Rankings, method: Method, panels: int = 200, seed: int = 2005) -> Iterator[Truth]:
+    """The truth of each of so many panels. A query that nobody of a panel judged has an empty list there.
+
+    Experts whom the method leaves out for want of attention are in no panel.
+    """
+    if panels < 2:
+        raise ArgumentError(f"panels must be at least 2; got {panels}")
+    rankings, method = method.considered(rankings), replace(method, attention=False)
+    people = rankings.experts
+    if len(people) < 2:
+        raise ArgumentError(f"other panels can be drawn from two experts or more; got {len(people)}")
+    chance = np.random.default_rng(seed)
+    row_of = {query: {expert: k for k, expert in enumerate(each.experts)} for query, each in rankings.items()}
+    for _ in range(panels):
+        drawn = [people[k] for k in chance.integers(len(people), size=len(people))]
+        panel = []
+        for query, each in rankings.items():
+            present = [expert for expert in drawn if expert in row_of[query]]
+            ranks = each.ranks[[row_of[query][expert] for expert in present]]
+            panel.append(QueryRankings(query, tuple(present), each.documents, ranks))
+        yield grouped_truth(Rankings(panel), method)

@@ -11,8 +11,9 @@ truth group` and the report show the same study.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,24 @@ import numpy as np
 from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
 from roslin.display.text import counted
+from roslin.errors import UnknownNameError
 from roslin.truth.agreement import kendall_w, krippendorff_alpha
-from roslin.truth.boundaries import Boundary, boundaries, spurious
-from roslin.truth.consistency import ListConsistency, list_consistency
+from roslin.truth.choice_models import (
+    NullGroups,
+    group_votes,
+    null_groups,
+    null_strengths,
+    null_votes,
+    plackett_luce,
+    truth_of_strengths,
+    vote_groups,
+)
+from roslin.truth.consistency import Boundary, ListConsistency, boundaries, list_consistency, spurious
 from roslin.truth.grouping import Grouped, Method, groups_of, truth_of_groups
-from roslin.truth.model import Truth
-from roslin.truth.null import NullGroups, null_groups
-from roslin.truth.power import Neighbours, more_experts
+from roslin.truth.model import Groups, Truth
+from roslin.truth.preferences import QueryVotes, Vote, count_votes, segment_votes, segments
 from roslin.truth.rankings import Rankings, as_rankings
-from roslin.truth.tables import people
-
-__all__ = ["SHOWN", "Progress", "QueryStudy", "Study", "study_rankings"]
+from roslin.truth.tables import Neighbours, groups, more_experts, people, strengths
 
 # The columns of `Study.lists` that a screen has room for.
 SHOWN = ("query", "group", "document", "median", "mean", "votes", "largest_p", "confidence")
@@ -248,3 +256,100 @@ def study_rankings(
             boundaries(grouped, chosen, shuffles, seed) if shuffles else (),
         )
     return Study(rankings, chosen, found, tuple(name for name in rankings.experts if name not in considered.experts))
+
+
+# -- model study -------------------------------------------------------------------------------------------------------
+#
+# Groups from models of what people said, strengths of rankings or of votes, and beside them what noise would give.
+#
+# `study` does the same for groups from tests of ranks.
+
+
+VOTE_MODELS = ("segments", "bradley-terry")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelStudy:
+    """The truth that a model gives, its table, and for every query the groups that noise gives.
+
+    `nulls` is empty where nothing was shuffled; `of` says what was: rankings or votes.
+    """
+
+    truth: Truth
+    table: Table
+    nulls: dict[str, NullGroups]
+    of: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """Groups found beside groups of noise, a sentence for each query."""
+        return [f"query {query}: {null.sentence(self.of)}" for query, null in self.nulls.items()]
+
+    def to_frame(self, library: FrameLibrary = "pandas") -> Any:
+        """The table as a data frame of pandas or polars."""
+        return self.table.to_frame(library)
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, "", str(self.table)] if self.nulls else [str(self.table)])
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html()
+
+
+def study_strengths(
+    rows: Iterable[Any],
+    method: Method | None = None,
+    resamples: int = 200,
+    shuffles: int = 100,
+    seed: int = 2005,
+    *,
+    progress: Progress = lambda _done, _query: None,
+) -> ModelStudy:
+    """Groups by strength after Plackett and Luce; `resamples` draws of the experts, and `shuffles` of their ranks.
+
+    >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
+    >>> study_strengths(rows).sentences
+    ['query q: 2 groups; shuffled rankings give 1.3 (as many or more: p = 0.26)']
+    """
+    chosen = method or Method(unranked="last")
+    fitted, nulls = {}, {}
+    for number, (query, said) in enumerate(as_rankings(rows).items()):
+        progress(number, query)
+        fitted[query] = plackett_luce(said, chosen.unranked, resamples, seed)
+        if shuffles:
+            nulls[query] = null_strengths(said, fitted[query], chosen, shuffles, seed)
+    truth = truth_of_strengths(fitted, chosen)
+    return ModelStudy(truth, strengths(fitted, truth), nulls, "rankings")
+
+
+def study_votes(
+    votes: Sequence[Vote],
+    model: str = "segments",
+    margin: int = 2,
+    method: Method | None = None,
+    shuffles: int = 200,
+    seed: int = 2005,
+    *,
+    progress: Progress = lambda _done, _query: None,
+) -> ModelStudy:
+    """Groups from preference votes: `segments`, where a lead of `margin` votes counts, or `bradley-terry`.
+
+    Of the method, Bradley-Terry takes rule, tails and alpha.
+
+    >>> votes = [Vote("q", "", "a", "b", "a")] * 9 + [Vote("q", "", "b", "c", "s")] * 8
+    >>> study_votes(votes).truth["q"]
+    (('a',), ('b', 'c'))
+    """
+    chosen = method or Method()
+    if model not in VOTE_MODELS:
+        raise UnknownNameError("model", model, VOTE_MODELS)
+    group: Callable[[QueryVotes], Groups]
+    if model == "segments":
+        truth, group = segment_votes(votes, margin), partial(segments, margin=margin)
+    else:
+        truth, group = group_votes(votes, chosen.rule, chosen.tails, chosen.alpha), partial(vote_groups, method=chosen)
+    nulls = {}
+    for number, (query, votes_of) in enumerate(count_votes(votes).items() if shuffles else ()):
+        progress(number, query)
+        nulls[query] = null_votes(votes_of, group, shuffles, seed)
+    return ModelStudy(truth, groups(truth), nulls, "votes")

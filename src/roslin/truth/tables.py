@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from roslin.display.table import Table
-from roslin.truth.agreement import attention, experts
-from roslin.truth.compare import Likeness, PlacedTwice
-from roslin.truth.consistency import Consistency
-from roslin.truth.model import Truth
-from roslin.truth.plackett_luce import FittedStrengths
-from roslin.truth.power import Neighbours
-from roslin.truth.rankings import Rankings
+import numpy as np
+import numpy.typing as npt
 
-__all__ = [
-    "consistencies",
-    "groups",
-    "inconsistencies",
-    "likenesses",
-    "neighbours",
-    "people",
-    "places",
-    "positions",
-    "strengths",
-]
+from roslin.display.table import Table
+from roslin.errors import ArgumentError, UnknownNameError
+from roslin.truth.agreement import attention, experts
+from roslin.truth.choice_models import FittedStrengths
+from roslin.truth.consistency import Consistency
+from roslin.truth.grouping import Method, groups_of
+from roslin.truth.model import Groups, Truth
+from roslin.truth.rankings import Floats, QueryRankings, Rankings
+from roslin.truth.ranktests import pairwise_less, u_statistics
 
 
 def people(rankings: Rankings, left_out: Collection[str] = ()) -> Table:
@@ -151,3 +143,209 @@ def neighbours(found: Mapping[str, list[Neighbours]]) -> Table:
         for pair in pairs
     ]
     return Table(columns, tuple(rows), "How many more experts", key="neighbours")
+
+
+# -- compare -----------------------------------------------------------------------------------------------------------
+#
+# How alike are two truths for the same queries? Counted in pairs of documents, query by query, and by document.
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """One query: are the groups the same, and what do the two say of each pair of documents that both have?
+
+    `agree`: the same (one first, the other first, or together). `looser`: only one of the truths tells them apart.
+    `reversed`: opposite orders. The three are shares of all pairs and sum to 1; NaN where there is no pair.
+    `only` and `other_only`: documents that the other truth does not have in a group. `regrouped`: documents that only
+    one of the truths tells apart from some other. `moved`: documents that some other has passed. `tau`: Kendall's
+    tau-b of the group numbers, NaN where either has one group.
+    """
+
+    query: str
+    documents: int
+    groups: int
+    other_groups: int
+    identical: bool
+    agree: float
+    looser: float
+    reversed: float
+    only: int
+    other_only: int
+    regrouped: int
+    moved: int
+    tau: float
+
+
+@dataclass(frozen=True)
+class PlacedTwice:
+    """A document of which two truths do not say the same: its group in each, None where it is in none.
+
+    A group of 0: judged not relevant. `looser` and `reversed` count the documents that only one truth tells apart from
+    it, and those that are on the other side of it.
+    """
+
+    query: str
+    document: str
+    group: int | None
+    other_group: int | None
+    looser: int
+    reversed: int
+
+
+def compare_truths(truth: Truth, other: Truth) -> list[Likeness]:
+    """Compare query by query; a query that the other truth lacks is an error, and so is no document in common."""
+    found = []
+    for query, groups in truth.items():
+        if query not in other:
+            raise UnknownNameError("query of the other truth", query, other)
+        found.append(_compare(query, groups, other[query]))
+    if found and not any(each.documents for each in found):
+        raise ArgumentError("the two truths have no document in common; are the ids the same?")
+    return found
+
+
+def placed_otherwise(truth: Truth, other: Truth) -> list[PlacedTwice]:
+    """Every document that is not with, before and after the same others in both truths; queries that both have.
+
+    The number of a group alone says little: a line more at the head of a list counts all later groups up.
+    """
+    return [each for query in truth if query in other for each in _placed(query, truth, other)]
+
+
+def _compare(query: str, groups: Groups, other: Groups) -> Likeness:
+    ours, theirs = _numbers(groups), _numbers(other)
+    shared = [id for id in ours if id in theirs]
+    first, second = _orders(ours, shared), _orders(theirs, shared)
+    upper = np.triu_indices(len(shared), 1)
+    said, other_said = first[upper], second[upper]
+    pairs = len(said) or float("nan")
+    agree = float(np.count_nonzero(said == other_said) / pairs)
+    turned = float(np.count_nonzero(said * other_said < 0) / pairs)
+    apart = float(np.sqrt(np.count_nonzero(said) * np.count_nonzero(other_said)))
+    return Likeness(
+        query,
+        len(shared),
+        len(groups),
+        len(other),
+        list(map(set, groups)) == list(map(set, other)),
+        agree,
+        1 - agree - turned,
+        turned,
+        len(ours) - len(shared),
+        len(theirs) - len(shared),
+        int(np.count_nonzero(((first == 0) != (second == 0)).any(axis=1))),
+        int(np.count_nonzero((first * second < 0).any(axis=1))),
+        float((said * other_said).sum() / apart) if apart else float("nan"),
+    )
+
+
+def _placed(query: str, truth: Truth, other: Truth) -> Iterator[PlacedTwice]:
+    ours, theirs = _numbers(truth[query]), _numbers(other[query])
+    shared = [id for id in ours if id in theirs]
+    first, second = _orders(ours, shared), _orders(theirs, shared)
+    turned = (first * second < 0).sum(axis=1).tolist()
+    looser = ((first != second).sum(axis=1) - turned).tolist()
+    counts = dict(zip(shared, zip(looser, turned, strict=True), strict=True))
+    for id in dict.fromkeys((*ours, *theirs)):
+        looser_than, on_the_other_side = counts.get(id, (0, 0))
+        if id not in counts or looser_than or on_the_other_side:
+            first_group = _group(id, ours, truth.nonrelevant(query))
+            second_group = _group(id, theirs, other.nonrelevant(query))
+            yield PlacedTwice(query, id, first_group, second_group, looser_than, on_the_other_side)
+
+
+def _group(id: str, numbers: dict[str, int], nonrelevant: tuple[str, ...] | None) -> int | None:
+    return numbers.get(id, 0 if id in (nonrelevant or ()) else None)
+
+
+def _orders(numbers: dict[str, int], documents: list[str]) -> npt.NDArray[np.int64]:
+    """(n, n) For each pair: -1 where the first is in the earlier group, 0 where both are in one, else 1."""
+    groups = np.array([numbers[id] for id in documents], dtype=np.int64)
+    order: npt.NDArray[np.int64] = np.sign(groups[:, None] - groups)
+    return order
+
+
+def _numbers(groups: Groups) -> dict[str, int]:
+    return {id: number for number, group in enumerate(groups, start=1) for id in group}
+
+
+# -- power -------------------------------------------------------------------------------------------------------------
+#
+# How many more experts does a query need before two neighbours of its list separate?
+#
+# The experts at hand stand for all that could be asked: so many of them are drawn, with replacement, a few hundred
+# times, and each time the test of the method is done. The smallest number of experts for which the test finds the
+# difference in the order of the list often enough (the power) is looked for, to within a tenth. Experts who leave
+# candidates out do so in the draws as well, so the answer counts experts, not ranks. It is as uncertain as the ranks at
+# hand: read it as an order of magnitude. A correction for many tests is left out of account, and makes more experts
+# needed.
+
+
+MOST_EXPERTS = 300
+_DRAWS = 200
+_STEP = 1.1
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two candidates next to each other: the p-value now, the chance of a smaller rank (ties half), and the experts.
+
+    `experts` were asked, `needed` is how many should be. Two that differ already need no more. `needed` and `more` are
+    None where not even MOST_EXPERTS like these would do, and where a single rank says nothing about others.
+    """
+
+    first: str
+    second: str
+    p: float
+    chance: float
+    experts: int
+    needed: int | None
+    more: int | None
+
+
+def more_experts(
+    rankings: QueryRankings, method: Method | None = None, power: float = 0.8, seed: int = 2005
+) -> list[Neighbours]:
+    """Every pair of neighbours of a list."""
+    if not 0 < power < 1:
+        raise ArgumentError(f"power must lie between 0 and 1; got {power!r}")
+    if seed < 0:
+        raise ArgumentError(f"seed must be 0 or more; got {seed}")
+    method = replace(method or Method(), correction=None)
+    grouped = groups_of(rankings, method)
+    arranged = grouped.arranged
+    above = u_statistics(arranged.ranks)
+    counts = np.count_nonzero(~np.isnan(arranged.ranks), axis=0)
+    asked = len(rankings.experts)
+    result = []
+    for k in range(len(arranged.documents) - 1):
+        first, second = arranged.documents[k : k + 2]
+        p = float(grouped.pvalues[k, k + 1])
+        chance = 1 - float(above[k, k + 1]) / float(counts[k] * counts[k + 1])
+        needed: int | None = asked if p < method.alpha else None
+        if needed is None and min(counts[k : k + 2]) > 1:
+            needed = _needed(arranged.ranks[:, k : k + 2], method, power, seed)
+        more = None if needed is None else needed - asked
+        result.append(Neighbours(first, second, p, chance, asked, needed, more))
+    return result
+
+
+def _needed(ranks: Floats, method: Method, power: float, seed: int) -> int | None:
+    """The smallest number of experts above those at hand with this power, to within a tenth."""
+    few, many = len(ranks) + 1, max(MOST_EXPERTS, 2 * len(ranks))
+    if _power(ranks, many, method, seed) < power:
+        return None
+    while many > math.ceil(few * _STEP):
+        middle = round(math.sqrt(few * many))
+        if _power(ranks, middle, method, seed) < power:
+            few = middle + 1
+        else:
+            many = middle
+    return many
+
+
+def _power(ranks: Floats, experts: int, method: Method, seed: int) -> float:
+    """How often so many experts, drawn from those at hand, tell the first candidate from the second."""
+    drawn = np.random.default_rng(seed).integers(len(ranks), size=(_DRAWS, experts))
+    less = pairwise_less(ranks[drawn], method.test, quick=True)[:, 0, 1]
+    return float(np.mean(np.minimum(1.0, method.tails * less) < method.alpha))

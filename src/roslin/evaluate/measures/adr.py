@@ -27,7 +27,7 @@ from roslin.errors import ArgumentError
 from roslin.evaluate.hits import Floats, Hits, Ints, judged
 from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
 from roslin.evaluate.rankings import RankedIds, in_order
-from roslin.truth.qrel import check_groups
+from roslin.truth.model import check_groups
 from roslin.values.parameters import choice, whole
 
 __all__ = [

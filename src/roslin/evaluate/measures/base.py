@@ -28,7 +28,7 @@ import numpy as np
 from roslin.errors import ArgumentError, PluginError, RoslinError
 from roslin.evaluate.hits import Floats, Hits, collect, drawn, judged
 from roslin.evaluate.rankings import RankedIds, places
-from roslin.truth.qrel import check_groups
+from roslin.truth.model import check_groups
 from roslin.values.functions import is_function
 from roslin.values.named import Named
 from roslin.values.numbers import one_number_each
