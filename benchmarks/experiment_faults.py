@@ -39,8 +39,7 @@ from tests.postgresql import Cluster, programs, started
 
 from roslin.display.table import Table
 from roslin.experiment.bots import Bots
-from roslin.experiment.opinions import Population
-from roslin.experiment.visits import Habits, audit
+from roslin.experiment.visits import Habits, Population, audit
 from roslin.web.experiment.study import OpenStudy
 
 SEED = 16

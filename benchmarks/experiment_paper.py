@@ -28,9 +28,8 @@ from tests.experiment.rehearsing import fifty_study, opened
 from real_data import DATA
 from roslin.display.table import Table
 from roslin.experiment.export import export_study
-from roslin.experiment.opinions import Population
 from roslin.experiment.results import trial_records
-from roslin.experiment.visits import Habits, visits_table
+from roslin.experiment.visits import Habits, Population, visits_table
 from roslin.truth import group_rankings, read_rankings, read_truth
 from roslin.truth.rankings import QueryRankings
 from roslin.web.experiment.rehearsal import rehearse, serving

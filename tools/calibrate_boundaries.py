@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.exchanges import mean_intervals
 from roslin.report.svg import SvgElement, circle, line, path, plot_style, svg, text
 from roslin.truth import Rankings, Truth, simulate_rankings, study_rankings
 from roslin.truth.consistency import boundaries

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from roslin import Collection, Melody
 from roslin.errors import NotationError
-from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.exchanges import mean_intervals
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.jsonl import write_jsonl
 from roslin.notation.pae import write

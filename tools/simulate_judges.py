@@ -29,7 +29,7 @@ from dataclasses import replace
 import numpy as np
 
 from roslin.evaluate import EmptyTruthWarning, Evaluation, evaluate
-from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.judges import with_judges
 from roslin.truth import METHODS, Method, Rankings, Truth, grouped_truth, simulate_rankings
 from roslin.truth.rankings import QueryRankings

@@ -23,7 +23,7 @@ from playwright.sync_api import Page
 
 from heard_notes import listening_page, text_heard, text_tapped
 from known_items import FIRST, SEED, Item, Outcome, Query, known_items, outcome
-from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.exchanges import mean_intervals
 from roslin.web.library import Library
 from roslin.web.settings import Settings
 from simulated_singers import ABILITIES, TAPPER, WHISTLER, Performer, perform, sound

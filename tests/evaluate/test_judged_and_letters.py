@@ -6,8 +6,8 @@ import pytest
 
 from roslin.errors import ArgumentError
 from roslin.evaluate import evaluate, measure
-from roslin.evaluate.judged import judged_at, judged_table
-from roslin.evaluate.letters import letter, lettered_latex, worse_than
+from roslin.evaluate.disagreement import judged_at, judged_table
+from roslin.evaluate.significance import letter, lettered_latex, worse_than
 from roslin.truth import Truth
 
 RELEVANCE = {"q": {"a": 2, "b": 1, "n": 0}, "r": {"c": 1}}

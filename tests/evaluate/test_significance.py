@@ -21,14 +21,14 @@ from roslin.evaluate import (
     reach,
 )
 from roslin.evaluate.exchanges import exchange_p, pair_tests, smallest_p, student_p
-from roslin.evaluate.hits import Floats
-from roslin.evaluate.limits import needed_queries
+from roslin.evaluate.rankings import Floats
 from roslin.evaluate.significance import (
     Comparison,
     bootstrap_intervals,
     compare,
     effect_size,
     minimum_detectable_difference,
+    needed_queries,
     permutation_test,
 )
 from roslin.evaluate.tables import comparisons

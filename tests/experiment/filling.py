@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from roslin.experiment import clock
-from roslin.experiment.decisions import Decision
-from roslin.experiment.events import trial_state
+from roslin.experiment.events import Decision, trial_state
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.store import EventStore
 

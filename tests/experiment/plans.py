@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from roslin.experiment.decisions import Decision
-from roslin.experiment.events import TrialState
+from roslin.experiment.events import Decision, TrialState
 from roslin.experiment.plan import Item, Practice, Question, StudyPlan, StudyRules, Task
 from roslin.experiment.store import EventStore
 

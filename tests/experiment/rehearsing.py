@@ -12,8 +12,7 @@ from tests.experiment.studies import study_text
 
 from roslin import load
 from roslin.experiment.folder import StudyFolder, create_study
-from roslin.experiment.opinions import Population
-from roslin.experiment.visits import Audit, Habits, Visit
+from roslin.experiment.visits import Audit, Habits, Population, Visit
 from roslin.starter import truth_path, tunes_path
 from roslin.truth.model import Groups
 from roslin.truth.qrel import read_truth

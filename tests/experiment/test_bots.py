@@ -12,8 +12,7 @@ from tests.experiment.studies import small_study
 from roslin.errors import ArgumentError
 from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.events import ranks_of
-from roslin.experiment.opinions import Population
-from roslin.experiment.visits import Audit, Habits, Visit, audit, visits_table
+from roslin.experiment.visits import Audit, Habits, Population, Visit, audit, visits_table
 from roslin.starter import truth_path
 from roslin.truth.qrel import read_truth
 

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from tests.experiment.studies import small_study
 
-from roslin.experiment.decisions import Decision
-from roslin.experiment.design import Load, next_query, shown_order
-from roslin.experiment.events import trial_state
-from roslin.experiment.plan import Item, StudyPlan, StudyRules, Task
+from roslin.experiment.events import Decision, trial_state
+from roslin.experiment.plan import Item, Load, StudyPlan, StudyRules, Task, next_query, shown_order
 from roslin.experiment.store import EventStore
 
 

@@ -16,12 +16,10 @@ from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import DecisionError, ExperimentError, MissingExtraError, UnknownNameError
 from roslin.experiment import clock, export
-from roslin.experiment.decisions import Decision
-from roslin.experiment.events import trial_state
+from roslin.experiment.events import Decision, trial_state
 from roslin.experiment.export import EXPORTS, export_study
-from roslin.experiment.results import study_tables, trial_records
+from roslin.experiment.results import KEYS, TABLES, study_tables, trial_records, variables_of
 from roslin.experiment.store import EventStore
-from roslin.experiment.variables import KEYS, TABLES, variables_of
 from roslin.truth import read_rankings, study_rankings, study_strengths, study_votes
 from roslin.truth.preferences import read_votes
 

@@ -17,8 +17,7 @@ from tests.experiment.studies import small_study
 from tests.postgresql import Cluster
 
 from roslin.experiment.bots import Bots
-from roslin.experiment.opinions import Population
-from roslin.experiment.visits import Habits, audit
+from roslin.experiment.visits import Habits, Population, audit
 from roslin.web.experiment.study import OpenStudy
 
 WORK = 100  # events in the log before anything goes wrong; about half of them are decisions

@@ -13,14 +13,11 @@ from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import NotKeptError
 from roslin.experiment import clock
-from roslin.experiment import live_overview as overview_module
-from roslin.experiment.decisions import Decision
-from roslin.experiment.events import trial_state
-from roslin.experiment.findings import QueryFinding, findings_in_turn, findings_of
-from roslin.experiment.live_overview import LiveOverview
-from roslin.experiment.overview import overview_of
+from roslin.experiment import overview as overview_module
+from roslin.experiment.events import Decision, trial_state
+from roslin.experiment.export import reconcile
+from roslin.experiment.overview import LiveOverview, QueryFinding, findings_in_turn, findings_of, overview_of
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
-from roslin.experiment.receipts import reconcile
 from roslin.experiment.results import rank_rows, trial_records
 from roslin.experiment.store import EventStore
 from roslin.truth import grouped_truth, method_named

@@ -16,8 +16,8 @@ from roslin.api import Collection
 from roslin.collection.asked import ASKED
 from roslin.errors import ExperimentError
 from roslin.experiment.folder import create_study
-from roslin.experiment.keys import KEYS
-from roslin.experiment.pool import Pool, pooled, read_pool
+from roslin.experiment.planning import Pool, pooled, read_pool
+from roslin.experiment.questionnaire import KEYS
 from roslin.experiment.toml_table import TomlTable
 from roslin.melody import Melody
 from roslin.starter import tunes_path
@@ -198,7 +198,7 @@ def test_wishes_that_are_refused(starter: Collection, values: dict[str, Any], me
 
 
 def test_too_many(starter: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roslin.experiment.pool._TOO_MANY", 100)
+    monkeypatch.setattr("roslin.experiment.planning._TOO_MANY", 100)
     with pytest.raises(ExperimentError, match=r"the filters leave too many; expected 100 at most.* found 243"):
         pool_of(starter, "ode-to-joy", note_count="1..")
     with pytest.raises(ExperimentError, match=r"pool\.also: too many have these words"):

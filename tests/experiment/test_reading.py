@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from roslin.errors import ExperimentError
-from roslin.experiment.keys import FROZEN_KEYS, KEYS, TABLES
 from roslin.experiment.plan import FROZEN, Question, StudyRules
+from roslin.experiment.questionnaire import FROZEN_KEYS, KEYS, TABLES
 from roslin.experiment.reading import SHIPPED_LANGUAGES, read_study, shipped_text
 
 BASE = """\

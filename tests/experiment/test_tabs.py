@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from roslin.experiment.tabs import LostError, Tab, hidden_fields
+from roslin.experiment.bots import LostError, Tab, hidden_fields
 
 
 def told(answers: list[bytes], act: Callable[[str], Awaitable[None]]) -> list[bytes]:

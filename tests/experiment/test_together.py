@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from tests.experiment.plans import ranking_plan
 
 from roslin.errors import DecisionError, NotKeptError
-from roslin.experiment.decisions import Decision
-from roslin.experiment.events import trial_state
+from roslin.experiment.events import Decision, trial_state
 from roslin.experiment.store import EventStore
 
 

@@ -51,7 +51,7 @@ def formats() -> str:
 
 def study() -> str:
     """Every key of study.toml, a table for each of its tables."""
-    from roslin.experiment.keys import FROZEN_KEYS, KEYS, TABLES
+    from roslin.experiment.questionnaire import FROZEN_KEYS, KEYS, TABLES
 
     parts = []
     for table, keys in KEYS.items():

@@ -30,10 +30,17 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from roslin.campaign.asking import LONGEST, Asking, Request, ask
-from roslin.campaign.identity import code_checksum
-from roslin.campaign.questions import chosen_queries, chosen_truths, documents_asked, missing_documents
-from roslin.campaign.resume import Finished
+from roslin.campaign.asking import (
+    LONGEST,
+    Asking,
+    Request,
+    ask,
+    chosen_queries,
+    chosen_truths,
+    documents_asked,
+    missing_documents,
+)
+from roslin.campaign.identity import Finished, code_checksum
 from roslin.collection.files import remove_scratch, write_text
 from roslin.collection.store import Store
 from roslin.display.frames import FrameLibrary, frame

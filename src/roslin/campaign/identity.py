@@ -1,9 +1,8 @@
-"""Which code a matcher runs, as a checksum: so that a finished list is not taken for that of a matcher since changed.
+"""What a campaign has done so far, kept on disk: one row for each system and query, in a small SQLite file.
 
-Roslin's own code is in the checksum of the program. For what somebody else wrote it is the source of the class or
-function, the files of their modules, and those of all modules that these import from beside them: from the same
-package, or from the same folder. What has no source, because it was typed into a session or made by `exec`, and what
-holds things that cannot be read in a source, such as the method of an object, may change unseen: it has no checksum.
+A row is written when its list is complete, in one transaction: a process killed at any moment loses the list that it
+was working on, and no other. A row is found by a key made of everything that its list depends on, so a list is never
+taken for that of another collection, parameter or version.
 """
 
 from __future__ import annotations
@@ -11,17 +10,83 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import json
+import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Self
 
+from roslin.errors import CollectionError
 from roslin.matchers import Matcher
 from roslin.matchers.function import FunctionMatcher
+from roslin.run import Ranking
 from roslin.search.program import checksum
 
-__all__ = ["code_checksum"]
+_TABLE = """CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, system TEXT NOT NULL, query TEXT NOT NULL,
+    ids TEXT NOT NULL, distances TEXT NOT NULL, is_cut_in_a_tie INTEGER NOT NULL, refusal TEXT NOT NULL,
+    seconds REAL NOT NULL
+)"""
+
+
+class Finished:
+    """Finished lists by key. Use as a context manager."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self._connection = sqlite3.connect(path)
+            # A commit needs no waiting for the disk: a power cut may cost the last answers, never the file.
+            self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+            self._connection.execute(_TABLE)
+        except sqlite3.Error as error:
+            raise CollectionError(f"{path}: cannot be used ({error}); remove it to begin the campaign again") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def get(self, key: str, query: str) -> Ranking | None:
+        """The list under a key, if it is there."""
+        row = self._connection.execute(
+            "SELECT ids, distances, is_cut_in_a_tie, seconds, refusal FROM answers WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        ids, distances, is_cut, seconds, refusal = row
+        return Ranking(query, tuple(json.loads(ids)), tuple(json.loads(distances)), seconds, refusal, bool(is_cut))
+
+    def put(self, key: str, system: str, ranking: Ranking) -> None:
+        """Keep a list. System and query are for people who look into the file."""
+        with self._connection:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    key,
+                    system,
+                    ranking.query,
+                    json.dumps(ranking.ids, ensure_ascii=False),
+                    json.dumps(ranking.values),
+                    ranking.is_cut_in_a_tie,
+                    ranking.refusal,
+                    ranking.seconds,
+                ),
+            )
+
+
+# -- identity ----------------------------------------------------------------------------------------------------------
+#
+# Which code a matcher runs, as a checksum: so that a finished list is not taken for that of a matcher since changed.
+#
+# Roslin's own code is in the checksum of the program. For what somebody else wrote it is the source of the class or
+# function, the files of their modules, and those of all modules that these import from beside them: from the same
+# package, or from the same folder. What has no source, because it was typed into a session or made by `exec`, and what
+# holds things that cannot be read in a source, such as the method of an object, may change unseen: it has no checksum.
+
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 # What wraps a function without a will of its own: caches and compilers.

@@ -112,7 +112,7 @@ def evaluate_command(
         evaluations = [_evaluate_with_judges(truth_from, grouping, way, runs, measures, rules)]
     extra = _extra(evaluations[0], judged, ties=tie_sensitivity, tie_break=tie_break)
     if letters:
-        from roslin.evaluate.letters import lettered_latex
+        from roslin.evaluate.significance import lettered_latex
 
         text = lettered_latex(evaluations[0], level)
     elif format is EvaluationFormat.html:
@@ -209,7 +209,7 @@ def _evaluate_with_judges(
 def _extra(evaluation: Evaluation, judged: int | None, *, ties: bool, tie_break: bool) -> list[Table]:
     """Tables that every format has only when they are asked for."""
     from roslin.evaluate import tables
-    from roslin.evaluate.judged import judged_table
+    from roslin.evaluate.disagreement import judged_table
 
     extra = [judged_table(evaluation, judged)] if judged is not None else []
     extra += [tables.tie_ranges(evaluation)] if ties else []

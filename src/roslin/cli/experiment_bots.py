@@ -53,8 +53,7 @@ def bots_command(
     Example: roslin experiment bots my.study -n 500 --quit 0.2
     """
     with needs_experiment("roslin experiment bots"):
-        from roslin.experiment.opinions import Population
-        from roslin.experiment.visits import Habits, visits_table
+        from roslin.experiment.visits import Habits, Population, visits_table
         from roslin.truth.qrel import read_truth
         from roslin.web.experiment.rehearsal import rehearse, served_copy
         from roslin.web.experiment.settings import ExperimentSettings

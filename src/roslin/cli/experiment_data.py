@@ -129,8 +129,8 @@ def move_command(
     Example: roslin experiment move my.study postgresql://roslin@127.0.0.1/study
     """
     with needs_experiment("roslin experiment move"):
+        from roslin.experiment.backup import move_study
         from roslin.experiment.folder import StudyFolder
-        from roslin.experiment.moving import move_study
     with StudyFolder(folder) as study:
         done = move_study(study, study.own_database if database == "file" else database)
     typer.echo(f"{done.target}: {done.rows['experts']} experts, {done.rows['events']} events")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roslin.evaluate.correlation import kendall_tau, tau_ap
 from roslin.evaluate.curves import (
     interpolated_precision,
     lift_area,
@@ -19,9 +18,8 @@ from roslin.evaluate.curves import (
     roc_curve,
 )
 from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from roslin.evaluate.intervals import mean_intervals
+from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.judges import with_judges
-from roslin.evaluate.limits import Reach, reach
 from roslin.evaluate.measures.adr import (
     adr_tie_break,
     average_dynamic_recall,
@@ -42,18 +40,29 @@ from roslin.evaluate.measures.counts import (
 )
 from roslin.evaluate.measures.gain import dcg, err, ndcg, rbp
 from roslin.evaluate.measures.overlap import average_overlap, compatibility, rank_biased_overlap
-from roslin.evaluate.measures.precision import f_measure, precision, precision_at_n, recall, sensitivity, success
+from roslin.evaluate.measures.precision import (
+    average_precision,
+    break_even_point,
+    f_measure,
+    precision,
+    precision_at_n,
+    recall,
+    reciprocal_rank,
+    sensitivity,
+    success,
+)
 from roslin.evaluate.measures.preference import bpref, bpref_10, bpref_star
-from roslin.evaluate.measures.ranks import average_precision, break_even_point, reciprocal_rank
 from roslin.evaluate.significance import (
     Comparison,
+    Reach,
     bootstrap_intervals,
     compare,
     effect_size,
     minimum_detectable_difference,
     permutation_test,
+    reach,
 )
-from roslin.evaluate.ties import TieRange, tie_sensitivity
+from roslin.evaluate.tables import TieRange, kendall_tau, tau_ap, tie_sensitivity
 from roslin.truth.ranktests import benjamini_hochberg, holm
 
 if TYPE_CHECKING:

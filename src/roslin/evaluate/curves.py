@@ -14,9 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.hits import Floats, Hits, share
 from roslin.evaluate.measures.base import Measure, hits_of_one, register
-from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.evaluate.rankings import Floats, Groups, Hits, RankedIds, share
 from roslin.values.parameters import choice
 
 __all__ = [

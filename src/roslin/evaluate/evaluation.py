@@ -21,9 +21,8 @@ from roslin.display.frames import FrameLibrary, frame
 from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
-from roslin.evaluate.hits import Floats, Hits
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, Score, measure
-from roslin.evaluate.rankings import SAME_ID, TIES, hits_of_run, in_trec_order, judge
+from roslin.evaluate.rankings import SAME_ID, TIES, Floats, Hits, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
 from roslin.truth.model import Truth
 from roslin.truth.qrel import read_truth

@@ -23,8 +23,8 @@ from statistics import NormalDist
 import numpy as np
 
 from roslin.evaluate.evaluation import Evaluation, evaluate
-from roslin.evaluate.hits import Floats
 from roslin.evaluate.measures.base import EmptyTruthWarning
+from roslin.evaluate.rankings import Floats
 from roslin.truth.grouping import Method, panel_truths
 from roslin.truth.rankings import Rankings
 

@@ -7,29 +7,21 @@ Every random step has a fixed seed, so the same input gives the same numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
 
+from roslin.display.latex import latex_text
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.evaluation import Evaluation
-from roslin.evaluate.exchanges import EXCHANGES, SEED, exchange_p, pair_tests, smallest_p
-from roslin.evaluate.hits import Floats
-from roslin.evaluate.intervals import check_level
+from roslin.evaluate.exchanges import EXCHANGES, SEED, check_level, exchange_p, pair_tests, smallest_p
 from roslin.evaluate.measures.base import Measure, Score, measure
+from roslin.evaluate.rankings import Floats
 from roslin.truth.ranktests import benjamini_hochberg, holm
-
-__all__ = [
-    "Comparison",
-    "bootstrap_intervals",
-    "compare",
-    "effect_size",
-    "minimum_detectable_difference",
-    "permutation_test",
-]
 
 _BLOCK = 512
 _MANY_QUERIES = 1_000  # beyond this the interval is nearly that of a normal distribution, and fewer draws do
@@ -262,3 +254,154 @@ def compare(
         )
         for k, ((one, other), difference) in enumerate(zip(pairs, differences, strict=True))
     ]
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+#
+# What a number of queries can show at all, among a number of pairs of systems.
+#
+# A system that wins all n queries has p = 2 / 2^n, and none has a smaller one. With 11 queries that is 0.00098;
+# corrected after Holm for the 276 pairs of 24 systems it is 0.27: whatever the systems do, nothing can be claimed. The
+# test of all pairs together (`exchanges`) does not multiply by the number of pairs, and comparisons that were planned
+# are fewer.
+
+
+_PLANNED = "Fewer comparisons, planned before looking, show more: roslin evaluate --against NAME."
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a number of queries can show among a number of pairs, before any result is looked at.
+
+    `smallest_p` is that of a pair in which one system wins every query; `smallest_holm` after the correction of Holm.
+    `detectable` is the smallest difference that the median pair would show in four of five cases; infinite for none.
+    """
+
+    measure: str
+    queries: int
+    pairs: int
+    smallest_p: float
+    smallest_holm: float
+    shown: int
+    detectable: float
+    level: float = 0.95
+
+    @property
+    def sentence(self) -> str:
+        """What can be shown, and what to do where nothing can."""
+        alpha = 1 - self.level
+        queries, pairs = counted(self.queries, "query", "queries"), counted(self.pairs, "pair")
+        at = f"{100 * alpha:.3g} %"
+        enough = f"{counted(needed_queries(alpha), 'query', 'queries')} are the fewest that can show any difference"
+        if self.smallest_p >= alpha:
+            return f"No difference can be shown at {at} with {queries}, whatever the systems do: {enough}."
+        if math.isinf(self.detectable):
+            return f"No pair of these {pairs} can be shown to differ at {at} with {queries}. {_PLANNED}"
+        differ = "differs" if self.pairs == 1 else "differ"
+        said = f"{self.shown} of {pairs} {differ} in {self.measure} at {at}, all pairs counted (p_max)."
+        if self.smallest_holm >= alpha:
+            said += (
+                f" After Holm no pair could: the smallest p of {queries} is {self.smallest_p:.2g}, and "
+                f"{self.smallest_holm:.2g} after the correction. {_PLANNED}"
+            )
+        return said
+
+
+def needed_queries(alpha: float) -> int:
+    """The fewest queries with which any difference can be shown.
+
+    >>> needed_queries(0.05)
+    6
+    """
+    return math.floor(1 - math.log2(alpha)) + 1
+
+
+def reach(comparisons: Sequence[Comparison]) -> Reach:
+    """What could be shown by these comparisons, all pairs of one measure."""
+    if not comparisons:
+        raise ArgumentError("there are no comparisons to look at")
+    first = comparisons[0]
+    smallest = smallest_p(first.queries)
+    return Reach(
+        measure=first.measure,
+        queries=first.queries,
+        pairs=len(comparisons),
+        smallest_p=smallest,
+        smallest_holm=min(1.0, smallest * len(comparisons)),
+        shown=sum(each.is_shown for each in comparisons),
+        detectable=float(np.median([each.detectable for each in comparisons])),
+        level=first.level,
+    )
+
+
+# -- letters -----------------------------------------------------------------------------------------------------------
+#
+# A small table for a paper: a row a system, a column a measure, and letters for what is shown to be worse.
+#
+# Every system has a letter. The letters at a value name the systems that are worse than it in this measure by a
+# difference that holds among all pairs (`Comparison.is_shown`); the best value of a column is bold. Measures for which
+# an empty list would do best have no letters, because there is nothing to be better at.
+
+
+def letter(place: int) -> str:
+    """The letter of a system, by its place from 0.
+
+    >>> [letter(place) for place in (0, 25, 26, 53)]
+    ['a', 'z', 'aa', 'bb']
+    """
+    sign = chr(ord("a") + place % 26)
+    before = place // 26
+    return sign if not before else chr(ord("a") + before - 1) + sign
+
+
+def worse_than(evaluation: Evaluation, measure: Measure, level: float = 0.95) -> dict[str, list[str]]:
+    """For each system, those that are shown to be worse than it."""
+    worse: dict[str, list[str]] = {system: [] for system in evaluation.systems}
+    if len(evaluation.systems) < 2 or measure.rewards_silence:
+        return worse
+    for each in compare(evaluation, measure, level):
+        if each.is_shown:
+            first_is_better = (each.difference > 0) == measure.larger_is_better
+            better, other = (each.system, each.other) if first_is_better else (each.other, each.system)
+            worse[better].append(other)
+    return worse
+
+
+def lettered_latex(evaluation: Evaluation, level: float = 0.95) -> str:
+    """The table; it needs the package booktabs."""
+    signs = {system: letter(place) for place, system in enumerate(evaluation.systems)}
+    cells: dict[str, list[str]] = {system: [] for system in evaluation.systems}
+    for m, each in enumerate(evaluation.measures):
+        means = evaluation.means[:, m].tolist()
+        known = [mean for mean in means if not math.isnan(mean)]
+        best = (max if each.larger_is_better else min)(known, default=math.nan)
+        worse = worse_than(evaluation, each, level)
+        for system, mean in zip(evaluation.systems, means, strict=True):
+            is_best = f"{mean:.3f}" == f"{best:.3f}" and not each.rewards_silence
+            letters = [signs[other] for other in evaluation.systems if other in worse[system]]
+            cells[system].append(_cell(mean, letters, is_best=is_best))
+    rows = [f"{signs[system]} & {latex_text(system)} & {' & '.join(row)} \\\\" for system, row in cells.items()]
+    names = " & ".join(latex_text(repr(measure)) for measure in evaluation.measures)
+    count, chance = evaluation.counted.shape[2], f"{100 * (1 - level):.3g} %"
+    return "\n".join(
+        [
+            f"% Means over {count} queries; a letter: better than that system at {chance}, all pairs",
+            f"\\begin{{tabular}}{{ll{'l' * len(evaluation.measures)}}}",
+            "\\toprule",
+            f" & system & {names} \\\\",
+            "\\midrule",
+            *rows,
+            "\\bottomrule",
+            "\\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _cell(mean: float, letters: list[str], *, is_best: bool) -> str:
+    if math.isnan(mean):
+        return "--"
+    number = f"{mean:.3f}".removeprefix("0") if abs(mean) < 1 else f"{mean:.3f}"
+    shown = f"\\textbf{{{number}}}" if is_best else number
+    separator = "," if any(len(each) > 1 for each in letters) else ""
+    return f"{shown}$^{{{separator.join(letters)}}}$" if letters else shown

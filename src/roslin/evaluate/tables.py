@@ -7,35 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
-from roslin.evaluate.correlation import kendall_tau
-from roslin.evaluate.evaluation import Evaluation
-from roslin.evaluate.intervals import mean_intervals
-from roslin.evaluate.limits import Reach, reach
+from roslin.evaluate.evaluation import Evaluation, values_of
+from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
-from roslin.evaluate.significance import Comparison, compare
-from roslin.evaluate.ties import tie_remarks, tie_sensitivity
+from roslin.evaluate.measures.base import DRAWN_ORDERS
+from roslin.evaluate.rankings import Floats, hits_of_run, in_extreme_order, judge
+from roslin.evaluate.significance import Comparison, Reach, compare, reach
 from roslin.run import Run
-
-__all__ = [
-    "comparisons",
-    "groupings",
-    "means",
-    "means_by_measure",
-    "pairs_table",
-    "per_query",
-    "reaches",
-    "remarks",
-    "steps_of",
-    "tie_breaks",
-    "tie_ranges",
-]
 
 _SAME_ID = {
     "keep": "kept, as any other document; if queries are documents of the collection, drop it (same_id)",
@@ -287,3 +272,142 @@ def _list(queries: Sequence[str], one: str = "query", many: str = "queries", mos
     more = f" and {len(queries) - most} more" if len(queries) > most else ""
     plural = one if len(queries) == 1 else f"{len(queries)} {many}"
     return f"{plural} ({', '.join(map(shortened, queries[:most]))}{more})"
+
+
+# -- correlation -------------------------------------------------------------------------------------------------------
+#
+# How far two rankings of systems agree: Kendall's tau and tau-AP.
+#
+# Both take one number a system from each side, as two mappings {system: value}; larger is better.
+
+
+def kendall_tau(values: Mapping[str, float], others: Mapping[str, float], *, variant: str = "b") -> float:
+    """(concordant - discordant pairs) / pairs; `b` corrects for ties on either side, `a` does not. NaN where undefined.
+
+    >>> kendall_tau({"A": 0.3, "B": 0.2, "C": 0.1}, {"A": 0.3, "B": 0.1, "C": 0.2})
+    0.3333333333333333
+    """
+    if variant not in ("a", "b"):
+        raise ArgumentError(f"variant must be 'a' or 'b'; got {variant!r}")
+    x, y = _aligned(values, others)
+    upper = np.triu_indices(len(x), 1)
+    dx, dy = np.sign(x[:, None] - x)[upper], np.sign(y[:, None] - y)[upper]
+    agreement = float((dx * dy).sum())
+    pairs = float(len(dx))
+    scale = pairs if variant == "a" else float(np.sqrt(np.count_nonzero(dx) * np.count_nonzero(dy)))
+    return agreement / scale if scale else float("nan")
+
+
+def tau_ap(truth: Mapping[str, float], others: Mapping[str, float]) -> float:
+    """tau-AP (Yilmaz, Aslam and Robertson 2008): as tau, but a swap among the best of `others` weighs more.
+
+    Not symmetric: `truth` is the reference. Ties are refused, since its definition has none.
+
+    >>> tau_ap({"A": 0.3, "B": 0.2, "C": 0.1}, {"A": 0.3, "B": 0.1, "C": 0.2})
+    0.5
+    """
+    x, y = _aligned(truth, others)
+    if len(set(x.tolist())) < len(x) or len(set(y.tolist())) < len(y):
+        raise ArgumentError("tau-AP is not defined for systems with equal values")
+    if len(x) < 2:
+        return float("nan")
+    in_order = x[np.argsort(-y)]
+    above_right = [np.count_nonzero(in_order[:place] > in_order[place]) / place for place in range(1, len(in_order))]
+    return 2.0 * float(np.mean(above_right)) - 1.0
+
+
+def _aligned(values: Mapping[str, float], others: Mapping[str, float]) -> tuple[Floats, Floats]:
+    if set(values) != set(others):
+        only = sorted(set(values) ^ set(others))
+        raise ArgumentError(f"both sides must have the same systems; only one has {', '.join(only)}")
+    x = np.array([values[name] for name in values], dtype=np.float64)
+    y = np.array([others[name] for name in values], dtype=np.float64)
+    if np.isnan(x).any() or np.isnan(y).any():
+        raise ArgumentError("a value is NaN; expected a number for every system")
+    return x, y
+
+
+# -- ties --------------------------------------------------------------------------------------------------------------
+#
+# What another order of tied scores could give: the best and the worst mean, without trying all orders.
+#
+# In a tie, the more similar documents first is best and last is worst, for every measure that is `monotone`. Only the
+# first place of a document counts, so later copies of it fill ranks as unjudged documents do.
+
+
+_MATTERS = 0.01  # how far the best order lies from the worst where ties are worth a remark
+_MOST_NAMED = 5
+_RULES = {
+    "expected": "means over all orders of tied scores",
+    "given": "for tied scores in the order of the run",
+    "trec": "for tied scores in the order of trec_eval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TieRange:
+    """What the mean of a measure could be, if tied scores stood in another order."""
+
+    system: str
+    measure: str
+    value: float
+    worst: float
+    best: float
+
+
+def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
+    """The best and the worst mean that any order of tied scores could give, for every system and measure.
+
+    Exact for measures that are `monotone`. Others are refused, since nothing short of trying every order would tell.
+    """
+    for each in evaluation.measures:
+        if not each.monotone:
+            raise ArgumentError(f"the best and worst order of ties is not known for {each!r}")
+    truth = judge(evaluation.truth, evaluation.same_id)
+    found = []
+    for number, run in enumerate(evaluation.runs):
+        hits = hits_of_run(truth, run, expected=True)
+        ends = []
+        for is_best in (False, True):
+            values = values_of(in_extreme_order(hits, best=is_best), evaluation.measures)
+            ends.append(replace(evaluation, runs=(run,), values=values[None]).means[0].tolist())
+        names = map(repr, evaluation.measures)
+        for name, value, worst, best in zip(names, evaluation.means[number].tolist(), *ends, strict=True):
+            found.append(TieRange(run.name, name, value, worst, best))
+    return found
+
+
+def tie_remarks(evaluation: Evaluation) -> list[str]:
+    """Which systems owe a hundredth or more of the first measure to the order of ties, and what is only sampled."""
+    said = []
+    if evaluation.sampled:
+        names = ", ".join(map(repr, evaluation.sampled))
+        said.append(
+            f"{names} has no formula for tied scores: its values are means over {DRAWN_ORDERS} orders drawn from a "
+            "fixed state"
+        )
+    first = next((k for k, each in enumerate(evaluation.measures) if each.monotone), None)
+    tied = {run.name: _tied(evaluation, run) for run in evaluation.runs}
+    if first is None or not any(tied.values()):
+        return said
+    alone = replace(evaluation, measures=evaluation.measures[first : first + 1], values=evaluation.values[:, [first]])
+    ranges = sorted(tie_sensitivity(alone), key=lambda each: -abs(each.best - each.worst))
+    matters = [each for each in ranges if abs(each.best - each.worst) >= _MATTERS]
+    if matters:
+        named = "; ".join(
+            f"{each.system} {each.value:.3f}, worst {each.worst:.3f}, best {each.best:.3f} "
+            f"({100 * tied[each.system]:.0f} % tied)"
+            for each in matters[:_MOST_NAMED]
+        )
+        more = f"; and {len(matters) - _MOST_NAMED} more" if len(matters) > _MOST_NAMED else ""
+        of = f"{len(matters)} of {len(evaluation.runs)} systems" if len(evaluation.runs) > 1 else matters[0].system
+        said.append(
+            f"ties matter for the {matters[0].measure} of {of}, values are {_RULES[evaluation.ties]}: {named}{more}"
+        )
+    return said
+
+
+def _tied(evaluation: Evaluation, run: Run) -> float:
+    """The share of the documents in the lists that have their score in common with another of their list."""
+    lists = [run.rankings[query] for query in evaluation.queries if query in run]
+    return sum(each.tied for each in lists) / max(sum(len(each.ids) for each in lists), 1)

@@ -24,9 +24,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from roslin.experiment.design import chance_of
 from roslin.experiment.events import ExpertChoice
-from roslin.experiment.plan import SIZES, most_comparisons
+from roslin.experiment.plan import SIZES, chance_of, most_comparisons
 from roslin.truth.preferences import Vote
 
 __all__ = ["SIZES", "as_votes", "fitted_strengths", "is_check", "most_comparisons", "next_comparison"]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 from roslin.display.table import Table
+from roslin.errors import ArgumentError, RoslinError
 from roslin.experiment import clock
 from roslin.experiment.events import DECIDED, HOUR_MS, Event, Position, is_complete, position_of
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
-from roslin.experiment.results import History, TrialRecord, trial_records
-
-__all__ = ["PersonProgress", "QueryProgress", "StudyOverview", "overview_of"]
+from roslin.experiment.results import History, TrialRecord, rank_rows, trial_records, votes_of
+from roslin.experiment.store import EventStore
+from roslin.truth.grouping import method_named
+from roslin.truth.model import Groups
+from roslin.truth.rankings import as_rankings
+from roslin.truth.study import Study, study_rankings, study_votes
+from roslin.truth.tables import Neighbours
 
 _STUCK_MS = 3 * HOUR_MS  # who began and is silent for so long
 
@@ -236,3 +243,214 @@ def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str
     yield "invited", people
     for words, kind in steps:
         yield words, counts[kind]
+
+
+# -- findings ----------------------------------------------------------------------------------------------------------
+#
+# What is known by now: the truth layer's groups for each query, how sure they are, and what more experts would bring.
+#
+# Pure. What was found of the same trials before is not made again, so that a study that runs can be asked often.
+
+
+_METHOD = method_named("roslin")  # what `roslin truth group` does with the export
+_SHUFFLES = 200
+MORE_EXPERTS = (0, 5, 10, 20, 50)  # for how many the separated neighbours are counted
+_FEWEST = 5  # experts from whose ranks that can be told; one alone disagrees with nobody
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFinding:
+    """What the truth layer says of one query by now. `of` names the trials behind it.
+
+    `study` has everything behind it, where experts rank.
+    """
+
+    query: str
+    of: tuple[tuple[str, int], ...]
+    groups: Groups
+    sentence: str
+    agreement: str
+    consistency: float | None = None
+    apart: tuple[tuple[int, int], ...] = ()  # (more experts, neighbours that these would tell apart)
+    neighbours: int = 0
+    study: Study | None = None
+
+    @property
+    def outlook(self) -> str:
+        """What more experts would bring, in words."""
+        if not self.apart:
+            return ""
+        (_, now), *later = self.apart
+        gains = [f"{more} more experts would tell about {count} apart" for more, count in later if count > now]
+        told = f"{now} of {self.neighbours} pairs of neighbours are told apart"
+        if now == self.neighbours:
+            return told
+        if len(self.of) < _FEWEST:
+            return f"{told}; from {_FEWEST} experts on, the effect of more can be estimated"
+        return (
+            f"{told}; {'; '.join(gains[:2])}"
+            if gains
+            else f"{told}; even {MORE_EXPERTS[-1]} more experts like these would add none"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """By query. `problem`: why there is nothing."""
+
+    queries: dict[str, QueryFinding]
+    problem: str = ""
+
+
+def findings_of(
+    plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
+) -> Findings:
+    """Groups by the truth layer's usual methods: of ranks as `roslin truth group` does, of votes by Bradley-Terry.
+
+    What is `known` already, and of the same trials, is not made again.
+    """
+    *_, found = findings_in_turn(plan, records, known, shuffles)
+    return found
+
+
+def findings_in_turn(
+    plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
+) -> Iterator[Findings]:
+    """The same, one query after the other: what is known after each, and at the end all of it."""
+    of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
+    finished = [record for record in records if record.state.is_finished]
+    if plan.rules.design == "ranking":
+        counted = set(_METHOD.considered(as_rankings(rank_rows(finished))).experts)
+        finished = [record for record in finished if record.expert.label in counted]
+    for record in finished:
+        of_query[record.state.query].append(record)
+    before = known.queries if known else {}
+    found = {query: before[query] for query, own in of_query.items() if own and query in before}
+    for query, own in of_query.items():
+        of = tuple((each.expert.label, each.trial) for each in own)
+        if not own or (query in found and found[query].of == of):
+            continue
+        made = (
+            _of_ranks(query, of, own, shuffles)
+            if plan.rules.design == "ranking"
+            else _of_votes(query, of, own, shuffles)
+        )
+        found.pop(query, None)
+        if made is not None:
+            found[query] = made
+        yield _in_order(plan, found)
+    problem = ""
+    if not found:
+        judged = any(of_query.values())
+        problem = "too few comparisons for a common scale yet" if judged else "nobody has finished a query yet"
+    yield _in_order(plan, found, problem)
+
+
+def _in_order(plan: StudyPlan, found: Mapping[str, QueryFinding], problem: str = "") -> Findings:
+    return Findings({task.query.id: found[task.query.id] for task in plan.tasks if task.query.id in found}, problem)
+
+
+def _of_ranks(
+    query: str, of: tuple[tuple[str, int], ...], records: Sequence[TrialRecord], shuffles: int
+) -> QueryFinding:
+    study = study_rankings(rank_rows(records), replace(_METHOD, attention=False), shuffles)
+    each = study.queries[query]
+    apart = tuple(_apart(each.neighbours))
+    value = each.consistency.value
+    return QueryFinding(
+        query, of, study.truth[query], each.sentence, each.agreement, value, apart, len(each.neighbours), study
+    )
+
+
+def _apart(neighbours: Sequence[Neighbours]) -> Iterable[tuple[int, int]]:
+    for more in MORE_EXPERTS if neighbours else ():
+        yield more, sum(pair.more is not None and pair.more <= more for pair in neighbours)
+
+
+def _of_votes(
+    query: str, of: tuple[tuple[str, int], ...], records: Sequence[TrialRecord], shuffles: int
+) -> QueryFinding | None:
+    """None where no chain of comparisons links all candidates yet."""
+    votes = votes_of(records)
+    try:
+        model = study_votes(votes, "bradley-terry", shuffles=shuffles)
+    except ArgumentError:
+        return None
+    null = model.nulls.get(query)
+    return QueryFinding(query, of, model.truth[query], null.sentence("votes") if null else "", f"{len(votes)} votes")
+
+
+# -- live overview -----------------------------------------------------------------------------------------------------
+#
+# The newest overview and findings of a study that runs, made in the background: whoever asks is answered at once.
+#
+# They are made anew when anything has happened since, but never so often that most of the time goes into it.
+
+
+_LOG = logging.getLogger("roslin.experiment")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The newest that is known. `is_current`: nothing has happened since."""
+
+    overview: StudyOverview | None
+    findings: Findings | None
+    is_current: bool
+
+
+class LiveOverview:
+    """The overview of a study that runs, made anew in the background when something has happened."""
+
+    def __init__(self, store: EventStore, rest_seconds: float = 5.0):
+        self._store, self._rest_seconds = store, rest_seconds
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._age: tuple[int, int, int] | None = None  # of what is known
+        self._overview: StudyOverview | None = None
+        self._findings: Findings | None = None
+        self._worker: threading.Thread | None = None
+        self._ready_at = 0.0
+        self._is_over = False
+
+    def seen(self, wait_seconds: float = 1.5) -> Seen:
+        """What is known; whoever asks first waits a moment for it."""
+        age = self._store.age()
+        limit = time.monotonic() + wait_seconds
+        with self._changed:
+            if self._age != age and self._worker is None and time.monotonic() >= self._ready_at:
+                self._worker = threading.Thread(target=self._work, args=(age,), daemon=True)
+                self._worker.start()
+            while self._worker is not None and (left := limit - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return Seen(self._overview, self._findings, self._age == age)
+
+    def close(self) -> None:
+        """End what is being made, after the query that it is at."""
+        self._is_over = True
+        worker = self._worker
+        if worker is not None:
+            worker.join()
+
+    def _work(self, age: tuple[int, int, int]) -> None:
+        began = time.monotonic()
+        known: tuple[int, int, int] | None = None
+        try:
+            histories = list(self._store.histories())
+            overview = overview_of(self._store.plan, histories, age[2])
+            with self._changed:
+                self._overview = overview
+            for findings in findings_in_turn(self._store.plan, trial_records(histories), self._findings):
+                with self._changed:
+                    self._findings = findings
+                if self._is_over:
+                    return
+            known = age
+        except RoslinError as error:
+            _LOG.error("the overview of the study could not be made: %s", error)
+        finally:
+            with self._changed:
+                self._age, self._worker = known, None
+                took = time.monotonic() - began
+                self._ready_at = time.monotonic() + max(self._rest_seconds, 3 * took) if self._rest_seconds else 0.0
+                self._changed.notify_all()

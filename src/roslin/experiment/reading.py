@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from roslin.experiment.keys import KEYS
 from roslin.experiment.plan import StudyPlan, StudyRules, Words
-from roslin.experiment.questionnaire import read_questions
+from roslin.experiment.questionnaire import KEYS, read_questions
 from roslin.experiment.toml_table import NAME, TomlTable, read_toml
 from roslin.rows import table_rows
 

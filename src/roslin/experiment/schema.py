@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = ["BACKUPS", "EVENTS", "EXPERTS", "METADATA", "PLANS", "STATE", "TRIALS", "WITHDRAWN"]
-
 METADATA = sa.MetaData()
 # Whole numbers that count up: SQLite has them only under its own name for them.
 _COUNTER = sa.BigInteger().with_variant(sa.Integer, "sqlite")

@@ -1,7 +1,7 @@
 """Where decisions are kept: SQLite beside the study, or PostgreSQL. What is acknowledged is on the disk.
 
-`schema` has the tables, `study_store` what concerns the study as a whole and who takes part. `log` and `trials` have
-the statements. The log of events is only ever added to, and everything else can be made from it again.
+`schema` has the tables, `study_store` what concerns the study as a whole and who takes part, `experts` the statements
+of the log. The log of events is only ever added to, and everything else can be made from it again.
 
 One transaction per request. It holds the row of its expert (SQLite: the file), so two tabs of one expert come one after
 the other: numbers of a sequence have no gaps, and a key that is known is acknowledged without being written again.
@@ -20,23 +20,35 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from roslin.errors import DecisionError
-from roslin.experiment import clock, log, trials
-from roslin.experiment.decisions import Decision, check_decision, check_key
-from roslin.experiment.design import Load, next_query, shown_order
+from roslin.experiment import clock
 from roslin.experiment.events import (
+    DECIDED,
+    HOUR_MS,
+    Decision,
     Event,
     ExpertChoice,
     TrialState,
+    check_decision,
+    check_key,
     is_complete,
     missing,
     position_of,
     trial_state,
 )
-from roslin.experiment.experts import StudyExpert, everybody, held, printable
+from roslin.experiment.experts import (
+    StudyExpert,
+    add_events,
+    event_of,
+    events_of,
+    everybody,
+    held,
+    known_keys,
+    own_event,
+    printable,
+)
+from roslin.experiment.plan import Load, StudyPlan, next_query, shown_order
 from roslin.experiment.schema import EVENTS, EXPERTS, TRIALS, WITHDRAWN
 from roslin.experiment.study_store import StudyStore, status_of
-
-__all__ = ["EventStore", "Receipt"]
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are mistaken for one another
 
@@ -54,20 +66,20 @@ class EventStore(StudyStore):
 
     def events(self, name: str, trial: int | None = None) -> list[Event]:
         """The events of an expert, in order; of one trial only, if it is named."""
-        if trial is not None and not trials.can_be(self.plan, trial):
+        if trial is not None and not can_be(self.plan, trial):
             return []
         with self.database.reading() as connection:
-            return log.events_of(connection, name, trial)
+            return events_of(connection, name, trial)
 
     def add(self, name: str, kind: str, payload: Mapping[str, Any] | None = None, *, key: str = "") -> Event:
         """An event that is the server's to write: consented, answered, practised. One with a key is written once."""
         with self.database.writing() as connection:
             row = held(connection, name)
-            kept = next((event for event in log.events_of(connection, name) if event.key == key), None)
+            kept = next((event for event in events_of(connection, name) if event.key == key), None)
             if kept is not None:
                 return kept
-            event = log.own_event(row.sequence + 1, kind, 0, dict(payload or {}), key=key)
-            log.add_events(connection, name, [event])
+            event = own_event(row.sequence + 1, kind, 0, dict(payload or {}), key=key)
+            add_events(connection, name, [event])
             return event
 
     def consent(self, name: str, language: str = "") -> Event:
@@ -82,13 +94,13 @@ class EventStore(StudyStore):
         with self.database.writing() as connection:
             row = held(connection, name)
             keys = [decision.key for decision in decisions]
-            kept = log.known_keys(connection, name, keys)
+            kept = known_keys(connection, name, keys)
             fresh: dict[str, Decision] = {}
             for each in decisions:
                 if each.key not in kept:
                     fresh.setdefault(each.key, each)
             if fresh:
-                shown = trials.shown_in_open_trial(connection, self.plan, name, trial)
+                shown = shown_in_open_trial(connection, self.plan, name, trial)
                 for each in fresh.values():
                     check_decision(each, trial, shown, self.plan)
                 now, device = clock.now_ms(), printable(device, 40)
@@ -96,7 +108,7 @@ class EventStore(StudyStore):
                     Event(row.sequence + k, each.kind, trial, each.payload, each.key, now, each.made_ms, device)
                     for k, each in enumerate(fresh.values(), start=1)
                 ]
-                log.add_events(connection, name, events)
+                add_events(connection, name, events)
             return Receipt(tuple(keys), row.sequence + len(fresh))
 
     def choices(self, query: str) -> dict[str, tuple[ExpertChoice, ...]]:
@@ -106,13 +118,13 @@ class EventStore(StudyStore):
         with self.database.reading() as connection:
             rows = connection.execute(wanted.order_by(EVENTS.c.expert, EVENTS.c.sequence)).all()
         told = groupby(rows, key=lambda row: str(row.expert))
-        return {name: trial_state(map(log.event_of, events)).choices for name, events in told}
+        return {name: trial_state(map(event_of, events)).choices for name, events in told}
 
     def begin(self, name: str) -> int:
         """The open trial of an expert; if there is none, the next one is begun. 0: there is nothing left to judge."""
         with self.database.writing() as connection:
             row = held(connection, name)
-            mine = trials.trials_of(connection, name)
+            mine = trials_of(connection, name)
             for trial in mine:
                 if trial.finished_ms is None:
                     return int(trial.trial)
@@ -123,7 +135,7 @@ class EventStore(StudyStore):
             payload = {"query": query, "shown": list(shown_order(self.plan, self.plan.task(query), name))}
             values = {"expert": name, "trial": number, "query": query, "began_ms": now, "touched_ms": now}
             connection.execute(sa.insert(TRIALS).values(values))
-            log.add_events(connection, name, [log.own_event(row.sequence + 1, "began", number, payload, now)])
+            add_events(connection, name, [own_event(row.sequence + 1, "began", number, payload, now)])
             return number
 
     def begin_practice(self, name: str) -> TrialState:
@@ -132,12 +144,12 @@ class EventStore(StudyStore):
             raise DecisionError("this study has no practice")
         with self.database.writing() as connection:
             row = held(connection, name)
-            told = log.events_of(connection, name, 0)
+            told = events_of(connection, name, 0)
             if not any(event.kind == "began" for event in told):
                 task = self.plan.practice.task
                 payload = {"query": task.query.id, "shown": list(shown_order(self.plan, task, name))}
-                began = log.own_event(row.sequence + 1, "began", 0, payload)
-                log.add_events(connection, name, [began])
+                began = own_event(row.sequence + 1, "began", 0, payload)
+                add_events(connection, name, [began])
                 told.append(began)
             return trial_state(told)
 
@@ -148,20 +160,20 @@ class EventStore(StudyStore):
         """
         with self.database.writing() as connection:
             row = held(connection, name)
-            told = log.events_of(connection, name)
+            told = events_of(connection, name)
             if any(event.key == key for event in told):
                 return
             was_away = (
                 any(event.kind == "read" for event in told)
                 and position_of(told, self.plan, clock.now_ms()).stage == "instructions"
             )
-            events = [log.own_event(row.sequence + 1, "read", 0, {}, key=key)]
+            events = [own_event(row.sequence + 1, "read", 0, {}, key=key)]
             open_trial = sa.select(TRIALS.c.trial).where(TRIALS.c.expert == name, TRIALS.c.finished_ms.is_(None))
             trial = connection.execute(open_trial).scalar()
             if was_away and trial is not None and self.plan.rules.resume == "restart":
                 began = next(event for event in told if event.kind == "began" and event.trial == trial)
-                events.append(log.own_event(row.sequence + 2, "began", trial, began.payload))
-            log.add_events(connection, name, events)
+                events.append(own_event(row.sequence + 2, "began", trial, began.payload))
+            add_events(connection, name, events)
 
     def offer(self, name: str, trial: int, documents: Sequence[str], after: int) -> None:
         """Write down which documents an expert is asked to compare next, as was thought best after an event.
@@ -170,30 +182,30 @@ class EventStore(StudyStore):
         """
         with self.database.writing() as connection:
             row = held(connection, name)
-            shown = trials.shown_in_open_trial(connection, self.plan, name, trial)
+            shown = shown_in_open_trial(connection, self.plan, name, trial)
             if not shown.issuperset(documents):
                 raise DecisionError("only candidates that are shown can be compared")
-            if log.events_of(connection, name, trial)[-1].sequence != after:
+            if events_of(connection, name, trial)[-1].sequence != after:
                 return
-            offered = log.own_event(row.sequence + 1, "offered", trial, {"documents": list(documents)})
-            log.add_events(connection, name, [offered])
+            offered = own_event(row.sequence + 1, "offered", trial, {"documents": list(documents)})
+            add_events(connection, name, [offered])
 
     def finish(self, name: str, trial: int, key: str, device: str = "") -> Receipt:
         """End a trial; from now on it counts. Refused while a candidate is not judged."""
         check_key(key)
         with self.database.writing() as connection:
             row = held(connection, name)
-            found = trials.trial_of(connection, self.plan, name, trial)
+            found = trial_of(connection, self.plan, name, trial)
             if found.finished_ms is not None:
                 return Receipt((key,), row.sequence)
-            left = missing(trial_state(log.events_of(connection, name, trial)), self.plan)
+            left = missing(trial_state(events_of(connection, name, trial)), self.plan)
             if left:
                 raise DecisionError(f"{len(left)} of the candidates are still to be judged")
-            if log.known_keys(connection, name, [key]):
+            if known_keys(connection, name, [key]):
                 raise DecisionError("the key of the end of a trial must be new; got that of a decision")
             now = clock.now_ms()
             event = Event(row.sequence + 1, "finished", trial, {}, key, now, 0, printable(device, 40))
-            log.add_events(connection, name, [event])
+            add_events(connection, name, [event])
             ended = sa.update(TRIALS).where(TRIALS.c.expert == name, TRIALS.c.trial == trial).values(finished_ms=now)
             connection.execute(ended)
             return Receipt((key,), row.sequence + 1)
@@ -202,9 +214,9 @@ class EventStore(StudyStore):
         """The receipt of an expert who has nothing left to judge; the same one however often it is asked for."""
         with self.database.writing() as connection:
             row = held(connection, name)
-            told = log.events_of(connection, name)
+            told = events_of(connection, name)
             if not is_complete(told):
-                mine = trials.trials_of(connection, name)
+                mine = trials_of(connection, name)
                 if any(trial.finished_ms is None for trial in mine):
                     raise DecisionError("a trial is still open")
                 if self._next(connection, name, mine) is not None:
@@ -215,35 +227,35 @@ class EventStore(StudyStore):
         """The receipt of an expert for whom there is nothing to judge now. They go on as soon as there is."""
         with self.database.writing() as connection:
             row = held(connection, name)
-            return _receipt(connection, row, log.events_of(connection, name), "turned_away")
+            return _receipt(connection, row, events_of(connection, name), "turned_away")
 
     def has_more(self, name: str) -> bool:
         """Whether somebody who has completed the study could judge more by now: the quota was raised, for example."""
         with self.database.reading() as connection:
-            mine = trials.trials_of(connection, name)
+            mine = trials_of(connection, name)
             return status_of(connection) == "open" and self._following(connection, name, mine) is not None
 
     def resume(self, name: str) -> None:
         """Somebody who has completed the study goes on, if there is more to judge."""
         with self.database.writing() as connection:
             row = held(connection, name)
-            is_open = status_of(connection) == "open" and is_complete(log.events_of(connection, name))
-            if is_open and self._next(connection, name, trials.trials_of(connection, name)) is not None:
-                log.add_events(connection, name, [log.own_event(row.sequence + 1, "resumed", 0, {})])
+            is_open = status_of(connection) == "open" and is_complete(events_of(connection, name))
+            if is_open and self._next(connection, name, trials_of(connection, name)) is not None:
+                add_events(connection, name, [own_event(row.sequence + 1, "resumed", 0, {})])
 
     # -- everybody together -------------------------------------------------------------------------------------------
 
     def loads(self) -> dict[str, Load]:
         """How many opinions of each query there are, and how many are being given."""
         with self.database.reading() as connection:
-            return trials.loads(connection, self.plan)
+            return loads(connection, self.plan)
 
     def histories(self, name: str = "") -> Iterator[tuple[StudyExpert, list[Event]]]:
         """Everybody (or one expert) with all their events, as they were at one time."""
         with self.database.reading() as connection:
             for expert in everybody(connection):
                 if name in ("", expert.name):
-                    yield expert, log.events_of(connection, expert.name)
+                    yield expert, events_of(connection, expert.name)
 
     def age(self) -> tuple[int, int, int]:
         """Numbers that change whenever anything happens: of the last event, of people, of withdrawals."""
@@ -258,10 +270,10 @@ class EventStore(StudyStore):
             self.database.hold_everybody(connection)
             connection.execute(sa.delete(TRIALS))
             for expert in everybody(connection):
-                told = log.events_of(connection, expert.name)
+                told = events_of(connection, expert.name)
                 last = told[-1].sequence if told else 0
                 connection.execute(sa.update(EXPERTS).where(EXPERTS.c.name == expert.name).values(sequence=last))
-                for values in trials.trials_in(told):
+                for values in trials_in(told):
                     connection.execute(sa.insert(TRIALS).values(expert=expert.name, **values))
 
     def _next(self, connection: Connection, name: str, mine: Sequence[Row[Any]]) -> str | None:
@@ -272,7 +284,7 @@ class EventStore(StudyStore):
     def _following(self, connection: Connection, name: str, mine: Sequence[Row[Any]]) -> str | None:
         if len(mine) >= self.plan.rules.queries_per_expert:
             return None
-        return next_query(self.plan, trials.loads(connection, self.plan), {trial.query for trial in mine}, name)
+        return next_query(self.plan, loads(connection, self.plan), {trial.query for trial in mine}, name)
 
 
 def _receipt(connection: Connection, row: Row[Any], told: Sequence[Event], kind: str) -> str:
@@ -280,5 +292,81 @@ def _receipt(connection: Connection, row: Row[Any], told: Sequence[Event], kind:
     known = next((str(event.payload["receipt"]) for event in told if "receipt" in event.payload), "")
     receipt = known or "".join(secrets.choice(_LETTERS) for _ in range(10))
     if not is_complete(told) and (not told or told[-1].kind != kind):
-        log.add_events(connection, row.name, [log.own_event(row.sequence + 1, kind, 0, {"receipt": receipt})])
+        add_events(connection, row.name, [own_event(row.sequence + 1, kind, 0, {"receipt": receipt})])
     return receipt
+
+
+# -- trials ------------------------------------------------------------------------------------------------------------
+#
+# Who judges which query, begun and finished: the table of trials, which is kept from the log.
+#
+# All of it is done in the transaction of a caller. Trials count from 1; trial 0 is the practice.
+#
+# A trial holds a place of its query from its first decision on, until `abandoned_hours` have gone by without another.
+# One that was only begun holds none: others are given the query as well if there is nothing else for them.
+
+
+_BEGUN_MS = 15 * 60_000  # for so long, other queries are preferred to one that somebody has begun
+# Made once: a decision needs it, and making it takes as long as running it.
+_TRIAL = sa.select(TRIALS).where(TRIALS.c.expert == sa.bindparam("whose"), TRIALS.c.trial == sa.bindparam("number"))
+
+
+def can_be(plan: StudyPlan, trial: int) -> bool:
+    """Whether a trial of this number can be; whatever a page asks for comes here."""
+    return 0 <= trial <= len(plan.tasks)
+
+
+def trial_of(connection: Connection, plan: StudyPlan, name: str, trial: int) -> Row[Any]:
+    """The row of a trial that was begun; anything else is refused."""
+    found = None
+    if can_be(plan, trial):
+        found = connection.execute(_TRIAL, {"whose": name, "number": trial}).first()
+    if found is None:
+        raise DecisionError(f"trial {trial} was never begun")
+    return found
+
+
+def trials_of(connection: Connection, name: str) -> Sequence[Row[Any]]:
+    """The rows of all trials that an expert has begun."""
+    return connection.execute(sa.select(TRIALS).where(TRIALS.c.expert == name)).all()
+
+
+def shown_in_open_trial(connection: Connection, plan: StudyPlan, name: str, trial: int) -> set[str]:
+    """What was shown in a trial that is open."""
+    if trial == 0:
+        if plan.practice is None:
+            raise DecisionError("this study has no practice")
+        if any(event.kind == "practised" for event in events_of(connection, name, 0)):
+            raise DecisionError("the practice is over")
+        return set(plan.practice.task.ids)
+    found = trial_of(connection, plan, name, trial)
+    if found.finished_ms is not None:
+        raise DecisionError(f"trial {trial} is finished")
+    return set(plan.task(found.query).ids)
+
+
+def loads(connection: Connection, plan: StudyPlan) -> dict[str, Load]:
+    """How many opinions of each query there are, how many are being given, and how many trials were only begun."""
+    now, is_open, is_decided = clock.now_ms(), TRIALS.c.finished_ms.is_(None), TRIALS.c.decided_ms.is_not(None)
+    since = now - int(plan.rules.abandoned_hours * HOUR_MS)
+    running = sa.and_(is_open, is_decided, TRIALS.c.touched_ms >= since)
+    begun = sa.and_(is_open, sa.not_(is_decided), TRIALS.c.touched_ms >= now - _BEGUN_MS)
+    sums = (sa.func.sum(sa.case((which, 1), else_=0)) for which in (running, begun))
+    counts = sa.select(TRIALS.c.query, sa.func.count(TRIALS.c.finished_ms), *sums).group_by(TRIALS.c.query)
+    found = {query: Load(*map(int, numbers)) for query, *numbers in connection.execute(counts)}
+    return {task.query.id: found.get(task.query.id, Load()) for task in plan.tasks}
+
+
+def trials_in(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """The rows of the trials that the events of one expert tell of, without the expert."""
+    rows: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if event.kind == "began" and event.trial > 0 and event.trial not in rows:
+            rows[event.trial] = {"trial": event.trial, "query": event.payload["query"], "began_ms": event.time_ms}
+        if event.trial in rows:
+            rows[event.trial]["touched_ms"] = event.time_ms
+            if event.kind in DECIDED:
+                rows[event.trial].setdefault("decided_ms", event.time_ms)
+            if event.kind == "finished":
+                rows[event.trial]["finished_ms"] = event.time_ms
+    return list(rows.values())

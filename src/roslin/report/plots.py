@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from roslin.evaluate.hits import Floats
+from roslin.evaluate.rankings import Floats
 from roslin.report.svg import SvgElement, circle, line, path, rect, svg, text
 
 __all__ = ["Curve", "curve_plot", "heat_map", "interval_plot"]

@@ -21,7 +21,7 @@ from tests.experiment.filling import filled
 from tests.experiment.studies import PASSWORD_FILE, small_study
 from tests.web.experiment.browsers import settings_for
 
-from roslin.experiment.live_overview import LiveOverview
+from roslin.experiment.overview import LiveOverview
 from roslin.truth import read_rankings
 from roslin.web.experiment.app import create_app
 from roslin.web.experiment.experimenter import COOKIE, Attempts

@@ -24,9 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.hits import Floats, Hits, Ints, judged
 from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
-from roslin.evaluate.rankings import RankedIds, in_order
+from roslin.evaluate.rankings import Floats, Hits, Ints, RankedIds, in_order, judged
 from roslin.truth.model import check_groups
 from roslin.values.parameters import choice, whole
 

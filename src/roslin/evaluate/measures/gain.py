@@ -22,9 +22,8 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds, share
 from roslin.values.parameters import choice, real, whole
 
 __all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]

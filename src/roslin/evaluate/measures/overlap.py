@@ -22,10 +22,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.hits import Floats, Hits, Ints, share
 from roslin.evaluate.measures.adr import ADR
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds, share
 from roslin.values.parameters import choice, flag, real, whole
 
 __all__ = [

@@ -10,31 +10,16 @@ among the first k: P = (n - h)! (n - m)! / ((n - h - m)! n!).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.hits import Floats, Hits, none_within, share
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.counts import Counting
-from roslin.evaluate.rankings import Groups, RankedIds
-from roslin.values.parameters import real, whole
-
-__all__ = [
-    "PND",
-    "FMeasure",
-    "Precision",
-    "Recall",
-    "Sensitivity",
-    "Success",
-    "f_measure",
-    "precision",
-    "precision_at_n",
-    "recall",
-    "sensitivity",
-    "success",
-]
+from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds, none_within, share
+from roslin.values.parameters import choice, real, whole
 
 
 @register
@@ -170,3 +155,190 @@ def success(groups: Groups, ranking: RankedIds, k: int = 1) -> float:
 def precision_at_n(groups: Groups, ranking: RankedIds) -> float:
     """Precision at rank n, the number of relevant documents (PND of MIREX; R-precision)."""
     return PND()(groups, ranking)
+
+
+# -- ranks -------------------------------------------------------------------------------------------------------------
+#
+# Measures from precision along the list: average precision, reciprocal rank, the break-even point.
+#
+# Paper 003 prints rows under these names that are not the textbook's; the definitions that give its numbers were
+# recovered from the numbers, and are the variants called "serra".
+#
+# Ties, with t documents and p hits before a tie of n documents, h of them hits:
+#   AP   McSherry & Najork 2008: a hit is at each place x = 1 ... n with probability 1/n, and each of the x - 1 places
+#        before it holds another hit with probability (h - 1) / (n - 1), so that it gives
+#          1/n sum_x (p + 1 + (x - 1) (h - 1) / (n - 1)) / (t + x)           over the ranks t + x that count
+#        For the mean over the hits in scope (`serra` with k), j of the h hits fall on the m places of the tie that are
+#        in scope with probability C(m, j) C(n - m, h - j) / C(n, h); the sum is that of a tie of m documents and j
+#        hits.
+#   RR   the first hit is at place x with probability C(n - x, h - 1) / C(n, h): sum_x P(x) / (t + x)
+#   the sum of 1 / rank over all hits is the sum of its expected parts; R-precision as in `precision`.
+#   The break-even point on a grid has no formula.
+
+
+_GRID = np.linspace(0.0, 1.0, 11)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class AP(Measure):
+    """Sum of the precision at each hit, divided by all relevant documents; `serra` divides by those that were found."""
+
+    name: ClassVar[str] = "AP"
+    also: ClassVar[tuple[str, ...]] = ("MAP",)
+    summary: ClassVar[str] = "Average precision: precision at each relevant document; its mean over queries is MAP."
+    reference: ClassVar[str] = "trec_eval, map; Serrà 2007, Table 2"
+
+    variant: str = choice("trec", "trec", "serra")
+    k: int | None = whole(None)
+
+    @property
+    def monotone(self) -> bool:
+        """Not for a mean over the hits in scope alone: one that leaves the scope can raise it."""
+        return self.variant == "trec" or self.k is None
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """McSherry and Najork's formula."""
+        return True
+
+    def _values(self, hits: Hits) -> Floats:
+        k = math.inf if self.k is None else self.k
+        first, among = hits.hits_before() + 1, hits.hits_tied() - 1
+        density = among / np.maximum(hits.tied - 1, 1)  # of other hits, at the places before a hit in its tie
+        begin = first - density * (hits.before + 1)
+        parts = begin * hits.expected(lambda rank: (rank <= k) / rank) + density * hits.within(_whole(k, hits))
+        total = hits.per_query(parts)
+        if self.variant == "trec":
+            return share(total, hits.relevant.astype(np.float64))
+        mean = share(total, hits.per_query(hits.within(_whole(k, hits))))
+        across = np.flatnonzero((hits.before < k) & (hits.before + hits.tied > k))
+        for query in np.unique(hits.query[across]):
+            mean[query] = _mean_in_scope(hits, int(query), int(k), parts)
+        return mean
+
+
+def _whole(k: float, hits: Hits) -> int:
+    """A cutoff that is a number of ranks: all of them, where there is none."""
+    return int(hits.depth.max(initial=0)) if k == math.inf else int(k)
+
+
+def _mean_in_scope(hits: Hits, query: int, k: int, parts: Floats) -> float:
+    """The mean of the precision at the hits among the first k, where rank k lies in a tie that has some."""
+    own = hits.query == query
+    inside = own & (hits.before + hits.tied <= k)
+    at = int(np.flatnonzero(own & (hits.before < k) & ~inside)[0])
+    t, n, h = int(hits.before[at]), int(hits.tied[at]), int(hits.hits_tied()[at])
+    m, p = k - t, int(hits.hits_before()[at])
+    places = np.arange(1, m + 1)
+    value = 0.0
+    for j in range(max(0, h - (n - m)), min(h, m) + 1):
+        if p + j:
+            chance = math.comb(m, j) * math.comb(n - m, h - j) / math.comb(n, h)
+            each = (p + 1 + (places - 1) * (j - 1) / max(m - 1, 1)) / (t + places)
+            value += chance * (float(parts[inside].sum()) + j * float(each.mean())) / (p + j)
+    return value
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RR(Measure):
+    """1 / rank of the first hit; `serra` is the sum of 1 / rank over all hits, divided by the length of the list."""
+
+    name: ClassVar[str] = "RR"
+    also: ClassVar[tuple[str, ...]] = ("MRR",)
+    summary: ClassVar[str] = "Reciprocal rank of the first relevant document; its mean over queries is MRR."
+    reference: ClassVar[str] = "trec_eval, recip_rank; Serrà 2007, Table 2"
+
+    variant: str = choice("first", "first", "serra")
+    k: int | None = whole(None)
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """From the place of the first hit, or of each."""
+        return True
+
+    def _values(self, hits: Hits) -> Floats:
+        k = math.inf if self.k is None else self.k
+        if self.variant == "first":
+            return hits.per_query(_first_reciprocal(hits, k), hits.order_in_query() == 1)
+        length = hits.depth if self.k is None else np.minimum(hits.depth, self.k)
+        return share(hits.per_query(hits.expected(lambda rank: (rank <= k) / rank)), length.astype(np.float64))
+
+
+def _first_reciprocal(hits: Hits, k: float) -> Floats:
+    """(H,) 1 / rank of the first hit of a tie if that is not beyond k, or what is to be expected of it."""
+    values = np.where(hits.rank <= k, 1.0 / hits.rank, 0.0)
+    for at in np.flatnonzero((hits.tied > 1) & (hits.order_in_query() == 1)):
+        tied, before = int(hits.tied[at]), int(hits.before[at])
+        ranks = before + np.arange(1, tied + 1)
+        chance = -np.diff(none_within(tied, int(hits.hits_tied()[at]), tied))
+        values[at] = float((chance / ranks)[ranks <= k].sum())
+    return values
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class BreakEven(Measure):
+    """Where precision equals recall: at rank R, so the textbook's value is R-precision.
+
+    `serra` is a reading that gives all six printed values of paper 003, found among fifty: compatible, not proven. The
+    points (j / R, precision at the j-th hit) are joined by straight lines, level before the first, falling to (1, 0)
+    after the last; the value is the first recall of 0, 0.1, ... 1 at which precision is below recall.
+    """
+
+    name: ClassVar[str] = "BreakEven"
+    summary: ClassVar[str] = "The break-even point of precision and recall."
+    reference: ClassVar[str] = "Serrà 2007, Table 2"
+
+    variant: str = choice("textbook", "textbook", "serra")
+
+    @property
+    def monotone(self) -> bool:
+        """Not on a grid of recalls."""
+        return self.variant == "textbook"
+
+    @property
+    def exact_in_ties(self) -> bool:
+        """Not on a grid of recalls."""
+        return self.variant == "textbook"
+
+    def _values(self, hits: Hits) -> Floats:
+        if self.variant == "textbook":
+            return PND()._values(hits)
+        first = np.searchsorted(hits.query, np.arange(len(hits) + 1))
+        ranks = (hits.rank[first[q] : first[q + 1]] for q in range(len(hits)))
+        return np.array([_grid_break_even(each, int(n)) for each, n in zip(ranks, hits.relevant, strict=True)])
+
+
+def _grid_break_even(ranks: Ints, relevant: int) -> float:
+    order = np.arange(1, len(ranks) + 1)
+    recall = np.concatenate([order / max(relevant, 1), [1.0]])
+    precision = np.concatenate([order / ranks, [0.0]])
+    if len(ranks) == relevant:  # the last point already lies at recall 1
+        recall, precision = recall[:-1], precision[:-1]
+    below = np.interp(_GRID, recall, precision) < _GRID
+    return float(_GRID[int(np.argmax(below))]) if below.any() else 1.0
+
+
+def average_precision(groups: Groups, ranking: RankedIds, k: int | None = None, *, variant: str = "trec") -> float:
+    """Average precision of one query.
+
+    >>> average_precision([["a", "b"]], ["a", "x", "b"])
+    0.8333333333333333
+    """
+    return AP(k=k, variant=variant)(groups, ranking)
+
+
+def reciprocal_rank(groups: Groups, ranking: RankedIds, k: int | None = None, *, variant: str = "first") -> float:
+    """1 / rank of the first relevant document, 0 if there is none.
+
+    >>> reciprocal_rank([["a", "b"]], ["x", "b", "a"])
+    0.5
+    """
+    return RR(k=k, variant=variant)(groups, ranking)
+
+
+def break_even_point(groups: Groups, ranking: RankedIds, *, variant: str = "textbook") -> float:
+    """The value at which precision equals recall."""
+    return BreakEven(variant=variant)(groups, ranking)

@@ -23,9 +23,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.evaluate.hits import Floats, Hits, Ints
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.rankings import Groups, RankedIds
+from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds
 from roslin.values.parameters import choice, whole
 
 __all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]

@@ -21,8 +21,7 @@ from urllib.request import urlopen
 from roslin.errors import ArgumentError, ExperimentError
 from roslin.experiment.bots import Bots, Key, run_bots
 from roslin.experiment.folder import StudyFolder
-from roslin.experiment.opinions import Population
-from roslin.experiment.visits import Audit, Habits, Visit, audit
+from roslin.experiment.visits import Audit, Habits, Population, Visit, audit
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 

@@ -15,7 +15,7 @@ from roslin.experiment import clock
 from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.folder import StudyFolder
-from roslin.experiment.live_overview import LiveOverview
+from roslin.experiment.overview import LiveOverview
 from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore
 from roslin.web.attempts import Attempts

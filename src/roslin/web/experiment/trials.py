@@ -10,11 +10,11 @@ from typing import Any
 
 from roslin.errors import DecisionError
 from roslin.experiment.comparisons import is_check, next_comparison
-from roslin.experiment.decisions import Decision
 from roslin.experiment.events import (
     DECISIONS,
     USES,
     VERDICTS,
+    Decision,
     Event,
     ExpertChoice,
     TrialState,
