@@ -1,11 +1,12 @@
 # make demo    set everything up and show what Roslin does
 # make test    set everything up and run the tests
+# make sanitize   run the tests of the kernels with sanitizers in the kernels (needs gcc)
 # make check   formatting, lint, types, direction of imports
 # make docs    build the documentation as a site
 # make lock    renew requirements.lock, the versions and checksums of everything that is installed (needs uv)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs lock clean
+.PHONY: help demo test sanitize check docs lock clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -15,8 +16,10 @@ demo: .venv/ready-demo
 
 test: .venv/ready-test .venv/ready-docs
 	@tools/install_programs.sh
-	@.venv/bin/python tools/compile_kernels.py
 	@.venv/bin/python -m pytest -n 3 --dist loadfile
+
+sanitize: .venv/ready-test
+	@tools/sanitize.sh
 
 check: .venv/ready-test .venv/ready-docs
 	.venv/bin/ruff format --check .
@@ -29,7 +32,7 @@ docs: .venv/ready-docs
 	@echo "Open docs/_build/html/index.html"
 
 lock:
-	uv pip compile -q --universal --python-version 3.11 --all-extras --group build --generate-hashes --upgrade \
+	uv pip compile -q --universal --python-version 3.11 --all-extras --group build --group compiler --generate-hashes --upgrade \
 		--annotation-style line --custom-compile-command "make lock" pyproject.toml -o requirements.lock
 
 clean:

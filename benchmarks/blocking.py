@@ -19,17 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin import Collection
-from roslin.concordances._gather import Buckets
-from roslin.concordances._rare import invert
-from roslin.concordances.blocking import ALPHABETS, MOST, Alphabet, candidates_by, rare_buckets
+from roslin.concordances.blocking import ALPHABETS, MOST, Alphabet, Buckets, candidates_by, rare_buckets
 from roslin.concordances.certainty import LEVELS
 from roslin.concordances.copies import representatives
 from roslin.concordances.find import REACH
 from roslin.concordances.pairs import find_pairs
 from roslin.display.table import Table
-from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.table import MelodyTable, table_of
+from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
+from roslin.native import kernels
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
@@ -120,7 +119,7 @@ def _index(table: MelodyTable, alphabets: Sequence[Alphabet], most: int) -> Buck
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     of_starts = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=len(table)))]).astype(np.int64)
     buckets = np.empty(len(members), np.int32)
-    invert(starts, members, 0, len(sizes), of_starts[:-1].copy(), buckets)
+    kernels.invert(starts, members, of_starts[:-1].copy(), buckets)
     return Buckets(starts, members, of_starts, buckets)
 
 

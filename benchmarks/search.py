@@ -35,8 +35,8 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 from real_data import FRAGMENTS, packed_fragments
-from roslin.kernels import kernel
 from roslin.matchers import EMD
+from roslin.native import kernels
 from roslin.notation import records
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
@@ -44,10 +44,7 @@ from roslin.represent.points import point_sets
 from roslin.search.index import Index, build_index
 from roslin.search.nearest import Nearest, nearest
 from roslin.search.work import Work
-from roslin.transport._align_kernels import aligned_cost
-from roslin.transport._arguments import Notes, Points, Rules
-from roslin.transport._kernels import charge_and_base, workspace
-from roslin.transport.align import Query, Setting, notes_of, rules_of
+from roslin.transport.align import Document, Query, Setting, pair_of
 
 SEED = 4
 SEGMENT = 7
@@ -56,7 +53,6 @@ TUNE_NOTES = (50, 200)
 FIVE = (0.5, 2 / 3, 1.0, 1.5, 2.0)
 ROUNDS = 3
 BRUTE_SAMPLE = 400
-_NO_TABLE = np.empty((0, 0))
 
 Array = npt.NDArray[np.float64]
 
@@ -195,10 +191,9 @@ def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: I
     """CPU seconds to compare with everything, from a sample; the search must agree with it on that sample."""
     chosen = np.sort(np.random.default_rng(SEED + number).choice(len(index), BRUTE_SAMPLE, replace=False))
     points = point_sets(packed.take(chosen))
-    arguments = query.points, notes_of(points), query.time_unit, rules_of(case.setting)
-    _compare(points.offsets[:2], *arguments)
+    documents = [Document.of(points, number, case.setting) for number in range(len(points))]
     began = time.process_time()
-    distances = _compare(points.offsets, *arguments)
+    distances = _compare(query, documents, case.setting)
     seconds = time.process_time() - began
     allowed = np.zeros(len(index), dtype=bool)
     allowed[chosen] = True
@@ -209,23 +204,18 @@ def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: I
     return seconds * len(index) / BRUTE_SAMPLE
 
 
-@kernel
-def _compare(offsets: npt.NDArray[np.int64], query: Points, notes: Notes, time_unit: float, rules: Rules) -> Array:
+def _compare(query: Query, documents: list[Document], setting: Setting) -> Array:
     """Every alignment of every document, one EMD each: what one would write first."""
-    distances, total = np.full(len(offsets) - 1, np.inf), query.weight.sum()
-    for d in range(len(offsets) - 1):
-        start, end = offsets[d], offsets[d + 1]
-        most = max(len(query.x), end - start)
-        work = workspace(most, most)
-        for tempo in rules.tempos:
-            x, w = notes.time[start:end] * time_unit / tempo, notes.weight[start:end] / tempo
-            document = Points(x, notes.pitch[start:end], w, np.arange(end - start))
-            is_light, charge, base = charge_and_base(total, w.sum(), rules.missing)
-            for j in range(len(x)):
-                for i in range(len(query.x)):
-                    shifts = x[j] - query.x[i], document.y[j] - query.y[i]
-                    value = aligned_cost(query, document, *shifts, np.inf, rules.ground, _NO_TABLE, is_light, work)
-                    distances[d] = min(distances[d], (value + charge) / base)
+    distances = np.full(len(documents), np.inf)
+    for d, document in enumerate(documents):
+        pair = pair_of(query, document, setting)
+        times, pitches = document.time * query.time_unit, document.pitch * query.pitch_unit
+        for tempo in setting.tempos if len(times) else ():
+            shifts_x = np.subtract.outer(times / tempo, query.x).ravel()
+            shifts_y = np.subtract.outer(pitches, query.y).ravel()
+            found = np.empty(len(shifts_x))
+            kernels.distances_at(pair, np.full(len(shifts_x), tempo), shifts_x, shifts_y, found)
+            distances[d] = min(distances[d], found.min())
     return distances
 
 

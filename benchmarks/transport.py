@@ -33,13 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin import Melody
+from roslin.native import kernels
 from roslin.notation import records
 from roslin.represent.points import point_sets
-from roslin.transport._align_kernels import align_document
-from roslin.transport._arguments import Pair
-from roslin.transport._kernels import emd_pairs
 from roslin.transport.align import Document, Query, Setting, pair_of
-from roslin.transport.methods import evolved, refined, unaligned
+from roslin.transport.arguments import Pair
+from roslin.transport.methods import coincident, evolved, refined, unaligned
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 from real_data import DATA, FRAGMENTS, INCIPITS
@@ -152,7 +151,7 @@ def _distances(other_python: Path | None) -> list[str]:
         padded = [_padded(a, b) for a, b in pairs]
         signatures = [tuple(np.column_stack([w, p]).astype(np.float32) for p, w in pair) for pair in pairs]
         works: dict[str, Callable[[], object]] = {
-            "ours": partial(emd_pairs, *joined, 0, False),
+            "ours": partial(kernels.emd_pairs, *joined, 0, False, np.empty(len(pairs))),
             "POT emd2": partial(_each, ot.emd2, padded),
             "POT from points": partial(_each, lambda a, b: ot.emd2(*_padded(a, b)), pairs),
             "cv2.EMD": partial(_each, cv2.EMD, [(a, b, cv2.DIST_L2) for a, b in signatures]),
@@ -161,7 +160,8 @@ def _distances(other_python: Path | None) -> list[str]:
         for _ in range(BLOCKS):  # turn and turn about: what else the machine does comes and goes
             for peer, work in works.items():
                 best[peer] = min(best[peer], _microseconds(work) / len(pairs))
-        distances = emd_pairs(*joined, 0, False)
+        distances = np.empty(len(pairs))
+        kernels.emd_pairs(*joined, 0, False, distances)
         totals = [min(a[1].sum(), b[1].sum()) for a, b in pairs]
         errors = {"POT emd2": np.array([ot.emd2(*problem) for problem in padded]) / totals - distances}
         if other_python:
@@ -236,7 +236,7 @@ def _pair(query: Melody, document: Melody, setting: Setting) -> Pair:
 
 
 def _coincidence(pair: Pair, counts: npt.NDArray[np.int64]) -> float:
-    return align_document(pair, np.inf, counts)[0]
+    return coincident(pair, counts=counts)[0]
 
 
 def _none(pair: Pair, counts: npt.NDArray[np.int64]) -> float:

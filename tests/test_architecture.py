@@ -56,36 +56,9 @@ def test_only_melodies_name_rooms_below_them() -> None:
         assert below == (named_rooms(BY_NAME) if path == BY_NAME else set()), path
 
 
-KERNELS = [path for path in MODULES if path.name.startswith("_") and not path.name.startswith("__")]
-
-
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_kernels_take_nothing_from_elsewhere(path: Path) -> None:
-    """What they are compiled from is what `roslin.kernels` stamps: modules with an underscore."""
-    for name in imported_modules(path):
-        is_ours = name.partition(".")[0] == "roslin"
-        assert not is_ours or name == "roslin.kernels" or name.rpartition(".")[2].startswith("_"), name
-
-
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_kernels_have_no_hashes(path: Path) -> None:
-    """`roslin.kernels` loads them without the part of Numba that dictionaries and sets would need."""
-    tree = ast.parse(path.read_text("utf-8"))
-    kernels = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and any("kernel" in ast.unparse(each) for each in node.decorator_list)
-    ]
-    hashed = (ast.Dict, ast.Set, ast.DictComp, ast.SetComp)
-    for node in (inner for kernel in kernels for part in kernel.body for inner in ast.walk(part)):
-        assert not isinstance(node, hashed), ast.unparse(node)
-        assert not (isinstance(node, ast.Name) and node.id in ("dict", "set", "hash")), ast.unparse(node)
-
-
-def test_kernels_are_nowhere_else() -> None:
-    for path in set(MODULES) - set(KERNELS) - {SOURCE / "kernels.py"}:
-        names = imported_modules(path)
-        assert not names & {"roslin.kernels", "numba"}, path
+def test_only_the_door_to_the_kernels_calls_c() -> None:
+    for path in set(MODULES) - {SOURCE / "native" / "kernels.py"}:
+        assert not imported_modules(path) & {"ctypes", "cffi", "numba"}, path
 
 
 # A function that takes more wants a value. Commands are exempt: their parameters are the options that people type.
@@ -182,7 +155,7 @@ def test_public_names() -> None:
 
 
 def test_the_first_import_is_light() -> None:
-    heavy = ("numba", "scipy", "pandas", "polars", "matplotlib", "jinja2", "IPython")
+    heavy = ("scipy", "pandas", "polars", "matplotlib", "jinja2", "IPython")
     program = (
         "import sys, roslin\n"
         "roslin.Melody, roslin.Truth, roslin.Collection, roslin.load\n"

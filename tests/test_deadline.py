@@ -5,12 +5,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from roslin.deadline import Deadline, StopFlag, check_stopped, stop_flag
+from roslin.deadline import Deadline, check_stopped, stop_flag
 from roslin.errors import TimeLimitError
-from roslin.kernels import kernel
+from roslin.melody import Melody
+from roslin.native import kernels
+from roslin.represent.points import point_sets
+from roslin.transport.align import Document, Query, Setting, pair_of
 
 
 def test_without_a_limit_nothing_stops() -> None:
@@ -39,22 +41,16 @@ def test_threads_take_the_flag_along() -> None:
             pool.submit(deadline.carried(check_stopped)).result()
 
 
-@kernel
-def _turns_until(stop: StopFlag, most: int, written: npt.NDArray[np.float64]) -> int:
-    turns = 0
-    while turns < most and not stop[0]:
-        turns += 1
-        written[turns % len(written)] = turns
-    return turns
-
-
 def test_a_clock_ends_a_compiled_loop() -> None:
-    """A loop that writes to memory, as all do that compare melodies, reads the flag anew at every turn."""
-    written = np.zeros(64)
-    _turns_until(stop_flag(), 1, written)
-    began, most = time.monotonic(), 2**62
+    """Distances at two million alignments take longer than the limit: the first are measured, the last are not."""
+    melody = Melody.from_notes(range(20), [1] * 20, [60 + (k * k) % 17 for k in range(20)])
+    points, setting, many = point_sets([melody, melody]), Setting(), 2_000_000
+    distances, began = np.zeros(many), time.monotonic()
     with Deadline(0.05):
-        assert 0 < _turns_until(stop_flag(), most, written) < most
+        pair = pair_of(Query.of(points, setting), Document.of(points, 1, setting), setting)
+        kernels.distances_at(pair, np.ones(many), np.full(many, 0.5), np.zeros(many), distances)
+    assert 0 < distances[0] < np.inf
+    assert np.isinf(distances[-1])
     assert time.monotonic() - began < 10, "a limit of health, not of speed"
 
 

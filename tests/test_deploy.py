@@ -125,6 +125,11 @@ def test_the_part_of_the_lock_for_an_extra_is_whole(extra: str) -> None:
     assert looked > 30
 
 
+def test_where_there_is_no_compiler_one_is_installed() -> None:
+    assert "ziglang" not in packages(locked(["web"], PROJECT, LOCK))
+    assert "ziglang" in packages(locked(["web", "compiler"], PROJECT, LOCK))
+
+
 def test_a_demonstration_installs_no_tools_for_tests() -> None:
     part = packages(locked(["web"], PROJECT, LOCK))
     assert {"fastapi", "numpy", "hatchling"} <= set(part)

@@ -33,6 +33,11 @@ else
     install=".venv/bin/python -m pip install --quiet --disable-pip-version-check"
     echo "Installing (a minute or two; with uv it would be seconds) ..." >&2
 fi
-.venv/bin/python tools/locked.py "$extra" >"$needed"
+# The kernels of Roslin are compiled; where there is no C compiler, one is installed.
+compiler=compiler
+for name in ${CC:-cc gcc clang}; do
+    ! command -v "$name" >/dev/null || compiler=
+done
+.venv/bin/python tools/locked.py "$extra" $compiler >"$needed"
 $install --require-hashes --requirement "$needed"
 $install --no-deps --no-build-isolation --editable .

@@ -26,7 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -37,13 +37,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from roslin.kernels import kernel
-from roslin.matchers.roslin._alignment import Encoded, align_all, self_scores, tempo_shift
-from roslin.matchers.roslin._path import PAIR, SKIP_MELODY, best_path
 from roslin.matchers.roslin.notes import contours, encoded, one
 from roslin.matchers.roslin.rounding import check
 from roslin.matchers.roslin.scores import COMPARED, UNITS, FittedWorth, tables
+from roslin.matchers.roslin.values import PAIR, SKIP_MELODY, Encoded, Tables
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin_data import Material, cut, material
 
 Floats = npt.NDArray[np.float64]
@@ -101,8 +100,7 @@ STARTS = {
 SIZES = {field.name: np.size(getattr(START, field.name)) for field in fields(FittedWorth)}
 FIRST = dict(zip(SIZES, np.concatenate([[0], np.cumsum(list(SIZES.values()))[:-1]]).tolist(), strict=True))
 COUNT = sum(SIZES.values())
-PLACES = np.array([FIRST[name] for name in SIZES])
-PAIRS = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # of two kinds of metre or phrase
+PAIRS = ((0, 1, 2), (1, 3, 4), (2, 4, 5))  # of two kinds of metre or phrase
 
 
 def vector(worth: FittedWorth) -> Floats:
@@ -214,82 +212,79 @@ def exercises(of: Sequence[Material], share: str, size: tuple[int, int], compare
 # -- scores as sums of counts -------------------------------------------------------------------------------------
 
 
-@kernel
-def count_uses(
-    query: Encoded,
-    melody: Encoded,
-    steps: Numbers,
-    tempo: int,
-    lane: int,
-    places: Numbers,
-    pairs: Numbers,
-    uses: Floats,
-) -> None:
-    """Add up how often each number is used by an alignment; prices count below 0."""
-    size, length = len(query.pitches), len(melody.pitches)
-    shift = tempo_shift(tempo, int(melody.tempos[0]) - int(query.tempos[0]))
-    role = 0 if size < length else (1 if size > length else 2)
-    last = len(steps) - 1
-    for side in range(2):
-        own = role if side == 0 or role == 2 else 1 - role
-        before = steps[0, 1 + side]
-        after = (size if side == 0 else length) - 1 - steps[last, 1 + side]
-        for which in range(2):
-            part = 0.5 if own == 2 else (1.0 if own == which else 0.0)
-            uses[places[8] + which] -= part * (before > 0)
-            uses[places[9] + which] -= part * np.log1p(before)
-            uses[places[10] + which] -= part * (after > 0)
-            uses[places[11] + which] -= part * np.log1p(after)
-    if tempo > 0:
-        uses[places[12] + (0 if tempo == 1 else 1)] -= 1
-    for at in range(len(steps)):
-        kind, i, j = steps[at, 0], steps[at, 1], steps[at, 2]
-        if kind != PAIR:
-            if steps[at - 1, 0] == kind:
-                uses[places[7]] -= 1
-            else:
-                uses[places[6] + (melody.gaps[j] if kind == SKIP_MELODY else query.gaps[i])] -= 1
-            continue
-        unlike = min(abs(np.int64(melody.values[j]) - np.int64(query.values[i]) - shift), 10)
-        seen = 1 if i > 0 and j > 0 and query.intervals[i] == melody.intervals[j] else 0
-        if i + 1 < size and j + 1 < length and query.intervals[i + 1] == melody.intervals[j + 1]:
-            seen += 2
-        apart = (np.int64(melody.pitches[j]) - np.int64(query.pitches[i]) - lane) % 12
-        apart = min(apart, 12 - apart)
-        if apart == 0:
-            uses[places[0] + unlike] += 1
-            uses[places[3] + query.kinds[i]] += 0.5
-            uses[places[3] + melody.kinds[j]] += 0.5
-            uses[places[4] + seen] += 1
-        else:
-            uses[places[1] + apart - 1] += 1
-            uses[places[2] + unlike] += 1
-            uses[places[5] + seen] += 1
-        own, other = query.labels[i], melody.labels[j]
-        if own > 0 and other > 0:
-            uses[places[13] + pairs[(own - 1) // 3, (other - 1) // 3]] += 1
-            uses[places[14] + pairs[(own - 1) % 3, (other - 1) % 3]] += 1
-
-
-def uses_of(query: Encoded, melody: Encoded, known: object) -> Floats:
-    """How often the best alignment of two melodies uses each number."""
-    steps = np.empty((len(query.pitches) + len(melody.pitches), 3), dtype=np.int64)
-    _, tempo, lane, count = best_path(query, melody, 0, known, steps)  # type: ignore[arg-type]
+def count_uses(query: Encoded, melody: Encoded, steps: Numbers, tempo: int, lane: int) -> Floats:
+    """How often each number is used by an alignment; prices count below 0."""
     uses = np.zeros(COUNT)
-    count_uses(query, melody, steps[:count], tempo, lane, PLACES, PAIRS, uses)
+    size, length = len(query.pitches), len(melody.pitches)
+    shift = kernels.tempo_shift(tempo, int(melody.tempos[0]) - int(query.tempos[0]))
+    shares = (0.5, 0.5) if size == length else (1.0, 0.0)  # of the prices of the shorter and the longer
+    (first_i, first_j), (last_i, last_j) = steps[0, 1:].tolist(), steps[-1, 1:].tolist()
+    left_out = [(first_i, size - 1 - last_i), (first_j, length - 1 - last_j)]
+    for (before, after), own in zip(
+        left_out if size <= length else left_out[::-1], (shares, shares[::-1]), strict=True
+    ):
+        for which, share in enumerate(own):
+            uses[FIRST["start_any"] + which] -= share * (before > 0)
+            uses[FIRST["start_more"] + which] -= share * np.log1p(before)
+            uses[FIRST["end_any"] + which] -= share * (after > 0)
+            uses[FIRST["end_more"] + which] -= share * np.log1p(after)
+    if tempo:
+        uses[FIRST["tempo"] + (tempo > 1)] -= 1
+    last_kind = PAIR
+    for kind, i, j in steps.tolist():
+        if kind == PAIR:
+            for number, count in pair_uses(query, i, melody, j, shift, lane):
+                uses[number] += count
+        elif kind == last_kind:
+            uses[FIRST["extension"]] -= 1
+        else:
+            uses[FIRST["openings"] + (melody.gaps[j] if kind == SKIP_MELODY else query.gaps[i])] -= 1
+        last_kind = kind
     return uses
 
 
-def likenesses(of: Exercise, known: object) -> Floats:
+def pair_uses(query: Encoded, i: int, melody: Encoded, j: int, shift: int, lane: int) -> Iterator[tuple[int, float]]:
+    """The numbers that make up the worth of a pair, and how often it uses each."""
+    unlike = min(abs(int(melody.values[j]) - int(query.values[i]) - shift), 10)
+    seen = int(i > 0 and j > 0 and query.intervals[i] == melody.intervals[j])
+    if i + 1 < len(query.pitches) and j + 1 < len(melody.pitches):
+        seen += 2 * int(query.intervals[i + 1] == melody.intervals[j + 1])
+    apart = (int(melody.pitches[j]) - int(query.pitches[i]) - lane) % 12
+    apart = min(apart, 12 - apart)
+    if apart == 0:
+        yield FIRST["equal"] + unlike, 1
+        yield FIRST["kinds"] + int(query.kinds[i]), 0.5
+        yield FIRST["kinds"] + int(melody.kinds[j]), 0.5
+        yield FIRST["equal_context"] + seen, 1
+    else:
+        yield FIRST["pitch"] + apart - 1, 1
+        yield FIRST["near"] + unlike, 1
+        yield FIRST["near_context"] + seen, 1
+    own, other = int(query.labels[i]), int(melody.labels[j])
+    if own > 0 and other > 0:
+        yield FIRST["metre"] + PAIRS[(own - 1) // 3][(other - 1) // 3], 1
+        yield FIRST["phrase"] + PAIRS[(own - 1) % 3][(other - 1) % 3], 1
+
+
+def uses_of(query: Encoded, melody: Encoded, known: Tables) -> Floats:
+    """How often the best alignment of two melodies uses each number."""
+    steps = np.empty((len(query.pitches) + len(melody.pitches), 3), dtype=np.int64)
+    found = np.empty(4, dtype=np.int64)
+    kernels.best_path(query, melody, 0, known, steps, found)
+    _, tempo, lane, count = found.tolist()
+    return count_uses(query, melody, steps[:count], tempo, lane)
+
+
+def likenesses(of: Exercise, known: Tables) -> Floats:
     """The score of each query with each candidate, divided as the distance divides it."""
     count = len(of.candidates.offsets) - 1
     others, own = np.empty(count, np.int32), np.empty(len(of.relatives), np.int32)
-    self_scores(of.candidates, known, others)  # type: ignore[arg-type]
-    self_scores(of.queries, known, own)  # type: ignore[arg-type]
+    kernels.self_scores(of.candidates, known, others)
+    kernels.self_scores(of.queries, known, own)
     found = np.empty((len(own), count))
     scores = np.empty(count, np.int32)
     for at in range(len(own)):
-        align_all(one(of.queries, at), of.candidates, known, np.arange(count), scores)  # type: ignore[arg-type]
+        kernels.align_all(one(of.queries, at), of.candidates, known, np.arange(count), scores)
         low, high = np.minimum(own[at], others), np.maximum(own[at], others)
         found[at] = scores / np.sqrt(low * np.minimum(high, 2.0 * low))
     return found
@@ -305,7 +300,7 @@ class Example:
     others: Floats
 
 
-def examples(of: Exercise, known: object) -> list[Example]:
+def examples(of: Exercise, known: Tables) -> list[Example]:
     """One for each query."""
     rng = np.random.default_rng(0)
     alike, alone, made = likenesses(of, known), dict[int, Floats](), list[Example]()
@@ -398,7 +393,7 @@ def fit(groups: Sequence[Sequence[Example]], start: Floats, last: Floats, free: 
     return numbers
 
 
-def precision(of: Exercise, known: object) -> float:
+def precision(of: Exercise, known: Tables) -> float:
     """Mean average precision."""
     alike, values = likenesses(of, known), []
     for at, relatives in enumerate(of.relatives):

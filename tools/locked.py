@@ -2,6 +2,7 @@
 
     python tools/locked.py web             the packages of Roslin itself, of the extra `web`, and those that build it
     python tools/locked.py test docs       the same for two extras
+    python tools/locked.py web compiler    the same with a C compiler
 
 A hash-checked installation installs everything in its file, so the lock as a whole would bring every tool for tests and
 benchmarks to every user. Each package in the lock names the packages that need it (`# via`), and this script follows
@@ -24,9 +25,9 @@ _BLOCK = re.compile(r"^(?P<name>[\w.-]+)==.*?\n    # via (?P<parents>[^\n]+)\n",
 
 def locked(extras: list[str], project: dict[str, Any], lock: str) -> str:
     """The blocks of the lock for a project with these extras."""
-    known = {
-        extra: {_name(each) for each in needed} for extra, needed in project["project"]["optional-dependencies"].items()
-    }
+    compiler = {"compiler": project["dependency-groups"]["compiler"]}
+    groups = project["project"]["optional-dependencies"] | compiler
+    known = {extra: {_name(each) for each in needed} for extra, needed in groups.items()}
     if missing := set(extras) - set(known):
         sys.exit(f"pyproject.toml: no extra {', '.join(sorted(missing))}; expected some of {', '.join(known)}")
     wanted = {_name(each) for each in (*project["project"]["dependencies"], *project["dependency-groups"]["build"])}

@@ -288,6 +288,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("matchers", nargs="*", default=(*SYSTEMS, *MORE))
     parser.add_argument("--tunes", type=int, default=TUNES, help="only so many of the tunes")
+    parser.add_argument("--seed", type=int, default=SEED, help="other tunes, for another folder")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     lines = options.folder / "lines.tsv"
@@ -295,7 +296,7 @@ def main() -> int:
     (songs,) = (each for each in material(options.material / "material.pickle") if each.name == "essen")
     numbered = [melody.with_metadata(id=str(number)) for number, melody in enumerate(songs.melodies)]
     path, packed = options.folder / "essen.roslin", pack(numbered)
-    queries = changed(songs, "report", options.tunes)
+    queries = changed(songs, "report", options.tunes, options.seed)
     with Collection(path) if path.exists() else Collection.build(numbered, path) as collection:
         for name in options.matchers:
             chosen = matcher(name)

@@ -83,7 +83,7 @@ def main(path: str, count: int = COUNT) -> None:
             right = {str(melody.id), *(hit.id for hit in search(beginning) if hit.same)}
             for way, written in ways(notes, random):
                 query = _melody(written)
-                used, run = surest([query], search)
+                used, run, _ = surest([query], search)
                 ranks[way].append((_rank(search(query), right), _rank(run, right), used is not query))
     print(f"{'':42}{'as typed':>14}{'ties tried':>14}  ties used")
     for way, found in ranks.items():

@@ -37,7 +37,6 @@ ROOMS = [
     "data",
     "sandbox",
     "native",
-    "kernels",
     "deadline",
     "melody",
     "rows",

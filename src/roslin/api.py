@@ -32,12 +32,13 @@ from roslin.matchers import matcher as matcher_of
 from roslin.matchers.modes import Mode
 from roslin.melody import Melody
 from roslin.notation import Source, is_path, records
-from roslin.notation.query import read_source, readings, surest
+from roslin.notation.query import has_readings, read_source, readings, surest
 from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
 from roslin.search import depended_on, search
 from roslin.search.chance import Background
+from roslin.search.coinciding import is_sure
 from roslin.search.engine import WholeCollection
 from roslin.search.work import Progress, Work
 
@@ -208,9 +209,10 @@ class Collection(Store):
         """The k melodies most similar to the query, none beyond the radius.
 
         The query is a melody, notation as text, or a file with one melody. A `ReadingWarning` lists anything that had
-        to be reinterpreted. A text that makes sense in two notations, such as `c4 e g c4`, is searched for in both. The
-        list with the more certain first result is returned. Where nothing close is found for a text or a file, it is
-        also searched for with its repeated notes as ties. `Run.remarks` shows how such a query was read.
+        to be reinterpreted. A text that makes sense in two notations, such as `c4 e g c4`, is searched for in both, and
+        note names without octaves in up to four readings. The list with the most certain first result is returned.
+        Where nothing close is found for a text or a file, it is also searched for with its repeated notes as ties.
+        `Run.remarks` shows how such a query was read. Each E is multiplied by the number of readings.
 
         `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end", "whole") and `key`
         ("any", "written") are the modes of `roslin search`; a matcher that cannot do one is refused. Every matcher can
@@ -239,7 +241,7 @@ class Collection(Store):
         if isinstance(query, Melody):
             run = searched(query)
         else:
-            used, run = surest(asked, searched)
+            used, run, _ = surest(asked, searched)
             _warn(used)
         return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
 
@@ -304,18 +306,36 @@ class Collection(Store):
         return incipits
 
     def found_as(
-        self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER, *, seconds: float | None = None
+        self,
+        query: Query,
+        candidate: str,
+        matcher: str | Matcher = DEFAULT_MATCHER,
+        *,
+        seconds: float | None = None,
+        readings: int = 1,
     ) -> Hit | None:
         """The melody with this id as a search of the whole collection finds it, without its rank.
 
-        None where the matcher has no estimate of chance.
+        `readings` is of how many readings a query that is a melody is one. None where the matcher has no estimate of
+        chance.
         """
-        asked, chosen, number = self._query(query), matcher_of(matcher), self.numbers([candidate])
+        chosen, number, work = matcher_of(matcher), self.numbers([candidate]), Work(seconds=seconds)
+        asked, count = self._query(query, chosen, work)
         if not isinstance(chosen, Roslin):
             return None
-        whole, work = WholeCollection(Background.of(self), len(self)), Work(seconds=seconds)
-        run = search(asked, self, chosen, 1, within=number, work=work, whole=whole)
-        return run[0] if len(run) else None
+        whole, itself = WholeCollection(Background.of(self), len(self)), (str(asked.id),)
+
+        def found(coinciding: bool) -> Run:
+            work = Work(seconds=seconds)
+            told = whole._replace(coinciding=coinciding)
+            return search(asked, self, chosen, 1, within=number, work=work, whole=told)
+
+        run = found(True)
+        if len(run) and run[0].coincides:  # a list has it only if the alignment finds nothing sure
+            told = whole._replace(coinciding=False)
+            if is_sure(search(asked, self, chosen, 1, exclude=itself, work=Work(seconds=seconds), whole=told)):
+                run = found(False)
+        return run.times(count * readings)[0] if len(run) else None
 
     def expected(
         self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER, *, seconds: float | None = None
@@ -333,23 +353,28 @@ class Collection(Store):
         """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
 
         A matcher whose distances depend on the other candidates sees the melody among the whole collection, as a search
-        does.
+        does. A query that can be read in several ways is read as the search reads it.
         """
         chosen = matcher_of(matcher)
         if isinstance(candidate, Melody):
-            return chosen.explain(self._query(query), [candidate])
+            return chosen.explain(self._query(query, chosen)[0], [candidate])
         if not isinstance(self[candidate], Melody):
             raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
         number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
-        asked = self._query(query)
+        asked, _ = self._query(query, chosen)
         among, places = depended_on(asked, self, chosen, np.array([number]))
         return chosen.explain(asked, among, int(places[0])).about(asked, self[int(number)])
 
-    def _query(self, query: Query) -> Melody:
-        asked = self._readings(query)[0]
-        if asked is not query:
-            _warn(asked)
-        return asked
+    def _query(self, query: Query, chosen: Matcher, work: Work | None = None) -> tuple[Melody, int]:
+        """The reading of a query that a search uses, and how many it has."""
+        if isinstance(query, Melody):
+            return query, 1
+        found = self._readings(query)
+        used, count = found[0], 1
+        if isinstance(chosen, Roslin) and has_readings(found):
+            used, _, count = surest(found, lambda reading: search(reading, self, chosen, work=work))
+        _warn(used)
+        return used, count
 
     def _readings(self, query: Query) -> list[Melody]:
         try:

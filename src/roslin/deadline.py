@@ -4,9 +4,9 @@
         found = loop(..., stop_flag())      returns early once the flag is set; what it returns is worth nothing then,
         check_stopped()                     so whoever called it raises `TimeLimitError`
 
-A loop that looks at the flag must also write to memory, or call what does: otherwise a compiler may take the flag for
-a constant. The flag belongs to the context, not to a parameter of everything that lies between a search and its loops.
-Threads that share the work take it along (`Deadline.carried`).
+Kernels look at the flag with `is_stopped` (native/common.h), which reads it again at every call. The flag belongs to
+the context, not to a parameter of everything between a search and its loops. Threads that share the work take it along
+(`Deadline.carried`).
 """
 
 from __future__ import annotations

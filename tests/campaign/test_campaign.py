@@ -132,7 +132,7 @@ def test_where_it_comes_from(whole: tuple[Campaign, Path], starter: Collection) 
     assert said["systems"][1]["parameters"]["ground"] == "euclidean"  # those that are defaults too
     for system in said["systems"]:
         assert system["sha256"] == hashlib.sha256((folder / system["run"]).read_bytes()).hexdigest()
-    assert {"roslin", "python", "numpy", "numba", "program_sha256"} <= said.keys()
+    assert {"roslin", "python", "numpy", "kernels", "program_sha256"} <= said.keys()
 
 
 def test_chance_is_no_part_of_a_campaign(starter: Collection, tmp_path: Path) -> None:

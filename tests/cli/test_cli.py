@@ -69,7 +69,7 @@ def test_help_of_every_command_has_an_example(command: list[str]) -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys; from roslin.cli import app; print(sorted(m for m in sys.modules if '.' not in m))"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for heavy in ("numpy", "numba", "scipy", "sqlite3", "jinja2", "rich", "pyarrow"):
+    for heavy in ("numpy", "scipy", "sqlite3", "jinja2", "rich", "pyarrow"):
         assert f"'{heavy}'" not in modules
 
 
@@ -84,7 +84,7 @@ NOT_FOR_A_SEARCH = {
     "http",
     "jinja2",
     "matplotlib",
-    "numba.np.arraymath",
+    "scipy",
     "numpy.f2py",
     "pyarrow",
     "rich",
@@ -103,8 +103,6 @@ NOT_FOR_A_SEARCH = {
     "roslin.report",
     "roslin.truth",
     "roslin.web",
-    "scipy.linalg",
-    "scipy.optimize",
     "verovio",
 }
 
@@ -118,9 +116,7 @@ def loaded_by(*arguments: str) -> set[str]:
 @pytest.mark.parametrize("matcher", ["twv", "dp"])
 def test_a_search_imports_what_it_needs(starter: Path, matcher: str) -> None:
     search = ("search", str(starter), "--id", "roslin-castle", "--matcher", matcher)
-    # What has to be compiled is compiled first; another process that compiles meanwhile may cost a second time.
-    loaded = next((found for _ in range(3) if not (found := loaded_by(*search) & NOT_FOR_A_SEARCH)), NOT_FOR_A_SEARCH)
-    assert loaded == set()
+    assert loaded_by(*search) & NOT_FOR_A_SEARCH == set()
 
 
 def test_a_query_imports_its_own_reader_only(starter: Path) -> None:
@@ -275,9 +271,9 @@ def test_load_says_what_was_understood(tmp_path: Path) -> None:
         ("pae", "one", 3, 0),
         ("pae", "two", 1, 1),
     ]
-    assert done.stderr == "2 melodies, 4 notes, 1 warnings; 0 refused\n"
+    assert done.stderr == "2 melodies, 4 notes, 1 warning; 0 refused\n"
     strict = roslin("load", tmp_path / "tunes.pae", "--strict", code=1)
-    assert strict.stderr == "1 melodies, 3 notes, 0 warnings; 1 refused\n"
+    assert strict.stderr == "1 melody, 3 notes, 0 warnings; 1 refused\n"
     assert "octave marks written with a double quote" in strict.stdout
     assert "unknown format 'x'" in roslin("load", tmp_path / "tunes.pae", "--notation", "x", code=2).stderr
 
@@ -382,7 +378,7 @@ def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chose
     assert "choose the notation" not in other
     why = roslin("explain", starter, "easter-hymn", "c4 e g c4", "--notation", "abc").stderr
     assert "read 'c4 e g c4' as ABC in C major" in why
-    assert "as note names" in roslin("explain", starter, "easter-hymn", "c4 e g c4").stderr
+    assert "as ABC in C major" in roslin("explain", starter, "easter-hymn", "c4 e g c4").stderr  # as in the list
 
 
 def test_a_search_for_several_readings_ends_in_time(starter: Path) -> None:

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from tests.cli.program import roslin
 
+from roslin import Melody, load
 from roslin.matchers import DEFAULT_MATCHER
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation.jsonl import write_jsonl
+from roslin.represent.line import melodic_line
+from roslin.run.meaning import by_chance
 from roslin.starter import tunes_path
 
 
@@ -161,3 +166,29 @@ def test_exact_agreement_has_the_label_of_the_list(starter: Path) -> None:
     """However many such matches are expected by chance, all notes agree."""
     for query in ("'4CDEC", "'4CDEC/CDEC"):
         assert roslin("explain", starter, "frere-jacques", query).stdout.splitlines()[-1].startswith("Same notes: ")
+
+
+def test_the_reading_that_finds_a_melody_is_the_one_explained(starter: Path) -> None:
+    typed = "a bb a d a g a g d g"
+    listed = json.loads(roslin("search", starter, typed, "-k", 1, "--format", "json").stdout)[0]
+    told = roslin("explain", starter, listed["id"], typed)
+    assert "the octaves with the most certain result" in told.stderr
+    assert told.stdout.splitlines()[-1] == f"Same notes: {by_chance(listed['expected'])}"
+
+
+def test_what_the_notes_that_coincide_find_is_named(starter: Path, tmp_path: Path) -> None:
+    tune = melodic_line(next(each for each in load(tunes_path()) if each.id == "roslin-castle"))
+    onsets, durations, pitches = [], [], []
+    for onset, duration, pitch in tune[["onset_ticks", "duration_ticks", "pitch_midi"]].tolist():
+        time = duration / 4 / TICKS_PER_QUARTER
+        onsets += [onset / TICKS_PER_QUARTER + k * time for k in range(4)]
+        durations += [time] * 4
+        pitches += [pitch, pitch, pitch + 2, pitch]
+    query = tmp_path / "ornamented.jsonl"
+    query.write_text(write_jsonl(Melody.from_notes(onsets, durations, pitches)) + "\n")
+    listed = roslin("search", starter, "--file", query, "--format", "tsv")
+    rows = [line.split("\t") for line in listed.stdout.splitlines()]
+    assert (rows[0][-1], rows[1][-1]) == ("coincides", "True")
+    assert "found by the notes that coincide in time" in listed.stderr
+    explained = roslin("explain", starter, "roslin-castle", "--file", query).stdout.splitlines()
+    assert explained[-1] == "Found by the notes that coincide in time: --matcher p2 shows them."

@@ -11,14 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.matchers.roslin.made import LABELLED, made_melodies, tables
 
-from roslin.concordances._gather import Buckets
-from roslin.concordances.blocking import candidates_by, map_rows, rare_buckets, write_letters
-from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN
-from roslin.matchers.roslin._bound import bound_in_bytes, bound_places
+from roslin.concordances.blocking import Buckets, candidates_by, map_rows, rare_buckets, write_letters
 from roslin.matchers.roslin.notes import one
-from roslin.matchers.roslin.rounding import Planner
+from roslin.matchers.roslin.rounding import UNKNOWN, Planner
 from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import table_of
+from roslin.matchers.roslin.table import MELODIES, table_of
+from roslin.native import kernels
 
 
 def slowly(melodies: list[list[int]], lengths: tuple[int, int], most: int) -> set[tuple[int, ...]]:
@@ -94,14 +92,14 @@ def test_candidates_are_bounded_as_everybody_is(tmp_path: Path) -> None:
     table, query = table_of(melodies, worth), one(melodies, 3)
     write_letters(table, tmp_path)
     rows, plan = map_rows(tmp_path), Planner(worth).plan(query, 20, combined=True)
-    everybody = np.empty((len(table.starts) - 1) * MELODIES, np.int32)
-    bound_in_bytes(plan, table.blocks, 0, len(table.starts) - 1, np.empty(0, np.int64), everybody)
+    everybody = np.empty((len(table.starts) - 1, MELODIES), np.int32)
+    kernels.bound_blocks(plan, table.blocks, np.arange(len(everybody)), everybody)
     found = np.empty(len(table), np.int32)
-    bound_places(plan, rows, table.tempos, np.arange(len(table)), found)
-    assert found.tolist() == everybody[: len(table)].tolist()
+    kernels.bound_rows(plan, rows, table.tempos[: len(table)], np.arange(len(table)), found)
+    assert found.tolist() == everybody.ravel()[: len(table)].tolist()
     some = np.sort(random.permutation(len(table))[:77])
     bounds = np.empty(len(some), np.int32)
-    bound_places(plan, rows, table.tempos, some, bounds)
+    kernels.bound_rows(plan, rows, table.tempos[: len(table)], some, bounds)
     scores = scorer(query, table, worth)(table.order[some].astype(np.int64))
     assert (bounds >= scores).all()
     assert (bounds < UNKNOWN).any()

@@ -72,7 +72,7 @@ def test_a_known_tune(collection: Collection) -> None:
         "I-Nc",
         "Mus. 1",
     )
-    assert first.meaning == "same tune"
+    assert first.meaning == "same notes"
     assert first.is_identical
 
 
@@ -364,3 +364,17 @@ def test_a_collection_identifies(collection: Collection, tmp_path: Path) -> None
         collection.identify([TUNE])  # type: ignore[list-item]
     with pytest.raises(ArgumentError, match="one source is identified at a time; got 2: 990, 991"):
         collection.identify(f"<collection>{record}{record.replace('990', '991')}</collection>")
+
+
+def test_an_identical_incipit_is_listed_however_many_are_expected_by_chance(tmp_path: Path) -> None:
+    figure, longer = "%G-2@4/4 '4CDEFG", "%G-2@4/4 '4CDEFGAGF"
+    same = source(figure, "700-1.1.1", "Mozart, Leopold")
+    melodies = [*load(tunes_path()), same, source(longer, "800-1.1.1", "Haydn, Michael")]
+    with Collection.build(melodies, tmp_path / "figure.roslin") as opened:
+        found = identify([*load(figure), *load(UNKNOWN), *load(SECOND), *load(TUNE)], opened)
+    by_record = {each.record: each for group in found.attributions for each in group.sources}
+    assert by_record["700"].expected > 1
+    assert by_record["700"].meaning == "same notes"
+    assert "800" not in by_record  # it goes on otherwise
+    [mozart] = [each for each in found.attributions if each.name == "Mozart, Leopold"]
+    assert (mozart.identical, mozart.close, mozart.meaning) == (1, 1, "same notes")

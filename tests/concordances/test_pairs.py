@@ -24,9 +24,9 @@ from roslin.concordances.pairs import FoundPairs, find_pairs
 from roslin.concordances.prepared import ChancePiece, Join, PairPiece
 from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError, CollectionError
-from roslin.matchers.roslin._alignment import align_all, self_scores
 from roslin.matchers.roslin.notes import backwards
 from roslin.matchers.roslin.roslin import Roslin
+from roslin.native import kernels
 from roslin.search import search
 from roslin.search.chance import TAIL_SHARE, between, middles_and_spreads, sample_of, tails_of
 from roslin.search.roslin_table import open_table
@@ -64,11 +64,11 @@ def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
     asked, melodies = chosen.encoded(query, [query]), chosen.encoded(query, packed)
     worth = chosen.tables(query, int(np.diff(packed.offsets).max()))
     scores, own, others = (np.empty(size, np.int32) for size in (len(packed), 1, len(packed)))
-    align_all(asked, melodies, worth, np.arange(len(packed)), scores)
-    self_scores(asked, worth, own)
-    self_scores(melodies, worth, others)
+    kernels.align_all(asked, melodies, worth, np.arange(len(packed)), scores)
+    kernels.self_scores(asked, worth, own)
+    kernels.self_scores(melodies, worth, others)
     turned = np.empty(1, np.int32)
-    align_all(asked, backwards(asked), worth, np.zeros(1, np.int64), turned)
+    kernels.align_all(asked, backwards(asked), worth, np.zeros(1, np.int64), turned)
     tail = between(tails_of(starter, "both/anywhere/any"), len(asked.pitches))
     begins, scales = tail.of(
         *middles_and_spreads(scores[sample_of(starter)].astype(float)[None, :]), turned.astype(np.float64)

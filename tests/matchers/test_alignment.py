@@ -12,9 +12,12 @@ import pytest
 from tests.matchers.melodies import CASTLE, TUNES, any_melody, sounding_melody, twice_as_slow
 
 from roslin import Melody, matcher
+from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import NoteAlignment
-from roslin.matchers.edit._alignment_kernels import best_shifts, inner_metric_weights
+from roslin.matchers.edit.alignment import Array, Numbers
+from roslin.matchers.edit.shifts import transpositions
+from roslin.native import kernels
 from roslin.represent.line import melodic_line
 
 PLAIN = NoteAlignment(metric=False)
@@ -144,6 +147,12 @@ def test_blocks_of_documents_of_any_length() -> None:
 # -- inner metric weight ----------------------------------------------------------------------------------------------
 
 
+def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Array:
+    weights = np.empty(len(onsets))
+    kernels.inner_metric_weights(onsets, offsets, stop_flag(), weights)
+    return weights
+
+
 def test_inner_metric_weights_by_hand() -> None:
     # Quarters at 0 2 4 6, an upbeat at 3: the metres are {0 2 4 6}, {2 3 4} and {0 3 6}.
     found = inner_metric_weights(np.array([0, 2, 3, 4, 6]), np.array([0, 5]))
@@ -181,10 +190,10 @@ def test_of_equally_good_shifts_the_nearest_to_the_first_notes_is_taken_then_the
     one, ones = np.array([100, 105]), np.ones(4, dtype=np.int64)
     # 100 105 on 200 205, on 205 210 or on 210 215, whatever comes first; and the lower of two that are as near.
     for two, shift in (([200, 205, 210, 215], 100), ([210, 200, 205, 215], 110), ([203, 208, 198, 193], 103)):
-        assert best_shifts(one, ones[:2], np.array(two), ones, np.array([0, 4])).tolist() == [shift]
-    assert best_shifts(one, ones[:2], np.array([204, 200, 207, 212]), ones, np.array([0, 4])).tolist() == [107]
-    assert best_shifts(one[:1], ones[:1], np.array([200, 210]), ones[:2], np.array([0, 2])).tolist() == [100]
-    assert best_shifts(one, ones[:2], ones[:0], ones[:0], np.array([0, 0])).tolist() == [0]
+        assert transpositions(one, ones[:2], np.array(two), ones, np.array([0, 4])).tolist() == [shift]
+    assert transpositions(one, ones[:2], np.array([204, 200, 207, 212]), ones, np.array([0, 4])).tolist() == [107]
+    assert transpositions(one[:1], ones[:1], np.array([200, 210]), ones[:2], np.array([0, 2])).tolist() == [100]
+    assert transpositions(one, ones[:2], ones[:0], ones[:0], np.array([0, 0])).tolist() == [0]
 
 
 def test_octaves_do_not_count_and_spelling_does() -> None:

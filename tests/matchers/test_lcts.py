@@ -7,7 +7,7 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, moved, sounding_m
 from roslin import Melody, matcher
 from roslin.errors import UnknownNameError
 from roslin.matchers import LCTS
-from roslin.matchers.edit._string_kernels import edit_distance, masks_of
+from roslin.native import kernels
 from roslin.represent.line import melodic_line
 
 
@@ -67,9 +67,9 @@ def test_the_edit_distance_in_words_is_the_recurrence(length: int) -> None:
     for alphabet in (1, 2, 5):
         for n in (0, 1, 30, 90):
             a, b = random.integers(0, alphabet, length), random.integers(0, alphabet + 1, n)
-            masks = masks_of(a, alphabet)  # b may have one symbol that a never has
-            up, down = np.empty(masks.shape[1], np.uint64), np.empty(masks.shape[1], np.uint64)
-            assert edit_distance(masks, length, b, n, up, down) == edits(a.tolist(), b.tolist())
+            distance = np.empty(1, dtype=np.int64)
+            kernels.edit_distance(a, b, alphabet + 1, distance)  # b may have one symbol that a never has
+            assert distance.tolist() == [edits(a.tolist(), b.tolist())]
 
 
 def test_by_hand() -> None:

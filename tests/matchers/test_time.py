@@ -12,7 +12,7 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, moved, sounding_m
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import Time
-from roslin.matchers.shapes._kernels import _variation
+from roslin.native import kernels
 from roslin.represent.line import melodic_line
 
 MU_PITCH, MU_TIME = 2.1838, 0.4772
@@ -85,9 +85,9 @@ def test_variation_of_curves() -> None:
     random = np.random.default_rng(1)
     for kind in range(400):
         x, y, z = random.integers(-12, 13, 3) * 1.0 if kind % 2 else random.normal(0, 3, 3)
-        assert _variation(x, y, z) == pytest.approx(area([0.0, x, y, z], [0.0] * 4), abs=1e-9)
+        assert kernels.curve_variation(x, y, z) == pytest.approx(area([0.0, x, y, z], [0.0] * 4), abs=1e-9)
     for x, y, z in ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.0, 2.0, 3.0), (0.0, 0.0, 5.0), (1.0, 2.0, 0.0)):
-        assert _variation(x, y, z) == pytest.approx(area([0.0, x, y, z], [0.0] * 4), abs=1e-12)
+        assert kernels.curve_variation(x, y, z) == pytest.approx(area([0.0, x, y, z], [0.0] * 4), abs=1e-12)
 
 
 @pytest.mark.parametrize("aligner", ["hybrid", "local", "global"])

@@ -14,9 +14,9 @@ from roslin import Melody, matcher
 from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV, TWVCovered
-from roslin.matchers.transport._arguments import Legality, SegmentSpans
-from roslin.matchers.transport._chain_kernels import chains
+from roslin.matchers.transport.arguments import Legality, SegmentSpans
 from roslin.matchers.transport.twv import TEMPOS
+from roslin.native import kernels
 from roslin.represent.packed import pack
 from roslin.represent.segments import segment_count
 from roslin.transport.align import ALIGNMENTS
@@ -118,7 +118,8 @@ def test_aggregation_is_the_paper_s(agree: bool, step: float) -> None:
         found = np.array(rows, dtype=np.float64)
         for expected in range(1, count + 1):
             spans, legality = SegmentSpans(starts, ends, unit), Legality(chosen.tolerance, chosen.apart, agree)
-            sums, previous = chains(found, len(found), expected, spans, legality, stop_flag())
+            sums, previous = np.empty((len(found), expected)), np.empty((len(found), expected), np.int64)
+            kernels.chains(found, spans, legality, stop_flag(), sums, previous)
             least = sums.min(axis=0)
             for penalty in (1.0, float(found[:, 1].max())):
                 totals = least + penalty * (expected - 1 - np.arange(expected))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from roslin import Collection
 from roslin.errors import NotationError, TimeLimitError
+from roslin.melody import Melody
+from roslin.notation.names import with_octaves
 from roslin.notation.pae.lowercase import capitals
 from roslin.notation.query import read_query, readings, surest
 from roslin.notation.typed import is_bare_abc
@@ -175,7 +178,7 @@ def listed(*expected: float, **more: Any) -> Run:
 
 def test_the_reading_with_the_most_certain_result_is_listed_and_told() -> None:
     lists = {"names": listed(0.5, 3.0), "abc": listed(0.01, 9.0)}
-    used, run = surest(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
+    used, run, _ = surest(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
     assert used.notation == "abc"
     assert run.ids == lists["abc"].ids
     [remark] = run.remarks
@@ -183,8 +186,53 @@ def test_the_reading_with_the_most_certain_result_is_listed_and_told() -> None:
         "The query was read as ABC with lengths. It can also be read as note names with octaves: "
         "choose the notation names."
     )
-    equal, _ = surest(readings("c4 e g c4"), lambda _: listed(0.01))
+    equal, _, _ = surest(readings("c4 e g c4"), lambda _: listed(0.01))
     assert equal.notation == "names"
+
+
+def test_note_names_without_octaves_have_up_to_four_readings() -> None:
+    named = [with_octaves(melody) for melody in readings("c c g g a a g")]
+    assert named == ["c' c' g g a a g", "c' c' g' g' a' a' g'"]
+    assert len(readings("g g c b a g c e g e c d c")) == 4
+    assert len(readings("c c g g a a g", "names")) == 2
+    assert len(readings("do ré mi fa mi")) == 1  # no leap
+    assert len(readings("c4 c g g f#")) == 1  # an octave is given
+    syllables = [with_octaves(melody) for melody in readings("do do sol dièse")]
+    assert syllables == ["do' do' sol diese", "do' do' sol' diese"]
+
+
+def test_marks_for_octaves_that_are_told_can_be_typed() -> None:
+    for melody in readings("h e as cis d"):
+        typed = read_query(with_octaves(melody))
+        assert typed.notes["pitch_base40"].tolist() == melody.notes["pitch_base40"].tolist()
+
+
+def test_other_octaves_are_searched_for_and_the_two_surest_readings_are_told() -> None:
+    def search(melody: Melody) -> Run:
+        return listed(0.001 if melody.notes["pitch_midi"][2] > 60 else 0.5)
+
+    used, run, count = surest(readings("c c g g a a g"), search)
+    assert with_octaves(used) == "c' c' g' g' a' a' g'"
+    assert count == 2
+    [remark] = run.remarks
+    assert remark == (
+        "The octaves were read as c' c' g' g' a' a' g'. "
+        "Another reading is c' c' g g a a g: type the marks to search for it."
+    )
+
+
+def test_every_reading_brings_chance_matches_of_its_own() -> None:
+    lists = {"names": listed(0.5, 3.0), "abc": listed(0.001, 2.0)}
+    _, run, count = surest(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
+    assert count == 2
+    assert [hit.expected for hit in run] == [0.002, 4.0]
+    assert [hit.value for hit in run] == pytest.approx([-0.001 - math.log10(2), -2.0 - math.log10(2)])
+    _, with_ties, count = surest([read_query("'4CC2DDE4F-F")], lambda _: listed(0.02))
+    assert count == 2
+    assert with_ties[0].expected == 0.04
+    _, one, count = surest([read_query("'4CDEF")], lambda _: listed(0.02))
+    assert count == 1
+    assert one[0].expected == 0.02
 
 
 def test_one_reading_is_searched_for_once_and_nothing_is_told() -> None:
@@ -194,7 +242,7 @@ def test_one_reading_is_searched_for_once_and_nothing_is_told() -> None:
         asked.append(str(melody.notation))
         return listed(0.001)
 
-    _, run = surest(readings("'4CCDE"), search)
+    _, run, _ = surest(readings("'4CCDE"), search)
     assert asked == ["pae"]
     assert run.remarks == ()
 
@@ -208,7 +256,7 @@ def test_one_reading_is_searched_for_once_and_nothing_is_told() -> None:
 )
 def test_a_list_without_a_measure_of_certainty_is_that_of_the_first_reading(run: Run) -> None:
     asked = list[Any]()
-    used, found = surest(readings("c4 c4 g g c4"), lambda melody: asked.append(melody) or run)  # type: ignore[func-returns-value]
+    used, found, _ = surest(readings("c4 c4 g g c4"), lambda melody: asked.append(melody) or run)  # type: ignore[func-returns-value]
     assert [used] == asked
     assert used.notation == "names"
     assert found.ids == run.ids
@@ -217,7 +265,7 @@ def test_a_list_without_a_measure_of_certainty_is_that_of_the_first_reading(run:
 @pytest.mark.parametrize(("with_ties", "is_used"), [(0.04, True), (0.06, False)])
 def test_repeated_notes_are_read_as_ties_where_the_list_is_better_by_much(with_ties: float, is_used: bool) -> None:
     query = read_query("'4CC2DDE4F-F")
-    used, run = surest([query], lambda melody: listed(0.5 if melody is query else with_ties))
+    used, run, _ = surest([query], lambda melody: listed(0.5 if melody is query else with_ties))
     assert (used is not query) is is_used
     assert len(run.remarks) == is_used
     if is_used:
@@ -239,7 +287,7 @@ def test_another_reading_for_which_the_time_is_over_changes_nothing() -> None:
             return listed(0.5)
         raise TimeLimitError("too long")
 
-    used, run = surest(readings("c4 e g c4"), search)
+    used, run, _ = surest(readings("c4 e g c4"), search)
     assert used.notation == "names"
     assert run.ids == ["m0"]
 

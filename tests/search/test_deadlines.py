@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from roslin import Collection, load
+from roslin import Collection, load, matcher
 from roslin.cli import app
 from roslin.collection import write
+from roslin.deadline import Deadline
 from roslin.errors import TimeLimitError
 from roslin.melody import Melody
 from roslin.run.reading import read_run
@@ -91,6 +92,16 @@ def test_one_note_in_a_long_melody(long_path: Path, name: str) -> None:
         run = collection.search(load("'4C")[0], name, k=30, seconds=60, within=np.arange(SHORT))
         assert run.is_complete
         assert {hit.distance for hit in run} == {0.0}
+
+
+@pytest.mark.parametrize("name", ["alignment", "alignment(metric=False)", "shapeh", "shapetime", "time"])
+def test_an_alignment_of_two_long_melodies_stops_inside(name: str) -> None:
+    """One look at the clock for each note: all notes of both take from ten seconds to hours."""
+    long = walk(np.random.default_rng(21), LONG, "long")
+    began = time.monotonic()
+    with Deadline(0.5), pytest.raises(TimeLimitError, match="the comparison took too long"):
+        matcher(name).distances(long, [long])
+    assert time.monotonic() - began < HEALTHY_SECONDS
 
 
 def test_beginnings_keep_the_limit_too(long_path: Path, query: Melody, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,17 +74,17 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
 
 def by_brute_force(query: Melody, chosen: Roslin, collection: Collection, null: Null) -> list[tuple[float, str, float]]:
     """(key, id, E) of every melody by the plain kernel, the best first."""
-    from roslin.matchers.roslin._alignment import align_all, self_scores
     from roslin.matchers.roslin.table import table_of
+    from roslin.native import kernels
 
     packed, count = collection.packed(), len(collection)
     sizes = np.diff(packed.offsets)
     asked, melodies = chosen.encoded(query, [query]), chosen.encoded(query, packed)
     worth = chosen.tables(query, int(max(sizes.max(), len(asked.pitches))))
     scores, own, others = (np.empty(size, np.int32) for size in (count, 1, count))
-    align_all(asked, melodies, worth, np.arange(count), scores)
-    self_scores(asked, worth, own)
-    self_scores(melodies, worth, others)
+    kernels.align_all(asked, melodies, worth, np.arange(count), scores)
+    kernels.self_scores(asked, worth, own)
+    kernels.self_scores(melodies, worth, others)
     size, sizes = len(asked.pitches), np.diff(melodies.offsets).astype(np.int32)
     excess = null.excess(chosen.evidence(scores, int(own[0]), size, others, sizes), sizes)
     rarities = null.rarity(excess)

@@ -10,9 +10,10 @@ import pytest
 from tests.matchers.roslin.made import all_tables, made_melodies, variants
 
 from roslin.errors import TimeLimitError
-from roslin.matchers.roslin._alignment import Encoded, align_all
 from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.table import MelodyTable, table_of
+from roslin.matchers.roslin.values import Encoded
+from roslin.native import kernels
 from roslin.search import roslin_nearest as module
 from roslin.search.roslin_nearest import KeyOf, nearest
 from roslin.search.work import Work
@@ -35,7 +36,7 @@ def distances(size: int, table: MelodyTable) -> KeyOf:
 def brute(query: Encoded, melodies: Encoded, table: MelodyTable, mode: str, k: int, allowed: Any, radius: float) -> Any:
     numbers = np.flatnonzero(allowed)
     scores = np.empty(len(numbers), np.int32)
-    align_all(query, melodies, MODES[mode], numbers, scores)
+    kernels.align_all(query, melodies, MODES[mode], numbers, scores)
     found = distances(len(query.pitches), table)(scores, numbers)
     order = np.lexsort((numbers, found))
     limit = min(radius, found[order][k - 1] if len(order) >= k else np.inf)

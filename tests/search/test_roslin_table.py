@@ -13,9 +13,8 @@ from roslin import Collection, load
 from roslin.collection import write
 from roslin.collection.files import table_path
 from roslin.matchers.roslin import table as making
-from roslin.matchers.roslin._blocks import MELODIES, NO_NOTE, NO_PITCH
 from roslin.matchers.roslin.notes import encoded, one
-from roslin.matchers.roslin.table import MelodyTable, build_table, table_of
+from roslin.matchers.roslin.table import MELODIES, NO_NOTE, NO_PITCH, MelodyTable, build_table, table_of
 from roslin.represent.packed import pack
 from roslin.search import roslin_table as module
 from roslin.search.roslin_nearest import scores_of

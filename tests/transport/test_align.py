@@ -11,8 +11,8 @@ from tests.transport.oracle import program
 
 from roslin import TICKS_PER_QUARTER, Melody, align, emd
 from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.native import kernels
 from roslin.represent.points import point_sets
-from roslin.transport._align_kernels import align_document, align_documents
 from roslin.transport.align import (
     ALIGNMENTS,
     Alignment,
@@ -24,6 +24,7 @@ from roslin.transport.align import (
     pair_of,
     rules_of,
 )
+from roslin.transport.methods import coincident
 
 LENGTHS = [0.25, 0.5, 1.0, 1.0, 1.5, 2.0]
 TUNE = Melody.from_notes(
@@ -98,6 +99,13 @@ def arguments(query: Query, document: Document, setting: Setting, limit: float) 
     return pair_of(query, document, setting), limit, np.zeros(1, np.int64)
 
 
+def align_documents(*given: Any) -> Any:
+    """(documents, 2): distances and how many transportation problems were solved for each."""
+    found = np.empty((len(given[2]) - 1, 2))
+    kernels.align_documents(*given, found)
+    return found
+
+
 @pytest.mark.parametrize("setting", [*SETTINGS, Setting(ground="tonal")], ids=str)
 def test_a_limit_changes_no_bit_of_what_lies_within_it(setting: Setting) -> None:
     rng = np.random.default_rng(2)
@@ -107,11 +115,11 @@ def test_a_limit_changes_no_bit_of_what_lies_within_it(setting: Setting) -> None
             weight=setting.weight,
         )
         query, document = Query.of(points, setting), Document.of(points, 1, setting)
-        found = align_document(*arguments(query, document, setting, np.inf))
-        assert align_document(*arguments(query, document, setting, found[0])) == found
-        assert align_document(*arguments(query, document, setting, found[0] * 1.3 + 0.1)) == found
+        found = coincident(*arguments(query, document, setting, np.inf))
+        assert coincident(*arguments(query, document, setting, found[0])) == found
+        assert coincident(*arguments(query, document, setting, found[0] * 1.3 + 0.1)) == found
         if found[0] > 1e-6:
-            assert align_document(*arguments(query, document, setting, found[0] * 0.999))[0] == np.inf
+            assert coincident(*arguments(query, document, setting, found[0] * 0.999))[0] == np.inf
 
 
 def test_many_documents_are_the_same_as_one_by_one() -> None:
@@ -121,7 +129,7 @@ def test_many_documents_are_the_same_as_one_by_one() -> None:
     points = point_sets(melodies)
     query = Query.of(points, setting)
     documents = [Document.of(points, number, setting) for number in range(len(points))]
-    distances = np.array([align_document(*arguments(query, each, setting, np.inf))[0] for each in documents])
+    distances = np.array([coincident(*arguments(query, each, setting, np.inf))[0] for each in documents])
     given = query.points, notes_of(points), points.offsets, query.frame, rules_of(setting)
     found = align_documents(*given, np.zeros(30), np.array([np.inf]))
     # The best alone: what comes after the nearest, the query itself, is given up.

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from roslin.transport._arguments import GROUNDS, Points
-from roslin.transport._bound_kernels import (
-    centre,
-    centre_shifts,
-    crossing_bound,
-    levels_of,
-    pair_bound,
-    second_bound,
-)
+from roslin.native import kernels
+from roslin.transport.arguments import GROUNDS, Points
 from roslin.transport.emd import emd_flow
+
+Array = npt.NDArray[np.float64]
+
+
+def columns_bound(*given: Any) -> float:
+    bound = np.empty(1)
+    kernels.bound_of_columns(*given, bound)
+    return float(bound[0])
+
+
+def levels_of(y: Array, weight: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+    pitches, weights, numbers = np.empty(len(y)), np.empty(len(y)), np.empty(len(y), np.int64)
+    count = kernels.pitch_levels(y, weight, pitches, weights, numbers)
+    return pitches[:count], weights[:count], numbers
 
 
 @pytest.mark.parametrize("ground", ["euclidean", "cityblock"])
@@ -41,25 +51,27 @@ def test_no_flow_costs_less(seed: int, ground: str) -> None:
                 lighter
                 * emd_flow(moved, query_w, np.column_stack([document_x, document_y]), document_w, ground).distance
             )
-            pieces = np.empty((2, 2 * max(n, m)))
-            bound = pair_bound(query, document, i, j, is_light, np.inf, GROUNDS[ground])
-            back = second_bound(query, document, i, j, is_light, lighter, GROUNDS[ground], pieces)
+            bound = kernels.bound_of_rows(query, document, i, j, is_light, np.inf, GROUNDS[ground])
+            back = columns_bound(query, document, i, j, is_light, lighter, GROUNDS[ground])
             rows, columns = levels_of(query_y, query_w)[:2], levels_of(document_y, document_w)[:2]
-            crossing = crossing_bound(*columns, *rows, -y) if is_light else crossing_bound(*rows, *columns, y)
+            sides = (*columns, *rows, -y) if is_light else (*rows, *columns, y)
+            crossing = kernels.crossing_bound(*sides)
             assert max(bound, back, crossing) <= cost + 1e-9
             if is_light:
-                middle, heavier, heavier_w = centre(document_x, document_w, m, lighter, False), query_x, query_w
+                lightest, heavier, heavier_w = (document_x, document_w), query_x, query_w
             else:
-                middle, heavier, heavier_w = centre(query_x, query_w, n, lighter, False), document_x, document_w
-            first, last = centre_shifts(middle, is_light, heavier, heavier_w, len(heavier), lighter, cost)
+                lightest, heavier, heavier_w = (query_x, query_w), document_x, document_w
+            middle, shifts = kernels.centre_of_weight(*lightest, lighter, False), np.empty(2)
+            kernels.shifts_in_reach(middle, is_light, heavier, heavier_w, lighter, cost, shifts)
+            first, last = shifts
             assert first - 1e-9 <= x <= last + 1e-9, "a shift that costs no more than the budget is within the range"
 
 
 def test_both_sides_count() -> None:
     """Two notes, 1 apart, on two that are 9 apart: one bound sees a note near by, the other that both are taken."""
     query, far = (Points(np.array([0.0, last]), np.zeros(2), np.ones(2), np.arange(2)) for last in (1.0, 9.0))
-    assert pair_bound(query, far, 0, 0, False, np.inf, 0) == pytest.approx(1.0)
-    assert second_bound(query, far, 0, 0, False, 2.0, 0, np.empty((2, 4))) == pytest.approx(8.0)
+    assert kernels.bound_of_rows(query, far, 0, 0, False, np.inf, 0) == pytest.approx(1.0)
+    assert columns_bound(query, far, 0, 0, False, 2.0, 0) == pytest.approx(8.0)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -89,15 +101,15 @@ def test_the_cheapest_columns_are_those_of_looking_at_all(seed: int) -> None:
     for cost, weight in sorted(pieces):
         expected += cost * min(weight, left)
         left -= min(weight, left)
-    found = second_bound(rows, columns, i, j, False, amount, GROUNDS["euclidean"], np.empty((2, 2 * m)))
+    found = columns_bound(rows, columns, i, j, False, amount, GROUNDS["euclidean"])
     assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_weight_that_crosses_pitches() -> None:
     """Two units at 60 and one at 64, onto one at 60, one at 61 and one at 62: one goes up by 1, one down by 2."""
     rows, columns = (np.array([60.0, 64.0]), np.array([2.0, 1.0])), (np.array([60.0, 61.0, 62.0]), np.ones(3))
-    assert crossing_bound(*rows, *columns, 0.0) == pytest.approx(3.0)
-    assert crossing_bound(*rows, *columns, 100.0) == pytest.approx(3 * 100.0 + 184.0 - 183.0)
+    assert kernels.crossing_bound(*rows, *columns, 0.0) == pytest.approx(3.0)
+    assert kernels.crossing_bound(*rows, *columns, 100.0) == pytest.approx(3 * 100.0 + 184.0 - 183.0)
 
 
 def test_levels() -> None:

@@ -7,38 +7,30 @@ its shift, its bit in the table of alignments, and in the end its bound.
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from roslin import Melody, load
+from roslin.native import build, kernels
 from roslin.represent.packed import pack
 from roslin.represent.points import PointSets, point_sets
 from roslin.search.index import Index, build_index
 from roslin.starter import tunes_path
-from roslin.transport._pitch_kernels import TRANSPOSITIONS, pitches_in_reach
-from roslin.transport._scan_kernels import (
-    EPSILON,
-    Block,
-    Remaining,
-    Room,
-    Scan,
-    at_tempo,
-    centres_in_reach,
-    make_room,
-    notes_in_reach,
-    nothing_known,
-    pairs_in_reach,
-    scan_block,
-    weight_in_reach,
-)
-from roslin.transport._table_kernels import AT_ONCE
+from roslin.transport import bounds
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting
-from roslin.transport.bounds import can_be_bounded, scan_of
+from roslin.transport.bounds import EPSILON, Block, Scan, can_be_bounded, scan_of
 
+# Transpositions, and shifts, that are the bits of a word.
+TRANSPOSITIONS = AT_ONCE = 64
 SETTINGS = {
     "euclidean": Setting(),
     "cityblock": Setting(ground="cityblock"),
@@ -64,16 +56,13 @@ class Case:
 
 @dataclass(frozen=True)
 class State:
-    """What is left after some stages."""
+    """What is left of a document after some stages: transpositions as bits, shifts in cells, bits of alignments."""
 
-    by_pitch: np.uint64
-    left: Remaining
-    room: Room
-    bounds: np.ndarray
-
-    @property
-    def words(self) -> int:
-        return int(self.left.words[0])
+    by_pitch: int
+    words: int
+    first: int
+    last: int
+    possible: np.ndarray
 
 
 @cache
@@ -126,24 +115,16 @@ def case(query: Query, points: PointSets, d: int, block: Block, setting: Setting
 
 def after(case: Case, stages: int) -> State:
     """What is left after so many stages; the first looks at pitches only."""
-    scan, block, bounds = case.scan, case.block, np.empty(1)
-    by_pitch = pitches_in_reach(block.words, scan.heights)
-    left, room = nothing_known(block, scan, bounds), room_for(block, scan)
-    if stages >= 2:
-        weight_in_reach(block, scan, by_pitch, bounds, left, room)
-    if stages >= 3:
-        centres_in_reach(block, scan, bounds, left, room)
-    here = at_tempo(left, 0)
-    if stages >= 4:
-        assert notes_in_reach(block, scan, 0, bounds, here, room, 0) == 1
-    if stages >= 5:
-        pairs_in_reach(block, scan, 0, bounds, here, room, 0, 1)
-    return State(by_pitch[0], here, room, bounds)
+    words, shifts, possible = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(1 << 14, np.uint64)
+    kernels.scan_stages(case.block, case.scan, 0, 0, stages, words, shifts, possible)
+    return State(int(words[0]), int(words[1]), int(shifts[0]), int(shifts[1]), possible)
 
 
-def room_for(block: Block, scan: Scan) -> Room:
-    """Room for the documents of a block alone."""
-    return make_room(scan, int(np.diff(block.offsets).max()), int(block.times[block.offsets[1:] - 1].max()))
+def bounds_of(block: Block, scan: Scan) -> np.ndarray:
+    """The bounds that the whole scan gives."""
+    found = np.empty(len(block.words))
+    kernels.scan_block(block, scan, found)
+    return found
 
 
 @every_setting
@@ -151,7 +132,7 @@ def test_pitches_that_occur(setting: Setting) -> None:
     """Where missing weight costs nothing, the stage does not count for lighter documents: they have a lower base."""
     given_up = 0
     for each in cases(setting):
-        alive = int(after(each, 1).by_pitch)
+        alive = after(each, 1).by_pitch
         start, end = each.block.offsets.tolist()
         tempo = setting.tempos[0] if setting.scales_weights else 1.0
         is_light = each.block.weights[start:end].sum() / tempo < each.scan.query.weight.sum()
@@ -166,7 +147,7 @@ def test_weight_that_crosses_a_pitch(setting: Setting) -> None:
     for each in cases(setting):
         state = after(each, 2)
         assert state.words >> each.bit & 1
-        fewer += state.words.bit_count() < int(state.by_pitch).bit_count()
+        fewer += state.words.bit_count() < state.by_pitch.bit_count()
     assert fewer, "the stage gives transpositions up"
 
 
@@ -175,10 +156,9 @@ def test_centres(setting: Setting) -> None:
     narrower = 0
     for each in cases(setting):
         state = after(each, 3)
-        first, last = int(state.left.first[0]), int(state.left.last[0])
         assert state.words >> each.bit & 1
-        assert all(first <= shift <= last for shift in each.shifts)
-        narrower += first > -int(each.scan.grid.cells.max())
+        assert all(state.first <= shift <= state.last for shift in each.shifts)
+        narrower += state.first > -int(each.scan.grid.cells.max())
     assert narrower, "the stage gives shifts up"
 
 
@@ -188,10 +168,9 @@ def test_nearest_notes(setting: Setting) -> None:
     for each in cases(setting):
         state = after(each, 4)
         assert state.words >> each.bit & 1
-        first, place = int(state.left.first[0]), int(state.left.places[0])
         for shift in each.shifts:
-            ahead = shift - first
-            word = int(state.room.possible[place + TRANSPOSITIONS * (ahead // AT_ONCE) + each.bit])
+            ahead = shift - state.first
+            word = int(state.possible[TRANSPOSITIONS * (ahead // AT_ONCE) + each.bit])
             assert word >> (ahead % AT_ONCE) & 1
             fewer += word.bit_count() < AT_ONCE
     assert fewer, "the stage gives alignments up"
@@ -202,12 +181,9 @@ def test_pairs(setting: Setting) -> None:
     """The bound that comes out is not above the distance, and not always far below it."""
     close = 0
     for each in cases(setting):
-        bound = float(after(each, 5).bounds[0])
+        bound = float(bounds_of(each.block, each.scan)[0])
         assert bound <= each.distance + SLACK
         close += bound > 0.5 * each.distance > 0
-        whole = np.empty(1)
-        scan_block(each.block, each.scan, room_for(each.block, each.scan), whole)
-        assert whole[0] == bound
     assert close
 
 
@@ -216,10 +192,8 @@ def test_a_limit_below_the_distance_gives_up() -> None:
     lost = total = 0
     for each in cases(Setting()):
         if each.distance > 0.2:
-            bounds = np.empty(1)
-            low = each.scan._replace(limit=each.distance / 10)
-            scan_block(each.block, low, room_for(each.block, low), bounds)
-            lost, total = lost + np.isinf(bounds[0]), total + 1
+            bound = bounds_of(each.block, each.scan._replace(limit=each.distance / 10))[0]
+            lost, total = lost + np.isinf(bound), total + 1
     assert lost > 0.5 * total
 
 
@@ -229,7 +203,7 @@ def test_many_tempos_are_one_scan_with_the_least_bound() -> None:
     tempos = (0.5, 0.75, 1.0, 2.0)
     allowed, limit, finite = np.ones(len(found), bool), 0.6, 0
     for q in range(0, len(found), 9):
-        bounds = []
+        found_bounds = []
         for chosen in [tempos, *((tempo,) for tempo in tempos)]:
             setting = Setting(tempos=chosen)
             query = Query.of(point_sets([found[q]]), setting, slice(0, 8))
@@ -238,10 +212,109 @@ def test_many_tempos_are_one_scan_with_the_least_bound() -> None:
                 index.words, index.lows, index.spans, index.grids, index.offsets, index.times, index.pitches,
                 index.weights, allowed,
             )  # fmt: skip
-            bounds.append(np.empty(len(found)))
-            scan_block(block, scan, room_for(block, scan), bounds[-1])
-        together, apart = bounds[0], np.min(bounds[1:], axis=0)
+            found_bounds.append(bounds_of(block, scan))
+        together, apart = found_bounds[0], np.min(found_bounds[1:], axis=0)
         assert np.array_equal(np.isfinite(together), np.isfinite(apart))
         assert np.allclose(together, apart, atol=1e-6)
         finite += int(np.isfinite(apart).sum())
     assert finite
+
+
+def test_numbers_that_python_and_c_both_have() -> None:
+    limits = np.empty(11)
+    kernels.scan_limits(limits)
+    assert limits.tolist() == [
+        bounds.WIDEST_REGISTER, bounds.PITCH_LEVELS, bounds.PITCH_STEPS, bounds.WIDEST, bounds.RIM, bounds.MOST_ROWS,
+        bounds.LARGEST, bounds.MOST, bounds.FAR, bounds.MARGIN, bounds.EPSILON,
+    ]  # fmt: skip
+
+
+def plain_sums(case: Case, state: State) -> tuple[np.ndarray, int]:
+    """The sums of the fourth stage at every transposition and shift, one by one; and the most that is in reach."""
+    scan, block = case.scan, case.block
+    start, end = block.offsets.tolist()
+    heavy = 1 / scan.rules.tempos[0] if scan.rules.scales_weights else 1.0
+    weight = block.weights[start:end].astype(np.float64) * heavy
+    pitch, cells = block.pitches[start:end].astype(int) - int(block.lows[0]), cells_of(case)
+    total, total_query, missing = weight.sum(), scan.query.weight.sum(), scan.rules.missing
+    is_light = total < total_query
+    charge = (total_query - total) * missing if is_light and missing >= 0 else 0.0
+    base = total if is_light and missing < 0 else total_query
+    budget = scan.limit * base - charge
+    budget += 1e-6 * (1 + charge + abs(budget))
+    is_on_grid = scan.grid.ticks[0] > 0 and block.grids[0] % scan.grid.ticks[0] == 0
+    own = (scan.grid.pitch, scan.grid.cells, scan.query.weight[scan.grid.numbers])
+    light, heavier = ((pitch, cells, weight), own) if is_light else (own, (pitch, cells, weight))
+    factors = np.minimum((light[2] * scan.sums.factor).astype(int), bounds.MOST // bounds.FAR)
+    stamps = scan.stamps
+    first = 0 if is_on_grid else stamps.off_grid
+    around = stamps.numbers[first:][: stamps.stride * (2 * stamps.rows + 1)].reshape(-1, stamps.stride)
+    sums = np.zeros((TRANSPOSITIONS, state.last - state.first + 1), int)
+    for bit in (bit for bit in range(TRANSPOSITIONS) if after(case, 3).words >> bit & 1):
+        for shift in range(state.first, state.last + 1):
+            sign = -1 if is_light else 1
+            up, ahead = sign * (bit - scan.heights.span), sign * shift
+            rows = np.subtract.outer(light[0] + up, heavier[0]) + stamps.rows
+            columns = np.subtract.outer(light[1] + ahead, heavier[1]) + stamps.cells
+            is_near = (rows >= 0) & (rows <= 2 * stamps.rows) & (columns >= 0) & (columns <= 2 * stamps.cells)
+            places = np.where(is_near, rows, 0), np.where(is_near, columns, 0) + bounds.WIDEST_REGISTER
+            steps = np.where(is_near, around[places], bounds.FAR)
+            sums[bit, shift - state.first] = (steps.min(axis=1) * factors).sum()
+    return np.minimum(sums, bounds.LARGEST), int(budget * scan.sums.factor * bounds.FAR / scan.sums.reach) + 1
+
+
+def cells_of(case: Case) -> np.ndarray:
+    """The cells of a document's notes."""
+    start, end = case.block.offsets.tolist()
+    cells: np.ndarray = np.floor(case.block.times[start:end] * case.scan.grid.per_tick[0] + EPSILON).astype(int)
+    return cells
+
+
+@every_setting
+def test_sums_side_by_side_are_the_sums_one_by_one(setting: Setting) -> None:
+    looked_at = 0
+    for each in list(cases(setting))[::9]:
+        state, left = after(each, 4), after(each, 3).words
+        if state.last - state.first > 300:
+            continue
+        sums, limit = plain_sums(each, state)
+        for bit in (bit for bit in range(TRANSPOSITIONS) if left >> bit & 1):
+            for begin in range(0, sums.shape[1], AT_ONCE):
+                part = sums[bit, begin : begin + AT_ONCE]
+                word = int(state.possible[TRANSPOSITIONS * (begin // AT_ONCE) + bit])
+                assert word == sum(1 << k for k in np.flatnonzero(part <= limit).tolist())
+                looked_at += len(part)
+    assert looked_at > 500
+
+
+@pytest.mark.skipif("ROSLIN_KERNELS" in os.environ, reason="an instruction set was asked for")
+@pytest.mark.parametrize("level", build.levels())
+def test_all_instruction_sets_give_the_same_bounds(level: str) -> None:
+    if list(build.levels()).index(level) > list(build.levels()).index(kernels.level()):
+        pytest.skip(f"this processor has no {level}")
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.transport.test_scan import all_bounds; print(all_bounds())"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "ROSLIN_KERNELS": level},
+    )
+    assert done.stdout.strip() == all_bounds()
+
+
+def all_bounds() -> str:
+    """A hash of the bounds of some queries, with all settings."""
+    found, index = melodies()
+    seen = hashlib.blake2b(digest_size=16)
+    for setting in [*SETTINGS.values(), Setting(tempos=(0.5, 0.75, 1.0, 2.0))]:
+        weights = index.weights if setting.weight == "duration" else np.ones(len(index.times), np.float32)
+        block = Block(
+            index.words, index.lows, index.spans, index.grids, index.offsets, index.times, index.pitches, weights,
+            np.ones(len(found), bool),
+        )  # fmt: skip
+        for melody in found[::11]:
+            query = Query.of(point_sets([melody], pitch=setting.pitch, weight=setting.weight), setting, slice(0, 9))
+            for limit in (0.1, 0.5, 1.0):
+                seen.update(bounds_of(block, scan_of(query, setting, limit, index.grids.astype(np.int64))).tobytes())
+    return seen.hexdigest()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.points import point_sets
-from roslin.transport._align_kernels import align_document
-from roslin.transport._refine_kernels import distances_at
 from roslin.transport.align import Document, Query, Setting, pair_of
+from roslin.transport.methods import coincident
 
 EQUAL = 1e-9
 
@@ -40,13 +40,15 @@ def test_the_first_of_equal_alignments(setting: Setting) -> None:
         for tempo in setting.tempos:
             times = pair.document.time * pair.frame.time_unit / tempo
             heights = pair.document.pitch * pair.frame.pitch_unit
-            shifts = [(t - x, h - y) for t, h in zip(times, heights) for x, y in zip(pair.query.x, pair.query.y)]  # noqa: B905
-            x, y = np.array(shifts).T
-            values = distances_at(pair, np.full(len(x), tempo), np.ascontiguousarray(x), np.ascontiguousarray(y))
+            places = [(t - x, h - y) for t, h in zip(times, heights) for x, y in zip(pair.query.x, pair.query.y)]  # noqa: B905
+            x, y = np.array(places).T
+            values = np.empty(len(x))
+            shifts = np.ascontiguousarray(x), np.ascontiguousarray(y)
+            kernels.distances_at(pair, np.full(len(x), tempo), *shifts, values)
             first = int(np.argmax(values <= values.min() + EQUAL))
             if values[first] < best[0] - EQUAL:
                 best = (values[first], x[first], y[first], tempo)
-        assert align_document(pair, np.inf, np.zeros(1, np.int64)) == pytest.approx(best, abs=1e-9)
+        assert coincident(pair) == pytest.approx(best, abs=1e-9)
 
 
 def test_ties_at_no_cost_are_solved_once_for_each_tempo() -> None:
@@ -55,6 +57,6 @@ def test_ties_at_no_cost_are_solved_once_for_each_tempo() -> None:
     points = point_sets([Melody.from_notes([0], [1], [60]), document], weight=setting.weight)
     pair = pair_of(Query.of(points, setting), Document.of(points, 1, setting), setting)
     counts, began = np.zeros(1, np.int64), time.monotonic()
-    assert align_document(pair, np.inf, counts)[0] == 0.0
+    assert coincident(pair, counts=counts)[0] == 0.0
     assert counts[0] <= 2
     assert time.monotonic() - began < 10, "a limit of health, not of speed"

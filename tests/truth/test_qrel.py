@@ -213,7 +213,7 @@ def test_everything_is_kept_in_json(tmp_path: Path) -> None:
     assert read_truth(tmp_path / "t.json") == truth
     assert truth != Truth({"q": [["a"], ["b"]]})
     assert truth != 3
-    assert repr(truth) == "Truth('x', 1 queries, 2 documents)"
+    assert repr(truth) == "Truth('x', 1 query, 2 documents)"
     assert read_truth(truth) is truth
 
 

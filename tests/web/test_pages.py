@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 from roslin import Collection, Melody, load
 from roslin import matcher as roslin_matcher
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation.jsonl import write_jsonl
 from roslin.represent.line import melodic_line
 from roslin.starter import tunes_path
 from roslin.web.app import create_app
@@ -322,3 +323,25 @@ def test_a_melody_without_notes_is_listed(hostile: TestClient) -> None:
     for matcher in ("twv", "dp", "roslin", "fm", "us"):
         asked = {"q": FRERE, "candidate": "empty", "matcher": matcher}
         assert "The melody has no notes." in hostile.get("/explain", params=asked).text
+
+
+def test_a_tune_found_by_the_notes_that_coincide_is_explained_by_them(client: TestClient) -> None:
+    roslin_melody = next(each for each in load(tunes_path()) if each.id == "roslin-castle")
+    tune = melodic_line(roslin_melody)
+    usual = float(np.median(tune["duration_ticks"]))
+    onsets, durations, pitches = [], [], []
+    for onset, duration, pitch in tune[["onset_ticks", "duration_ticks", "pitch_midi"]].tolist():
+        figure = [pitch, pitch, pitch + 2, pitch] if duration >= usual else [pitch]
+        time = duration / len(figure) / TICKS_PER_QUARTER
+        onsets += [onset / TICKS_PER_QUARTER + k * time for k in range(len(figure))]
+        durations += [time] * len(figure)
+        pitches += figure
+    query = write_jsonl(Melody.from_notes(onsets, durations, pitches))
+    asked = {"q": query, "notation": "jsonl"}
+    answer = client.get("/api/search", params=asked).json()
+    first = next(hit for hit in answer["results"] if hit["id"] == roslin_melody.id)
+    assert (first["meaning"], first["coincides"]) == ("same tune", True)
+    assert len(first["match"]["query_notes"]) == len(tune)
+    assert any("found by the notes that coincide in time" in remark for remark in answer["remarks"])
+    page = client.get("/explain", params={**asked, "candidate": roslin_melody.id}).text
+    assert "<code>p2</code>" in page

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from roslin.web.sentences import expected_number
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from paste_incipits import LEAST_SEARCHED, Pasted, paste, texts
@@ -47,14 +49,15 @@ def test_a_text_of_two_meanings_is_searched_for_in_both_and_the_page_tells_which
     answer = client.get("/api/search", params=asked).json()
     readings = {name: client.get("/api/search", params=asked | {"notation": name}).json() for name in ("abc", "names")}
     surest = min(readings, key=lambda name: readings[name]["results"][0]["expected"])
-    assert answer["results"] == readings[surest]["results"]
+    assert [each["id"] for each in answer["results"]] == [each["id"] for each in readings[surest]["results"]]
+    for both, alone in zip(answer["results"], readings[surest]["results"], strict=True):
+        assert both["expected"] == pytest.approx(2 * alone["expected"])
     assert surest == "names"
     [told] = [remark for remark in answer["remarks"] if "choose the notation abc" in remark]
     page = client.get("/", params=asked).text
     assert told in page
     assert answer["results"][0]["id"] == "frere-jacques"
     assert "as note names: G2 A2 B2 G2" in page
-    assert "notation=names" in page  # the explanation is of what was found
 
 
 def test_notes_repeated_where_a_tune_has_long_ones_find_it_on_the_page(client: TestClient) -> None:
@@ -63,3 +66,19 @@ def test_notes_repeated_where_a_tune_has_long_ones_find_it_on_the_page(client: T
     assert answer["results"][0]["meaning"] == "same notes"
     assert answer["query_notes"] == 8
     assert any("read as ties" in remark for remark in answer["remarks"])
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "%G-2 '8DD8.GG8AbBBAG''8.DD8bE",  # with ties
+        "a bb a d a g a g d g",  # with leaps of a fourth upwards
+        "g2 a2 b2 g2 g2 a2 b2 g2 b2 c3 d3",  # as names, not as ABC
+    ],
+)
+def test_a_result_is_explained_by_the_reading_that_found_it_with_its_number(client: TestClient, typed: str) -> None:
+    first = client.get("/api/search", params={"q": typed}).json()["results"][0]
+    why = client.get("/api/explain", params={"q": typed, "candidate": first["id"]}).json()
+    assert why["distance"] == pytest.approx(first["distance"])
+    page = client.get("/explain", params={"q": typed, "candidate": first["id"]}).text
+    assert expected_number(first["expected"]) in page

@@ -164,3 +164,21 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
         assert result.match.sentence == explained[1].sentence
         assert result.match.kind == "likeness"
     library.close()
+
+
+def test_all_readings_of_a_query_share_one_limit_of_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed: list[float] = []
+    once = service._deep_enough
+
+    def measured(*given: Any) -> Any:
+        allowed.append(given[-1])
+        return once(*given)
+
+    monkeypatch.setattr(service, "_deep_enough", measured)
+    library = Library(settings)
+    found = service.find(library, SearchParams(q="g g c b a g c e g e c d c"), Wait())
+    library.close()
+    assert found.readings >= len(allowed) >= 4
+    assert settings.search_seconds >= allowed[0]
+    assert allowed == sorted(allowed, reverse=True)
+    assert len(set(allowed)) == len(allowed)

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from roslin.collection.export import export
 from roslin.collection.store import Store
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, FormatError
 from roslin.melody import Melody, NoteTable, base40_from_midi, checked_table
 from roslin.represent.line import melodic_line
@@ -57,8 +58,9 @@ def make_queries(collection: Store, number: int = 6, seed: int = 2007) -> tuple[
         truth |= {str(query.id): [[id]] for query in forms}
         if len(queries) == number * len(EDITS):
             return queries, Truth(truth, name="made")
+    base = counted(len(queries) // len(EDITS), "melody", "melodies")
     raise ArgumentError(
-        f"{collection.path.name} has only {len(queries) // len(EDITS)} melodies that can be base queries "
+        f"{collection.path.name} has only {base} that can be base queries "
         f"(a single line of at least {LEAST_NOTES} notes that no other melody equals); {number} are asked for"
     )
 

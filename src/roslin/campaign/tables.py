@@ -9,6 +9,7 @@ from typing import Any
 
 from roslin.campaign.campaign import Campaign
 from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.evaluate import Comparison, mean_intervals, reach
 from roslin.evaluate.disagreement import Disagreement
 from roslin.evaluate.tables import groupings, remarks, tie_ranges
@@ -39,8 +40,9 @@ def standings(campaign: Campaign) -> Table:
         rows.append(row)
     sign = -1.0 if evaluation.measures[0].larger_is_better else 1.0
     rows.sort(key=lambda row: (sign * row[first] if row[first] == row[first] else float("inf"), row["system"]))
+    queries = counted(evaluation.counted.shape[2], "query", "queries")
     note = (
-        f"low, high: 95 % confidence interval of {first} over {evaluation.counted.shape[2]} queries; "
+        f"low, high: 95 % confidence interval of {first} over {queries}; "
         "ms: median time of a query; tied: documents that share their distance with another of their list; "
         "reference: where the system was published, and which parameters are not those that it is offered with"
     )
@@ -105,8 +107,9 @@ def times(campaign: Campaign) -> Table:
             }
         )
     rows.sort(key=lambda row: (row["median"], row["system"]))
+    melodies = counted(campaign.provenance["collection"]["melodies"], "melody", "melodies")
     note = (
-        f"Seconds a query, over {campaign.provenance['collection']['melodies']} melodies, measured when the lists were "
+        f"Seconds a query, over {melodies}, measured when the lists were "
         "made. They depend on the machine, on what else it did and on the number of threads."
     )
     return Table(("system", "median", "mean", "slowest", "all"), tuple(rows), "Time", note, key="times")

@@ -14,6 +14,7 @@ from roslin.cli.options import DaskOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.rules import TieRule, TiesOption
+from roslin.display.text import counted
 
 __all__ = ["app"]
 
@@ -122,5 +123,5 @@ def make_queries_command(
     with Collection(collection) as opened:
         queries, truth = make_queries(opened, number, seed)
     path = write_queries(queries, truth, output)
-    remark(f"{len(queries)} queries written to {output}, their truth to {path}")
+    remark(f"{counted(len(queries), 'query', 'queries')} written to {output}, their truth to {path}")
     remark(f"Next: roslin campaign {collection} --queries {output} --truth {path}")

@@ -11,6 +11,7 @@ from roslin.cli.options import DaskOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import VoicesChoice, VoicesOption
+from roslin.display.text import counted
 
 if TYPE_CHECKING:
     from roslin.collection.report import BuildReport
@@ -167,7 +168,10 @@ def export_command(
 
     with Store(collection) as store:
         written, skipped = export(store, target, kind)
-    typer.echo(f"{written} melodies written to {target}" + (f"; {skipped} cannot be written so" if skipped else ""))
+    typer.echo(
+        f"{counted(written, 'melody', 'melodies')} written to {target}"
+        + (f"; {skipped} cannot be written so" if skipped else "")
+    )
 
 
 @app.command("shard")

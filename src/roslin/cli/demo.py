@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, progress_bar, remark
+from roslin.display.text import counted
 
 if TYPE_CHECKING:
     from roslin.api import Collection
@@ -35,7 +36,7 @@ def demo(
     query = demo_query()
     remark("Building the starter collection ...")
     with Collection.build(tunes_path(), folder / "starter.roslin") as collection:
-        remark(f'Searching {len(collection)} tunes for "Roslin Castle", transposed, slower and ornamented:')
+        remark(f'Searching {counted(len(collection), "tune")} for "Roslin Castle", transposed, slower and ornamented:')
         remark(f"  {query.music}")
         remark("")
         run = collection.search(query, k=10)

@@ -11,6 +11,7 @@ import typer
 
 from roslin.cli.experiment import needs_experiment
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, remark
+from roslin.display.text import counted
 
 if TYPE_CHECKING:
     from roslin.experiment.experts import StudyExpert
@@ -91,7 +92,7 @@ def export_study_command(
         done = export_study(store, output, format, unfinished=unfinished, participants=with_participants)
         design = store.plan.rules.design
     for name, rows in done.rows.items():
-        typer.echo(f"{name}: {rows} rows")
+        typer.echo(f"{name}: {counted(rows, 'row')}")
     if format == "csv":
         following = "group" if design == "ranking" else "votes"
         file = "rankings.csv" if design == "ranking" else "votes.csv --model bradley-terry"
@@ -111,7 +112,9 @@ def backup_command(
         from roslin.experiment.backup import write_backup
 
         done = write_backup(store, output)
-    typer.echo(f"{output}: {done.experts} experts, {done.events} events, {done.size_bytes / 1000:.0f} kB")
+    typer.echo(
+        f"{output}: {counted(done.experts, 'expert')}, {counted(done.events, 'event')}, {done.size_bytes / 1000:.0f} kB"
+    )
 
 
 def move_command(
@@ -133,7 +136,7 @@ def move_command(
         from roslin.experiment.folder import StudyFolder
     with StudyFolder(folder) as study:
         done = move_study(study, study.own_database if database == "file" else database)
-    typer.echo(f"{done.target}: {done.rows['experts']} experts, {done.rows['events']} events")
+    typer.echo(f"{done.target}: {counted(done.rows['experts'], 'expert')}, {counted(done.rows['events'], 'event')}")
     remark(f"The old database still holds everything: {done.source}")
 
 

@@ -16,10 +16,11 @@ from roslin.cli.reading import (
     PaeOption,
     QueryArgument,
     StrictOption,
+    tell,
     text_of,
     with_reading_options,
 )
-from roslin.cli.search import chosen_query
+from roslin.cli.search import chosen_readings
 
 if TYPE_CHECKING:
     from roslin.notation import Options
@@ -54,23 +55,30 @@ def explain_command(
     Example: roslin explain mine.roslin auld-lang-syne "'4C/4.F8E4FA" --svg flow.svg
     """
     from roslin.api import Collection
-    from roslin.matchers import DEFAULT_MATCHER
+    from roslin.matchers import DEFAULT_MATCHER, Roslin
     from roslin.matchers import matcher as matcher_of
     from roslin.matchers.modes import Mode
+    from roslin.notation.query import has_readings, surest
     from roslin.rows import write_whole
     from roslin.run.meaning import by_chance
     from roslin.search.beginnings import beginnings, onsets_compared
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:
-        query = chosen_query(opened, text_of(text, pae), file, id, number, options, notation, strict=strict)
+        found = chosen_readings(opened, text_of(text, pae), file, id, number, options, notation, strict=strict)
+        query, count = found[0], 1
+        if not is_cut and isinstance(chosen, Roslin) and (id is None or file is not None) and has_readings(found):
+            query, _, count = surest(found, lambda reading: opened.search(reading, chosen))
+        if len(found) > 1:
+            tell(query)
         if is_cut:
-            known, found = int(opened.numbers([candidate])[0]), opened[candidate]
+            known, melody = int(opened.numbers([candidate])[0]), opened[candidate]
             among = beginnings(opened.packed(), onsets_compared(query))
-            explanation = chosen.explain(query, among, known).about(query, found)
+            explanation = chosen.explain(query, among, known).about(query, melody)
         else:
             explanation = opened.explain(query, candidate, chosen)
-        hit = None if is_cut or format is not OutputFormat.table else opened.found_as(query, candidate, chosen)
+        is_asked = not is_cut and format is OutputFormat.table
+        hit = opened.found_as(query, candidate, chosen, readings=count) if is_asked else None
     if svg is not None:
         from roslin.report.flow import flow_svg
 
@@ -92,3 +100,5 @@ def explain_command(
         typer.echo(str(explanation))
         if hit is not None and hit.expected is not None:
             typer.echo(f"{hit.meaning.capitalize()}: {by_chance(hit.expected)}")
+            if hit.coincides:
+                typer.echo("Found by the notes that coincide in time: --matcher p2 shows them.")

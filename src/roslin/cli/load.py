@@ -10,6 +10,7 @@ import typer
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import with_reading_options
+from roslin.display.text import counted
 
 if TYPE_CHECKING:
     from roslin.notation import Options, Record
@@ -47,7 +48,8 @@ def load_command(
         rows.append(row)
     print_rows(rows, ("number", "notation", "id", "title", "notes", "warnings", "remark"), format)
     notes, warnings = (sum(row[name] for row in rows) for name in ("notes", "warnings"))
-    remark(f"{len(rows) - refused} melodies, {notes} notes, {warnings} warnings; {refused} refused")
+    melodies = counted(len(rows) - refused, "melody", "melodies")
+    remark(f"{melodies}, {counted(notes, 'note')}, {counted(warnings, 'warning')}; {refused} refused")
     raise typer.Exit(1 if refused else 0)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from roslin.cli.options import with_options
 from roslin.cli.output import remark
+from roslin.display.text import counted
 from roslin.errors import shortened
 
 if TYPE_CHECKING:
@@ -144,4 +145,4 @@ def melody_from_file(
             remark(f"moved to the grid: {taken.extra['quantisation_error']}")
         return taken
     wanted = f"--id {id}" if id is not None else f"--number {number or 1}"
-    raise typer.BadParameter(f"{path} holds {count} melodies; none is {wanted}")
+    raise typer.BadParameter(f"{path} holds {counted(count, 'melody', 'melodies')}; none is {wanted}")

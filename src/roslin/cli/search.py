@@ -115,7 +115,7 @@ def search_command(
                     threads=threads, seconds=left, progress=progress,
                 )  # fmt: skip
 
-            query, run = (found[0], searched(found[0])) if itself else surest(found, searched)
+            query, run = (found[0], searched(found[0])) if itself else surest(found, searched)[:2]
         if len(found) > 1:
             tell(query)
         run = run.matches if sure else run
@@ -197,6 +197,7 @@ def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melod
             "meaning": hit.meaning,
             "above_chance": hit.is_above_chance,
             "same_notes": hit.same,
+            "coincides": hit.coincides,
             "id": hit.id,
             "title": melody.title,
             "composer": melody.composer,
@@ -211,7 +212,9 @@ def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melod
     about = ("id", "title", "composer", "key", "metre")
     if format is not OutputFormat.table:
         unfinished = () if run.is_complete else ("unfinished",)
-        columns = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes", *about, *unfinished)
+        coincides = ("coincides",) if any(hit.coincides for hit in run) else ()
+        measured = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes")
+        columns = (*measured, *about, *unfinished, *coincides)
         print_table(Table(columns, tuple(rows)), format)
         return
     counted = ("chance", "meaning") if run.has_meaning else ()
@@ -245,9 +248,11 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
     """Write a ranked list as one page that needs nothing else."""
     from importlib.metadata import version
 
+    from roslin.display.text import counted
     from roslin.report.results import results_page
     from roslin.rows import write_whole
 
     melodies = list(collection.melodies(collection.numbers(run.ids)))
-    note = f"Roslin {version('roslin')}; {collection.path.name}, {len(collection)} melodies."
+    searched = counted(len(collection), "melody", "melodies")
+    note = f"Roslin {version('roslin')}; {collection.path.name}, {searched}."
     write_whole(target, results_page(query, run, melodies, note))

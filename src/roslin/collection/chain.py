@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.text import counted
 from roslin.errors import CollectionError, FilterError
 from roslin.represent.edits import EditCosts, edit_distance_from
 
@@ -155,7 +156,9 @@ class FilterReport:
         return [" ".join(filter(None, sentences)) for sentences in zip(*came, strict=True)]
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.total:,} melodies.", *map(str, self.steps), *map(str, self.additions)])
+        return "\n".join(
+            [f"{counted(self.total, 'melody', 'melodies')}.", *map(str, self.steps), *map(str, self.additions)]
+        )
 
 
 def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], total: int | None = None) -> FilterReport:

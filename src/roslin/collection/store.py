@@ -184,7 +184,7 @@ class Store:
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self.path)!r}, {self._length} melodies)"
+        return f"{type(self).__name__}({str(self.path)!r}, {counted(self._length, 'melody', 'melodies')})"
 
     # -- private ----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.names import ANONYMUS, folded_name, is_nobody, plain_name, surname
 from roslin.display.table import Table
 from roslin.display.words import _, ngettext
-from roslin.run.meaning import CLOSE, MEANINGS, expected_words, meaning_of
+from roslin.run.meaning import CLOSE, MEANINGS, SAME_NOTES, expected_words, meaning_of
 
 __all__ = ["COMMON", "Attribution", "Identification", "SourceMatch", "attributed"]
 
@@ -52,8 +52,8 @@ class SourceMatch:
 
     @property
     def meaning(self) -> str:
-        """How sure it is, in words."""
-        return meaning_of(self.expected)
+        """How sure it is, in words; that it has the notes asked for is a fact, whatever chance gives."""
+        return SAME_NOTES if self.is_identical else meaning_of(self.expected)
 
     @property
     def is_close(self) -> bool:
@@ -86,8 +86,8 @@ class Attribution:
 
     @property
     def meaning(self) -> str:
-        """How sure it is, in words."""
-        return meaning_of(self.expected)
+        """How sure the surest source is, in words."""
+        return self.sources[0].meaning
 
     @property
     def close(self) -> int:
@@ -272,9 +272,13 @@ def _usual_name(sources: list[SourceMatch]) -> str:
 
 
 def _rank(each: Attribution) -> tuple[int, bool, int, float]:
-    words = [word for _, word in MEANINGS]
-    as_sure = sum(source.meaning == each.meaning for source in each.sources)
-    return words.index(each.meaning), each.is_anonymous, -as_sure, each.expected
+    places = [_certainty(source.expected) for source in each.sources]
+    return places[0], each.is_anonymous, -places.count(places[0]), each.expected
+
+
+def _certainty(expected: float) -> int:
+    """The place of a number of chance matches among the words."""
+    return sum(expected > most for most, _ in MEANINGS)
 
 
 def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:

@@ -20,17 +20,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.concordances._gather import Buckets
 from roslin.concordances.journal import Arrays
 from roslin.concordances.mapped import map_array, new_array, write_array
-from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
-from roslin.matchers.roslin._blocks import FIELDS, Rows
-from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.table import FIELDS, MelodyTable, Rows
+from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
+from roslin.native import kernels
 
 __all__ = [
     "ALPHABETS",
     "MOST",
     "Alphabet",
+    "Buckets",
     "Candidates",
     "are_safe",
     "bucket_parts",
@@ -57,6 +57,15 @@ _LARGER, _LARGE = 4, 2  # semitones: beyond these an interval is of the next siz
 _CHANGE = 2  # steps of a note value that make it longer or shorter
 _MIDDLE = 128  # the letter of a repeated note
 _BUCKETS = {"starts": np.int64, "members": np.int32, "of_starts": np.int64, "buckets": np.int32}
+
+
+class Buckets(NamedTuple):
+    """Which melodies are in a bucket, and in which buckets a melody is; both end to end."""
+
+    starts: Numbers  # [buckets + 1]: where each bucket begins in `members`
+    members: Longs
+    of_starts: Numbers  # [melodies + 1]: where each melody begins in `buckets`
+    buckets: Longs
 
 
 class Alphabet(NamedTuple):
@@ -136,23 +145,21 @@ def rare_buckets(
     letters: Letters, offsets: Numbers, lengths: tuple[int, int], most: int, part: tuple[int, int] = (0, 1)
 ) -> tuple[Longs, Longs]:
     """(sizes, members) of the buckets, which hold 2 to `most` melodies, of part k of n. Letter 0 is none."""
-    from roslin.concordances._rare import count_grams, pack_grams, rare_runs
-
-    grams = count_grams(letters, offsets, lengths[0], *part)
+    grams = kernels.count_grams(letters, offsets, lengths[0], *part)
     high, low, owners = np.empty(grams, np.uint64), np.empty(grams, np.uint64), np.empty(grams, np.int32)
-    pack_grams(letters, offsets, lengths, part, (high, low, owners))
+    kernels.pack_grams(letters, offsets, *lengths, *part, high, low, owners)
     order = np.argsort(high)
     high, low, owners = high[order], low[order], owners[order]
     seen = np.full(len(offsets) - 1, -1, np.int32)
     sizes, members = np.empty(grams // 2 + 1, np.int32), np.empty(grams + most, np.int32)
-    buckets, written = rare_runs(high, low, owners, lengths, most, seen, sizes, members)
-    return sizes[:buckets].copy(), members[:written].copy()
+    written = np.empty(2, np.int64)
+    kernels.rare_runs(high, low, owners, *lengths, most, seen, sizes, members, written)
+    buckets, in_all = written.tolist()
+    return sizes[:buckets].copy(), members[:in_all].copy()
 
 
 def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arrays]]) -> None:
     """Put the parts together: who is in a bucket, and in which buckets a melody is."""
-    from roslin.concordances._rare import invert
-
     total, in_all, counts = 0, 0, np.zeros(melodies + 1, np.int64)
     for part in parts():
         total, in_all = total + len(part["sizes"]), in_all + len(part["members"])
@@ -177,7 +184,7 @@ def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arra
     new_array(folder / "members.bin", np.int32, in_all, fill_members)
     starts, members = (map_array(folder / f"{name}.bin", _BUCKETS[name]) for name in ("starts", "members"))
     new_array(
-        folder / "buckets.bin", np.int32, in_all, lambda room: invert(starts, members, 0, total, of_starts[:-1], room)
+        folder / "buckets.bin", np.int32, in_all, lambda room: kernels.invert(starts, members, of_starts[:-1], room)
     )
 
 
@@ -213,8 +220,6 @@ def are_safe(buckets: Buckets, rows: Rows, table: MelodyTable) -> bool:
 
 def candidates_by(index: Buckets) -> Candidates:
     """A function that gathers the candidates of a melody. One for each thread: it remembers whom it has seen."""
-    from roslin.concordances._gather import gather
-
     melodies = len(index.of_starts) - 1
     seen, room, rounds = np.full(melodies, -1, np.int32), np.empty(melodies, np.int32), count()
-    return lambda place: room[: gather(index, place, next(rounds), seen, room)].astype(np.int64)
+    return lambda place: room[: kernels.gather(index, place, next(rounds), seen, room)].astype(np.int64)

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.roslin._alignment import Encoded
 from roslin.matchers.roslin.notes import encoded
 from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.values import Encoded
 from roslin.represent.packed import Packed
 
 __all__ = ["MOST_COPIES", "Digests", "Unfolded", "digests_of", "firsts_of", "representatives", "same_among", "unfold"]

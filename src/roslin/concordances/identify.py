@@ -3,8 +3,8 @@
 A source has one incipit or several. Each is searched for by itself, and brings its own number of chance matches (E,
 `roslin.search.chance`). Expectations add up, whatever depends on what: m incipits bring m times as many chance matches
 as one. So a source that one of m incipits finds has m times the E of that match (Bonferroni), and is kept where this is
-at most 1. Incipits that agree are counted and told, but their E are not multiplied: incipits of one source are too much
-alike for that.
+at most 1, or where it has exactly the notes of the incipit. Incipits that agree are counted and told, but their E are
+not multiplied: incipits of one source are too much alike for that.
 
 Sources are catalogue records: several incipits of one record count once. The record that is asked about is left out, if
 the collection has it: all melodies with its number. What is found goes into an `Identification` (`attribution`).
@@ -59,7 +59,8 @@ def identify(
     remarks: dict[str, None] = {}
     for place, run in _runs(tried, store, within, itself, work or Work()):
         remarks |= dict.fromkeys(run.remarks if len(tried) == 1 else ())
-        found += [(place, hit) for hit in run if _corrected(hit, len(tried)) <= BY_CHANCE]
+        identical = _identical(tried[place], run, store)
+        found += [(place, hit) for hit in run if _corrected(hit, len(tried)) <= BY_CHANCE or hit.id in identical]
     searched = len(store) if within is None else len(within)
     attributions = attributed(_sources(found, tried, store))
     claimed = next((melody.composer for melody in melodies if melody.composer), None)
@@ -161,6 +162,13 @@ def _runs(
             run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
         finished += 1
         yield place, run
+
+
+def _identical(asked: Melody, run: Run, store: Store) -> set[str]:
+    """The melodies of a list with exactly the notes that were asked for."""
+    size, notes = len(melodic_line(asked)), _notes_of(asked)
+    agreeing = store.numbers([hit.id for hit in run if hit.same == size])
+    return {str(melody.id) for melody in store.melodies(agreeing) if _notes_of(melody) == notes}
 
 
 def _corrected(hit: Hit, tried: int) -> float:

@@ -17,14 +17,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.concordances._gather import Buckets
-from roslin.concordances.blocking import candidates_by
-from roslin.matchers.roslin._alignment import Encoded, Tables
-from roslin.matchers.roslin._blocks import MELODIES, Plan, Rows
+from roslin.concordances.blocking import Buckets, candidates_by
 from roslin.matchers.roslin.notes import one
-from roslin.matchers.roslin.rounding import Planner, highest_pair, scale_for
+from roslin.matchers.roslin.rounding import Plan, Planner, highest_pair, scale_for
 from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows
+from roslin.matchers.roslin.values import Encoded, Tables
+from roslin.native import kernels
 
 __all__ = ["PIECE", "ScoredPairs", "Shortlist", "join_places", "piece_count", "piece_of"]
 
@@ -109,25 +108,20 @@ class _Side(NamedTuple):
 
     def possible(self, query: Encoded, place: int, start: int) -> Numbers:
         """The places from `start` on whose melodies may reach what is needed."""
-        from roslin.matchers.roslin._bound import bound_in_bytes
-        from roslin.matchers.roslin._side_by_side import align_in_shorts
-
         wanted = np.minimum(self.needed[start:], self.needed[place])
         most = len(query.pitches) * highest_pair(self.planner.tables)
         if not len(wanted) or int(wanted.min()) > most:
             return np.empty(0, np.int64)
         first, last = start // MELODIES, len(self.table.starts) - 1
-        found = np.empty((last - first) * MELODIES, np.int32)
+        found = np.empty((last - first, MELODIES), np.int32)
         plan = self._plan(query, min(int(wanted.max()), most))
-        bound = align_in_shorts if plan.unit == 1 else bound_in_bytes
-        bound(plan, self.table.blocks, first, last, np.empty(0, np.int64), found)
-        bounds = found[start - first * MELODIES : len(self.table) - first * MELODIES]
+        bound = kernels.align_blocks if plan.unit == 1 else kernels.bound_blocks
+        bound(plan, self.table.blocks, np.arange(first, last), found)
+        bounds = found.ravel()[start - first * MELODIES : len(self.table) - first * MELODIES]
         return start + np.flatnonzero(bounds >= wanted)
 
     def possible_among(self, query: Encoded, place: int, places: Numbers, rows: Rows) -> Numbers:
         """Those of some places, which rise, whose melodies may reach what is needed."""
-        from roslin.matchers.roslin._bound import bound_places
-
         wanted = np.minimum(self.needed[places], self.needed[place])
         most = len(query.pitches) * highest_pair(self.planner.tables)
         if not len(wanted) or int(wanted.min()) > most:
@@ -136,7 +130,7 @@ class _Side(NamedTuple):
         if plan.unit == 1:
             return places  # a byte is too coarse for a query as long as this
         bounds = np.empty(len(places), np.int32)
-        bound_places(plan, rows, self.table.tempos, places, bounds)
+        kernels.bound_rows(plan, rows, self.table.tempos[: len(self.table)], places, bounds)
         found: Numbers = places[bounds >= wanted]
         return found
 

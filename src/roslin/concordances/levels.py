@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.roslin._alignment import Tables
-from roslin.matchers.roslin.notes import backwards
+from roslin.matchers.roslin.notes import backwards, one
 from roslin.matchers.roslin.rounding import Planner
 from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.values import Tables
+from roslin.native import kernels
 from roslin.search.chance import TAIL_SHARE, Tail, between, middles_and_spreads
 
 __all__ = ["NEVER", "Chances", "chances_of"]
@@ -63,16 +64,12 @@ def chances_of(
     table: MelodyTable, tables: Tables, tails: dict[int, Tail], sample: Numbers, numbers: Numbers
 ) -> tuple[Floats, Floats]:
     """(begins, scales) of the melodies with these numbers, from those of a sample."""
-    from roslin.matchers.roslin._alignment import align_all
-
     planner = Planner(tables)
-    found, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers))
-    for row, number in enumerate(numbers.tolist()):
-        query = table.take(np.array([number]))
-        found[row] = scorer(query, table, tables, planner)(sample)
-        itself = np.empty(1, np.int32)
-        align_all(query, backwards(query), tables, np.zeros(1, np.int64), itself)
-        reversals[row] = itself[0]
+    queries = table.take(numbers)
+    found, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers), np.int32)
+    kernels.align_each(queries, backwards(queries), tables, reversals)
+    for row in range(len(numbers)):
+        found[row] = scorer(one(queries, row), table, tables, planner)(sample)
     middles, spreads = middles_and_spreads(found)
     begins, scales = np.empty(len(numbers)), np.empty(len(numbers))
     for size in np.unique(table.sizes[numbers]).tolist():

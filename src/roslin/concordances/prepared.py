@@ -33,9 +33,9 @@ from roslin.concordances.journal import Arrays
 from roslin.concordances.levels import chances_of
 from roslin.concordances.mapped import kept_array, map_array, write_array
 from roslin.errors import CollectionError
-from roslin.matchers.roslin._alignment import Tables
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.table import MelodyTable, Room, fill_table
+from roslin.matchers.roslin.values import Tables
 from roslin.search.chance import Tail, sample_of, tails_of
 from roslin.search.roslin_table import fitted_stamp, open_table, read_table, write_table
 

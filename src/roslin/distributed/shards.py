@@ -16,7 +16,7 @@ import re
 import shutil
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,12 +26,14 @@ import numpy.typing as npt
 from roslin.collection.files import write_text
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, Roslin, matcher
 from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
 from roslin.search.chance import Background, Tail, default_tails, mode_of, sample_of, tails_of
+from roslin.search.coinciding import can_ask, is_sure
 from roslin.search.engine import WholeCollection, search
 from roslin.search.work import Work
 
@@ -53,7 +55,9 @@ def is_sharded(path: str | Path) -> bool:
 def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> None:
     """Divide a collection. `work` writes the shards; `shards.json` comes last, so that there are all or none."""
     if not 1 <= parts <= max(len(store), 1):
-        raise ArgumentError(f"a collection of {len(store)} melodies has between 1 and so many shards; got {parts}")
+        raise ArgumentError(
+            f"a collection of {counted(len(store), 'melody', 'melodies')} has between 1 and so many shards; got {parts}"
+        )
     target = Path(folder).resolve()
     if target.exists() and not all(_OURS.fullmatch(path.name) for path in target.iterdir()):
         raise CollectionError(f"{folder}: the folder holds other files; expected shards, or a name that is free")
@@ -153,11 +157,16 @@ class Shards:
         sample = (str(self.sample.path.resolve()), self.sample.about["token"])
         asking = _Searching(query, chosen, k, tuple(exclude), radius, sample, tails, len(self))
         pieces = [(str(store.path.resolve()), store.about["token"]) for store in self.stores]
-        answers = []
-        for done, answer in enumerate(work.map(asking, pieces), start=1):
-            answers.append(answer)
-            work.report(done / len(pieces), "searching")
-        return self._merged(query, k, answers)
+
+        def answered(asking: _Searching) -> Run:
+            answers = []
+            for done, answer in enumerate(work.map(asking, pieces), start=1):
+                answers.append(answer)
+                work.report(done / len(pieces), "searching")
+            return self._merged(query, k, answers)
+
+        run = answered(asking)
+        return answered(replace(asking, coinciding=True)) if can_ask(query, chosen) and not is_sure(run) else run
 
     def _merged(self, query: Melody, k: int, answers: Sequence[Run]) -> Run:
         """One list of several."""
@@ -165,6 +174,7 @@ class Shards:
         sign = 1.0 if answers[0].kind == "distance" else -1.0
         best = sorted(found, key=lambda hit: (sign * (hit.value or 0.0), hit.id))[:k]
         has_evidence = answers[0].kind == "score"
+        (first,) = answers[0].rankings.values()
         ranking = Ranking(
             query.id or "query",
             tuple(hit.id for hit in best),
@@ -172,7 +182,8 @@ class Shards:
             expected=tuple(hit.expected or 0.0 for hit in best) if has_evidence else None,
             distances=tuple(hit.distance for hit in best) if has_evidence else None,
             same=tuple(hit.same for hit in best) if any(hit.same for hit in best) else None,
-            remarks=answers[0].remarks,
+            coincides=tuple(hit.coincides for hit in best) if any(hit.coincides for hit in best) else None,
+            remarks=tuple(filter(None, (first.unfinished, *first.remarks))),
             agreeing=sum(ranking.agreeing for answer in answers for ranking in answer.rankings.values()),
         )
 
@@ -235,11 +246,12 @@ class _Searching:
     sample: tuple[str, str]
     tails: dict[int, Tail]
     searched: int
+    coinciding: bool = False
 
     def __call__(self, shard: tuple[str, str]) -> Run:
         packed = opened(*self.sample).packed()
         background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: self.tails)
-        whole = WholeCollection(background, self.searched)
+        whole = WholeCollection(background, self.searched, self.coinciding)
         found = search(
             self.query, opened(*shard), self.matcher, self.k, exclude=self.exclude, radius=self.radius, whole=whole
         )

@@ -382,10 +382,10 @@ def lettered_latex(evaluation: Evaluation, level: float = 0.95) -> str:
             cells[system].append(_cell(mean, letters, is_best=is_best))
     rows = [f"{signs[system]} & {latex_text(system)} & {' & '.join(row)} \\\\" for system, row in cells.items()]
     names = " & ".join(latex_text(repr(measure)) for measure in evaluation.measures)
-    count, chance = evaluation.counted.shape[2], f"{100 * (1 - level):.3g} %"
+    queries, chance = counted(evaluation.counted.shape[2], "query", "queries"), f"{100 * (1 - level):.3g} %"
     return "\n".join(
         [
-            f"% Means over {count} queries; a letter: better than that system at {chance}, all pairs",
+            f"% Means over {queries}; a letter: better than that system at {chance}, all pairs",
             f"\\begin{{tabular}}{{ll{'l' * len(evaluation.measures)}}}",
             "\\toprule",
             f" & system & {names} \\\\",

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import KEYS, TABLES, History, answer_columns, study_tables, variables_of
@@ -213,7 +214,13 @@ def _readme(plan: StudyPlan, tables: Mapping[str, Table], unfinished: bool) -> s
     ]
     for name, table in tables.items():
         key = ", ".join(f"`{column}`" for column in KEYS[name])
-        lines += ["", f"## {name}", "", f"{TABLES[name]} {len(table.rows)} rows, each with its own {key}.", ""]
+        lines += [
+            "",
+            f"## {name}",
+            "",
+            f"{TABLES[name]} {counted(len(table.rows), 'row')}, each with its own {key}.",
+            "",
+        ]
         lines.append("| column | meaning | unit |")
         lines.append("|---|---|---|")
         for column in table.columns:

@@ -298,7 +298,7 @@ class _Pooling:
         self.collection, self.query, self.wish, self.table = collection, query, wish, table
         self.why: dict[str, list[str]] = {}
         self.chosen: set[str] = set(wish.add)  # what is not cut away at the end
-        self.story = [f"{len(collection):,} melodies."]
+        self.story = [f"{counted(len(collection), 'melody', 'melodies')}."]
         self.hidden = _letters(query) if hides_query else []
         self.parts_of_query: dict[str, bool] = {}
 

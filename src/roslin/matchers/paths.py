@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from roslin.matchers.explanation import Rows, Step, together
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 
@@ -75,8 +76,6 @@ def edits(
     ends: Ends = "corner",
 ) -> Edits:
     """The cheapest way from the query's things to the candidate's. `same` says which things are."""
-    from roslin.matchers._path_kernels import cheapest_path  # Numba loads only when something is compared
-
     shape = len(query) + 1, len(candidate) + 1
     costs = np.full((len(ways), *shape), np.inf)
     for table, way in zip(costs, ways, strict=True):
@@ -90,9 +89,10 @@ def edits(
     starts, stops = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     starts[_BEGINS[begins]] = True
     stops[_ENDS[ends]] = True
-    cost, path = cheapest_path(costs, rows, columns, before, after, starts, stops)
+    cost, path, count = np.empty(1), np.empty((sum(shape), 3), dtype=np.int64), np.empty(1, dtype=np.int64)
+    kernels.cheapest_path(costs, rows, columns, before, after, starts, stops, cost, path, count)
     steps = []
-    for k, i, j in path.tolist():
+    for k, i, j in path[: count[0]].tolist():
         way = ways[k]
         if not way.rows or not way.columns:
             kind = "missing" if way.rows else "added"
@@ -102,7 +102,7 @@ def edits(
             kind = "joined" if way.rows > way.columns else "split"
         mine, theirs = query[i - way.rows : i], candidate[j - way.columns : j]
         steps.append(Step(kind, _one_place(mine), _one_place(theirs), float(costs[k, i, j])))
-    return Edits(cost, tuple(steps))
+    return Edits(float(cost[0]), tuple(steps))
 
 
 def _one_place(things: Sequence[Rows]) -> tuple[Rows, ...]:

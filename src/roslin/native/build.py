@@ -1,7 +1,8 @@
 """Compiles the kernels: every C file of this folder, once for each instruction set, into one library each.
 
-    python -m roslin.native.build               for this machine
-    ROSLIN_TARGET=aarch64-macos pip wheel .     for another one, with zig (`pip install ziglang`)
+    python -m roslin.native.build                             for this machine
+    ROSLIN_TARGET=aarch64-macos pip wheel . --no-deps         for another one, with zig (hatch_build.py)
+    ROSLIN_KERNELS_FLAGS="-g" python -m roslin.native.build   with more flags (tools/sanitize.sh)
 
 Nothing but a C compiler is needed: the one that CC names, cc, gcc or clang; where there is none, the one of the package
 ziglang, a whole C compiler in a wheel. The build of a wheel and an editable installation call `build` (hatch_build.py);
@@ -26,7 +27,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 SOURCES = Path(__file__).parent
-LIBRARIES = SOURCES / "lib"
+_MORE_FLAGS = shlex.split(os.environ.get("ROSLIN_KERNELS_FLAGS", ""))
+LIBRARIES = SOURCES / "lib" / ("flagged" if _MORE_FLAGS else "")
 STAMP = LIBRARIES / "stamp.txt"
 
 # No fused or reordered sums: results are the same bits on every processor. The two flags that follow change no result;
@@ -34,6 +36,7 @@ STAMP = LIBRARIES / "stamp.txt"
 FLAGS = [
     *("-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
     *("-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"),
+    *_MORE_FLAGS,
 ]
 
 # The instruction sets of a processor family, from the one that every machine has to the newest, and their flags.
@@ -61,16 +64,19 @@ def levels(target: str = "") -> dict[str, list[str]]:
 
 
 def library(level: str, target: str = "") -> Path:
-    """Where the library of an instruction set is."""
+    """Where the library of an instruction set is. Those for other machines have folders of their own."""
     is_windows = "windows" in target if target else os.name == "nt"
-    return LIBRARIES / f"kernels-{level}{'.dll' if is_windows else '.so'}"
+    return LIBRARIES / target / f"kernels-{level}{'.dll' if is_windows else '.so'}"
 
 
 def compiler(target: str = "") -> list[str]:
     """The command that compiles; an empty list where there is no compiler."""
-    zig = [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
+    # Without a target, zig would use all instructions of this processor, in the library for every processor too.
+    zig = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"] if find_spec("ziglang") else []
     if target:
-        return [*zig, "-target", target] if zig else []
+        # Otherwise zig asks for a macOS that is newer than the wheel promises (hatch_build.py).
+        oldest = ".11.0" if target.endswith("-macos") else ""
+        return [*zig, "-target", target + oldest] if zig else []
     if os.environ.get("CC"):
         return shlex.split(os.environ["CC"])
     found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
@@ -80,41 +86,47 @@ def compiler(target: str = "") -> list[str]:
 def stamp() -> str:
     """A hash of all that the libraries are made of."""
     files = (*sorted(SOURCES.glob("*.[ch]")), Path(__file__))
-    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=16).hexdigest()
+    parts = [shlex.join(_MORE_FLAGS).encode(), *(path.read_bytes() for path in files)]
+    return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
 
 
 def build(target: str = "") -> None:
-    """Compile what has changed. Processes that build at the same time do not disturb one another."""
+    """Compile what has changed. Several processes can build at the same time."""
     command = compiler(target)
     if not command:
         raise BuildError(
             "the kernels cannot be compiled: no C compiler (cc, gcc, clang) was found; pip install ziglang brings one"
         )
     made_of = stamp()
-    objects = LIBRARIES / "objects"
+    objects = LIBRARIES / target / "objects"
     objects.mkdir(parents=True, exist_ok=True)
     headers = b"\0".join(path.read_bytes() for path in sorted(SOURCES.glob("*.h")))
     jobs = {
-        level: [_object(source, objects, command, [*FLAGS, *flags], headers) for source in sorted(SOURCES.glob("*.c"))]
-        for level, flags in levels(target).items()
+        level: [_object(source, objects, [*command, *FLAGS, *flags], headers) for source in sorted(SOURCES.glob("*.c"))]
+        for level, flags in _flags(command, target).items()
     }
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(_compile, {job[0]: job for one in jobs.values() for job in one}.values()))
     for level, made in jobs.items():
-        link = [*command, "-shared", *[str(path) for path, _ in made], "-lm"]
+        link = [*command, *_MORE_FLAGS, "-shared", *[str(path) for path, _ in made], "-lm"]
         _run_into(library(level, target), link)
-    _replace(STAMP, made_of)
+    _replace(LIBRARIES / target / STAMP.name, made_of)
     used = {path for made in jobs.values() for path, _ in made}
     for path in objects.glob("*.o"):
         if path not in used:
             path.unlink(missing_ok=True)
 
 
-def _object(
-    source: Path, objects: Path, command: list[str], flags: list[str], headers: bytes
-) -> tuple[Path, list[str]]:
+def _flags(command: list[str], target: str) -> dict[str, list[str]]:
+    """The flags of each instruction set, as this compiler writes them: zig writes the names of processors with _."""
+    if "ziglang" not in command:
+        return levels(target)
+    return {level: [flag.replace("x86-64-", "x86_64_") for flag in flags] for level, flags in levels(target).items()}
+
+
+def _object(source: Path, objects: Path, command: list[str], headers: bytes) -> tuple[Path, list[str]]:
     """The object of a source, named after all that it is made of, and the command that makes it."""
-    compile_it = [*command, *flags, "-c", str(source)]
+    compile_it = [*command, "-c", str(source)]
     made_of = b"\0".join((source.read_bytes(), headers, shlex.join(compile_it).encode()))
     return objects / f"{source.stem}-{hashlib.blake2b(made_of, digest_size=12).hexdigest()}.o", compile_it
 
@@ -129,7 +141,10 @@ def _run_into(path: Path, command: list[str]) -> None:
     """Run a compiler; what it makes appears whole or not at all."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder) / path.name
-        done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise BuildError(f"the kernels cannot be compiled: {command[0]}: {error.strerror}; set CC") from error
         if done.returncode:
             raise BuildError(f"the kernels cannot be compiled: {shlex.join(command)}\n{done.stderr.strip()}")
         if done.stderr.strip():

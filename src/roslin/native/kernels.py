@@ -17,6 +17,7 @@ Python is an error here and never a wrong read in C. Arrays are not converted: w
 
 - A named tuple stands for a `const struct *`: its fields are taken by name; a `// [notes + 1]` behind a pointer is its
   shape. A struct may point to others. Its sizes can be used in shapes: `scores[melodies->count]`.
+- A `typedef struct __attribute__((packed))` is a row of a table: `const note_row notes[rows]` takes a structured array.
 - A kernel that says `bool` takes memory, and returns false where there is none: a MemoryError.
 - Kernels run without the interpreter's lock.
 
@@ -27,9 +28,10 @@ used, or the one that ROSLIN_KERNELS names.
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -38,7 +40,6 @@ import numpy as np
 from roslin.errors import RoslinError
 from roslin.native import build
 
-# What the processor's `processor_level` counts up to, by the family's levels in `build`.
 _CHOICE = "ROSLIN_KERNELS"
 
 # By the name in C: the type of an array's elements, that of an argument.
@@ -77,6 +78,17 @@ def names() -> list[str]:
 def documentation(name: str) -> str:
     """What the header says of a kernel: its comment and its declaration."""
     return _prototypes()[1][name].text
+
+
+def is_loaded() -> bool:
+    """Whether a kernel has been called: importing this module loads no library."""
+    return _loaded.cache_info().currsize > 0
+
+
+def source_stamp() -> str:
+    """A hash of the sources that the libraries were compiled from."""
+    _loaded()
+    return build.STAMP.read_text("utf-8")
 
 
 def level() -> str:
@@ -136,7 +148,7 @@ class _Size(NamedTuple):
     @classmethod
     def read(cls, text: str) -> _Size:
         terms = []
-        for sign, product in re.findall(r"([+-]?)\s*([^+-]+)", text):
+        for sign, product in re.findall(r"([+-]?)\s*((?:->|[^+-])+)", text):
             factor, sizes = -1 if sign == "-" else 1, []
             for part in product.split("*"):
                 if part.strip().isdigit():
@@ -180,33 +192,47 @@ class _Declaration(NamedTuple):
 
 
 _STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(\w+);", re.DOTALL)
-_FIELD = re.compile(r"^\s*(const )?(\w+) ([^;]+);\s*(?://\s*((?:\[[^\]]*\])+))?", re.MULTILINE)
+_ROW = re.compile(r"typedef struct __attribute__\(\(packed\)\) \{(.*?)\}\s*(\w+);", re.DOTALL)
+_FIELD = re.compile(r"^\s*(const )?(\w+) ([^;]+);[ \t]*(?://[ \t]*((?:\[[^\]]*\])+))?", re.MULTILINE)
 _FUNCTION = re.compile(r"((?:^//[^\n]*\n)*)^(void|bool|int64_t|double) (\w+)\(([^;{]*)\);", re.MULTILINE)
 _PARAMETER = re.compile(r"^(const )?(\w+) (\*?)(\w+)((?:\[[^\]]*\])*)$")
 _DIMENSION = re.compile(r"\[([^\]]*)\]")
 
 
 @cache
-def _prototypes() -> tuple[dict[str, _Declaration], dict[str, _Declaration]]:
-    """The structs and the kernels of all headers, by name."""
+def _prototypes() -> tuple[dict[str, _Declaration], dict[str, _Declaration], dict[str, _Declaration]]:
+    """The structs, the kernels and the rows of tables of all headers, by name."""
     texts = [path.read_text("utf-8") for path in sorted(build.SOURCES.glob("*.h"))]
-    structs = {found.name: found for text in texts for found in _structs(text)}
-    return structs, {found.name: found for text in texts for found in _functions(text, set(structs))}
+    bodies = {name: body for text in texts for body, name in _STRUCT.findall(text)}
+    rows = {name: _struct(name, body) for text in texts for body, name in _ROW.findall(text)}
+    declared = {found.name: found for text in texts for found in _functions(text, bodies.keys(), rows.keys())}
+    # The structs that kernels take, and those that these point to. What C has for itself is nobody else's business.
+    structs: dict[str, _Declaration] = {}
+    wanted = [each.type for kernel in declared.values() for each in kernel.parameters if each.is_struct]
+    while wanted:
+        name = wanted.pop()
+        if name not in structs:
+            structs[name] = _struct(name, bodies[name])
+            wanted += [each.type for each in structs[name].parameters if each.is_struct]
+    return structs, declared, rows
 
 
-def _structs(text: str) -> Iterator[_Declaration]:
-    for body, name in _STRUCT.findall(text):
-        fields = []
-        for const, kind, names, shape in _FIELD.findall(body):
-            for each in names.split(","):
-                is_struct = kind not in _SCALARS
-                is_array = "*" in each and not is_struct
-                sizes = tuple(_Size.read(size) for size in _DIMENSION.findall(shape)) if is_array else None
-                fields.append(_Parameter(each.strip(" *"), kind, bool(const), sizes, is_struct))
-        yield _Declaration(name, "", tuple(fields), _told(fields), body)
+def _struct(name: str, body: str) -> _Declaration:
+    fields = []
+    for const, kind, names, shape in _FIELD.findall(body):
+        for each in names.split(","):
+            is_struct = kind not in _SCALARS
+            is_array = "*" in each and not is_struct
+            if is_array and not shape:
+                raise KernelError(f"{name}: {each.strip(' *')} needs a shape behind it: // [size]")
+            sizes = tuple(_Size.read(size) for size in _DIMENSION.findall(shape)) if is_array else None
+            fields.append(_Parameter(each.strip(" *"), kind, bool(const), sizes, is_struct))
+    if len(_FIELD.findall(body)) != re.sub("//.*", "", body).count(";"):
+        raise KernelError(f"{name}: a field must be alone on its line, as `int64_t count;`")
+    return _Declaration(name, "", tuple(fields), _told(fields), body)
 
 
-def _functions(text: str, structs: set[str]) -> Iterator[_Declaration]:
+def _functions(text: str, structs: Set[str], rows: Set[str]) -> Iterator[_Declaration]:
     for comment, returns, name, inner in _FUNCTION.findall(text):
         parameters = []
         listed = re.sub(r"\s+", " ", inner).strip()
@@ -215,9 +241,9 @@ def _functions(text: str, structs: set[str]) -> Iterator[_Declaration]:
             if not found:
                 raise KernelError(f"{name}: {each!r} is no parameter that kernels take")
             const, kind, pointer, own, shape = found.groups()
-            if kind not in _SCALARS and kind not in structs:
-                raise KernelError(f"{name}: {kind} is no type that kernels take")
             sizes = tuple(_Size.read(size) for size in _DIMENSION.findall(shape)) or None
+            if kind not in _SCALARS and kind not in structs and not (kind in rows and sizes):
+                raise KernelError(f"{name}: {kind} is no type that kernels take")
             if pointer and kind not in structs:
                 raise KernelError(f"{name}: {own} needs a shape: {own}[size]")
             parameters.append(_Parameter(own, kind, bool(const), sizes, kind in structs))
@@ -237,17 +263,17 @@ class _Kernel:
     """One kernel, ready to be called."""
 
     def __init__(self, name: str):
-        self._declared = _prototypes()[1][name]
-        self.__name__, self.__doc__ = name, self._declared.text
+        declared = _prototypes()[1][name]
+        self.__name__, self.__doc__ = name, declared.text
+        self._plan = _Plan(declared)
+        self._takes_memory = declared.returns == "bool"
         self._function = getattr(_loaded()[1], name)
-        returns = self._declared.returns
-        self._function.restype = None if returns == "void" else _SCALARS[returns][1]
-        self._function.argtypes = [_c_type(each) for each in self._declared.parameters]
+        self._function.restype = None if declared.returns == "void" else _SCALARS[declared.returns][1]
+        self._function.argtypes = [_c_type(each) for each in declared.parameters]
 
     def __call__(self, *given: Any) -> Any:
-        arguments = _converted(self._declared, given)
-        found = self._function(*arguments)
-        if self._declared.returns == "bool":
+        found = self._function(*self._plan.arguments(given)[0])
+        if self._takes_memory:
             if not found:
                 raise MemoryError(f"no memory for {self.__name__}")
             return None
@@ -269,79 +295,167 @@ def _structure(name: str) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": [(each.name, _c_type(each)) for each in declared.parameters]})
 
 
-def _converted(declared: _Declaration, given: tuple[Any, ...]) -> list[Any]:
-    """What C gets: sizes, scalars, addresses of arrays that were checked, structs."""
-    asked = [each for each in declared.parameters if each.name not in declared.sizes]
-    if len(asked) != len(given):
-        raise TypeError(f"{declared.name} takes {', '.join(each.name for each in asked)}; got {len(given)} arguments")
-    values = {each.name: value for each, value in zip(asked, given, strict=True)}
-    return _arguments(declared, values)
-
-
-def _arguments(declared: _Declaration, values: dict[str, Any]) -> list[Any]:
-    """The same, for the parameters of a kernel or the fields of a struct."""
-    structs = {each.name: _filled(each.type, values[each.name]) for each in declared.parameters if each.is_struct}
-    sizes = _sizes(declared, values)
-    for name, struct in structs.items():
-        sizes |= {f"{name}->{field}": getattr(struct, field) for field in _whole_fields(type(struct).__name__)}
-    arguments: list[Any] = []
-    for each in declared.parameters:
-        if each.is_struct:
-            arguments.append(ctypes.pointer(structs[each.name]))
-        elif each.shape is not None:
-            arguments.append(_address(declared.name, each, values[each.name], sizes))
-        elif each.name in sizes:
-            arguments.append(sizes[each.name])
-        else:
-            arguments.append(float(values[each.name]))
-    return arguments
-
-
-def _filled(name: str, value: Any) -> ctypes.Structure:
-    """A struct from a named tuple. The arrays live as long as the tuple."""
-    declared = _prototypes()[0][name]
-    values = {each.name: getattr(value, each.name) for each in declared.parameters if each.name not in declared.sizes}
-    return _structure(name)(*_arguments(declared, values))
+@cache
+def _struct_plan(name: str) -> _Plan:
+    return _Plan(_prototypes()[0][name])
 
 
 @cache
-def _whole_fields(name: str) -> list[str]:
-    """The fields of a struct that may be sizes."""
-    fields = _prototypes()[0][name].parameters
-    return [each.name for each in fields if each.shape is None and not each.is_struct and "int" in each.type]
+def _element(name: str) -> np.dtype[Any]:
+    """The type of the elements of an array: a number, or a row of a table."""
+    row = _prototypes()[2].get(name)
+    found: np.dtype[Any] = np.dtype(
+        [(each.name, _SCALARS[each.type][0]) for each in row.parameters] if row else _SCALARS[name][0]
+    )
+    return found
 
 
-def _sizes(declared: _Declaration, values: dict[str, Any]) -> dict[str, int]:
-    """The sizes that the arrays tell, and all whole numbers among the scalars."""
-    sizes: dict[str, int] = {}
-    for each in declared.parameters:
-        if each.shape is None:
-            if each.name in values and not each.is_struct and each.type not in ("double", "float"):
-                sizes[each.name] = int(values[each.name])
-            continue
-        array = values[each.name]
-        if type(array) is not np.ndarray or array.ndim != len(each.shape):
-            raise TypeError(f"{declared.name}: {each.name} must be an array of {len(each.shape)} dimensions")
-        for size, length in zip(each.shape, array.shape, strict=True):
-            told = size.told
-            if told and told[0] in declared.sizes:
-                sizes.setdefault(told[0], length - told[1])
-    return sizes
+class _Array(NamedTuple):
+    """How an array is checked: all that does not depend on the call."""
+
+    place: int  # among the arguments of C
+    given: int  # its number among the values that are given
+    parameter: _Parameter
+    dtype: np.dtype[Any]
+    dimensions: int
+    told: tuple[tuple[str, int, int], ...]  # sizes that are read off it: name, dimension, how much longer it is
+    plain: tuple[tuple[str, int, int], ...]  # dimensions that must be a size: in the same way
+    others: tuple[tuple[_Size, int], ...]  # all other dimensions
 
 
-def _address(kernel: str, parameter: _Parameter, array: Any, sizes: dict[str, int]) -> int:
-    """Where an array begins, if it is what the kernel takes."""
-    wanted = _SCALARS[parameter.type][0]
-    if array.dtype != wanted:
-        raise TypeError(f"{kernel}: {parameter.name} must be {np.dtype(wanted)}, got {array.dtype}")
-    if not array.flags.c_contiguous:
-        raise TypeError(f"{kernel}: {parameter.name} must lie in one piece of memory")
-    if not parameter.is_const and not array.flags.writeable:
-        raise TypeError(f"{kernel}: {parameter.name} is written to, but is read-only")
-    for size, length in zip(parameter.shape or (), array.shape, strict=True):
-        if size.value(sizes) != length:
-            raise ValueError(
-                f"{kernel}: {parameter.name} must have shape [{']['.join(s.text for s in parameter.shape or ())}] "
-                f"with {', '.join(f'{name} = {value}' for name, value in sizes.items())}; got {array.shape}"
-            )
-    return int(array.__array_interface__["data"][0])
+class _Plan:
+    """What turns values into the arguments of a kernel, or into the fields of a struct. Made once for each of them."""
+
+    def __init__(self, declared: _Declaration):
+        self.name = declared.name
+        self.asked = [each for each in declared.parameters if each.name not in declared.sizes]
+        self._length = len(declared.parameters)
+        self._structs: list[tuple[int, int, _Parameter]] = []
+        self._whole: list[tuple[int, int, str, int, int]] = []  # place, index, name, smallest, largest
+        self._scalars: list[tuple[int, int, type]] = []
+        self._arrays: list[_Array] = []
+        self._sizes: list[tuple[int, str]] = []
+        index, known = 0, set[str]()
+        for place, each in enumerate(declared.parameters):
+            if each.name in declared.sizes:
+                self._sizes.append((place, each.name))
+                continue
+            if each.is_struct:
+                self._structs.append((place, index, each))
+            elif each.shape is not None:
+                self._arrays.append(_array(place, index, each, declared.sizes, known))
+            elif each.type in ("double", "float", "bool"):
+                self._scalars.append((place, index, bool if each.type == "bool" else float))
+            else:
+                limits = np.iinfo(_SCALARS[each.type][0])
+                self._whole.append((place, index, each.name, int(limits.min), int(limits.max)))
+            index += 1
+
+    def arguments(self, given: Sequence[Any]) -> tuple[list[Any], dict[str, int]]:
+        """What C gets: sizes, scalars, addresses of arrays that were checked, structs; and all sizes by name."""
+        if len(given) != len(self.asked):
+            names = ", ".join(each.name for each in self.asked)
+            raise TypeError(f"{self.name} takes {names}; got {len(given)} arguments")
+        arguments: list[Any] = [None] * self._length
+        sizes: dict[str, int] = {}
+        for place, index, parameter in self._structs:
+            arguments[place] = _filled(parameter, given[index], sizes)
+        for place, index, name, smallest, largest in self._whole:
+            value = operator.index(given[index])
+            if not smallest <= value <= largest:
+                raise OverflowError(f"{self.name}: {name} must be from {smallest} to {largest}, got {value}")
+            arguments[place] = sizes[name] = value
+        for place, index, convert in self._scalars:
+            arguments[place] = convert(given[index])
+        for each in self._arrays:
+            array = given[each.given]
+            if not isinstance(array, np.ndarray) or array.ndim != each.dimensions or array.dtype != each.dtype:
+                raise TypeError(self._wrong_array(each, array))
+            flags = array.flags
+            if not flags.c_contiguous or not (flags.writeable or each.parameter.is_const):
+                raise TypeError(self._wrong_array(each, array))
+            arguments[each.place] = _address(array.__array_struct__)
+            for name, dimension, more in each.told:
+                sizes[name] = array.shape[dimension] - more
+        for each in self._arrays:
+            shape = given[each.given].shape
+            for name, dimension, more in each.plain:
+                if shape[dimension] != sizes[name] + more:
+                    raise ValueError(self._wrong_shape(each, shape, sizes))
+            for size, dimension in each.others:
+                if shape[dimension] != size.value(sizes):
+                    raise ValueError(self._wrong_shape(each, shape, sizes))
+        for place, name in self._sizes:
+            if sizes[name] < 0:
+                raise ValueError(f"{self.name}: {name} cannot be {sizes[name]}")
+            arguments[place] = sizes[name]
+        return arguments, sizes
+
+    def _wrong_array(self, each: _Array, array: Any) -> str:
+        name = f"{self.name}: {each.parameter.name}"
+        if not isinstance(array, np.ndarray) or array.ndim != each.dimensions:
+            return f"{name} must be an array of {each.dimensions} dimensions"
+        if array.dtype != each.dtype:
+            return f"{name} must be {each.dtype}, got {array.dtype}"
+        if not array.flags.c_contiguous:
+            return f"{name} must lie in one piece of memory"
+        return f"{name} is written to, but is read-only"
+
+    def _wrong_shape(self, each: _Array, shape: tuple[int, ...], sizes: dict[str, int]) -> str:
+        wanted = "][".join(size.text for size in each.parameter.shape or ())
+        found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+        return f"{self.name}: {each.parameter.name} must have shape [{wanted}] with {found}; got {shape}"
+
+
+def _array(place: int, index: int, parameter: _Parameter, sizes: frozenset[str], known: set[str]) -> _Array:
+    """How an array is checked; `known` are the sizes that arrays before it tell."""
+    told, plain, others = [], [], []
+    for dimension, size in enumerate(parameter.shape or ()):
+        if size.told is None:
+            others.append((size, dimension))
+        elif size.told[0] in sizes and size.told[0] not in known:
+            known.add(size.told[0])
+            told.append((size.told[0], dimension, size.told[1]))
+        else:
+            plain.append((size.told[0], dimension, size.told[1]))
+    element = _element(parameter.type)
+    return _Array(
+        place, index, parameter, element, len(parameter.shape or ()), tuple(told), tuple(plain), tuple(others)
+    )
+
+
+def _filled(parameter: _Parameter, value: Any, sizes: dict[str, int]) -> Any:
+    """A pointer to a struct from a named tuple. Its sizes are added to those of the call: `query->notes`."""
+    plan = _struct_plan(parameter.type)
+    values = [getattr(value, each.name) for each in plan.asked]
+    fields, own = plan.arguments(values)
+    for name, size in own.items():
+        sizes[f"{parameter.name}->{name}"] = size
+    struct = _structure(parameter.type)(*fields)
+    struct.arrays = values  # they live as long as the struct
+    return ctypes.pointer(struct)
+
+
+class _Interface(ctypes.Structure):
+    """What `__array_struct__` points to (NumPy: "the array interface protocol")."""
+
+    _fields_ = (
+        ("two", ctypes.c_int),
+        ("dimensions", ctypes.c_int),
+        ("kind", ctypes.c_char),
+        ("element_size", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+    )
+
+
+_pointer = ctypes.pythonapi["PyCapsule_GetPointer"]
+_pointer.argtypes, _pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+_read = _Interface.from_address
+
+
+def _address(interface: Any) -> int:
+    """Where an array begins. `array.ctypes.data` takes twice as long, and some kernels run for microseconds only."""
+    return _read(_pointer(interface, None)).data or 0

@@ -6,7 +6,8 @@ bemolle, sharp, flat. What could be meant otherwise is told.
 
     c4 c#5   the octave as a number, 4 from middle C on
     c' C,    marks: c' is middle C, c the octave below, C the one below that
-    c d e    no octave at all: each note is the nearest to the one before, at most a fourth away
+    c d e    no octave at all: each note is the nearest to the one before, at most a fourth away; `in_other_octaves` has
+             the likeliest of the other readings
 
 Names say nothing about lengths: every note is a quarter.
 """
@@ -17,9 +18,12 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
+from typing import Any
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
@@ -28,7 +32,7 @@ from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.sources import read_all
 from roslin.notation.typography import plain
 
-__all__ = ["could_have_octaves", "looks_like_names", "read", "read_names"]
+__all__ = ["could_have_octaves", "in_other_octaves", "looks_like_names", "read", "read_names", "with_octaves"]
 
 _LEAST_NOTES = 3  # fewer are as likely a word or a key
 _LEAST_SYLLABLES = 2
@@ -36,6 +40,15 @@ _NAMES_SHOWN = 12
 _LONG_HEAD = 4000  # bytes; the beginning of something longer
 _FIRST_OCTAVE = 4
 _WIDEST_LEAP = 12  # semitones
+_OTHERS = 3  # readings with other octaves
+_UNLIKELY = 3.0  # a price this much above that of the likeliest is no reading: one in twenty
+# The price of going from a letter to another so many steps above it, or to the same letter below: minus the natural
+# logarithm of the share among intervals of these two letters. Counted in 5,000 melodies of RISM and Essen.
+_UP = (0.0, 0.0, 0.1, 0.2, 1.0, 2.1, 4.3)
+_DOWN = (4.2, 4.6, 2.6, 1.6, 0.4, 0.1, 0.0)
+_OCTAVE_UP = 4.0
+_USUAL_RANGE = 8  # steps; each one more has the price 1
+_BEGINNINGS = 64  # of readings, kept from note to note
 _OCTAVES_IN_USE = range(3, 7)  # a melody written c2 d2 e2 has lengths behind its notes, as in ABC
 
 _SYLLABLES = dict(zip(("do", "re", "mi", "fa", "sol", "la", "si"), LETTERS, strict=True)) | {
@@ -70,6 +83,12 @@ class _Name:
     column: int
     is_syllable: bool
     sign: str
+    head: str  # the word up to its octave
+
+    def with_octave(self, octave: int) -> str:
+        """The name with a mark for its octave."""
+        marks = "'" * (octave - 3) if octave >= 3 else "," * (3 - octave)
+        return self.head.lower() + marks + self.word[len(self.head) + len(self.octave) :]
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,11 @@ class _Names:
     def are_marked(self) -> bool:
         """Whether octaves are written with ' and commas: then a name without any has an octave too."""
         return any(name.octave and not name.octave.isdigit() for name in self.names)
+
+    @property
+    def have_no_octave(self) -> bool:
+        """Whether none has an octave."""
+        return not any(name.octave for name in self.names)
 
     @property
     def could_be_english_or_german(self) -> bool:
@@ -164,6 +188,33 @@ def read_names(text: str, *, strict: bool = False) -> Record:
     return Record(_melody(text, found, pitches), problems)
 
 
+def in_other_octaves(text: str) -> Iterator[Record]:
+    """The melodies that names without octaves may also mean, the likeliest first.
+
+    The likeliest have intervals that are frequent between these letters, and hardly more than an octave in all.
+
+    >>> [with_octaves(record.melody) for record in in_other_octaves("c c g g a a g") if record.melody]
+    ["c' c' g' g' a' a' g'", "c' c' g g a a g'", "c' c' g g a' a' g'"]
+    """
+    found = _scanned(text)
+    if len(found.others) >= len(found.names) or not found.have_no_octave:
+        return
+    nearest = [octave for _, octave, _ in _pitches(found)]
+    likeliest = [octaves for octaves in _likeliest([place for place, _ in _letters(found)]) if octaves != nearest]
+    for octaves in likeliest[:_OTHERS]:
+        pitches = _pitches(found, octaves)
+        with suppress(NotationError):  # too high or too low for a note
+            yield Record(_melody(text, found, pitches), tuple(_told(text, found, pitches, is_nearest=False)))
+
+
+def with_octaves(melody: Melody, most: int = 40) -> str:
+    """The names that a melody was read from, each with a mark for its octave; so many at most."""
+    names = _scanned(str(melody.music)).names
+    octaves = (melody.notes["pitch_base40"] // 40).tolist()
+    marked = [name.with_octave(octave) for name, octave in zip(names, octaves, strict=True)]
+    return " ".join([*marked[:most], "…"] if len(marked) > most else marked)
+
+
 def _scanned(text: str) -> _Names:
     written = _on_a_keyboard(text)
     names: list[_Name] = []
@@ -197,24 +248,57 @@ def _name(word: re.Match[str]) -> _Name | None:
         return None
     letter = _SYLLABLES.get(name, name.upper())
     alter = _SIGNS[sign] + bool(word["sharp"]) - bool(word["flat"])
-    return _Name(word[0], letter, alter, word["octave"] or "", word.start() + 1, is_syllable, sign)
+    head = word["name"] + (word["sign"] or "")
+    return _Name(word[0], letter, alter, word["octave"] or "", word.start() + 1, is_syllable, sign, head)
 
 
-def _pitches(found: _Names) -> list[tuple[int, int, int]]:
-    """Place of the letter, octave and alteration of each name."""
-    pitches: list[tuple[int, int, int]] = []
-    last: int | None = None  # steps above C0
+def _letters(found: _Names) -> Iterator[tuple[int, int]]:
+    """Place of the letter and alteration of each name."""
     for name in found.names:
         letter, alter = name.letter, name.alter
         if letter == "H":
             letter = "B"
         elif letter == "B" and found.is_german and not name.is_syllable:
             letter, alter = "B", min(alter, 0) or -1  # bb and bes are B flat too
-        place = LETTERS.index(letter)
-        octave = _octave(name, found, place, last)
+        yield LETTERS.index(letter), max(-MOST_SIGNS, min(alter, MOST_SIGNS))
+
+
+def _pitches(found: _Names, octaves: list[int] | None = None) -> list[tuple[int, int, int]]:
+    """Place of the letter, octave and alteration of each name, in these octaves or as they are written."""
+    pitches: list[tuple[int, int, int]] = []
+    last: int | None = None  # steps above C0
+    for number, (name, (place, alter)) in enumerate(zip(found.names, _letters(found), strict=True)):
+        octave = _octave(name, found, place, last) if octaves is None else octaves[number]
         last = 7 * octave + place
-        pitches.append((place, octave, max(-MOST_SIGNS, min(alter, MOST_SIGNS))))
+        pitches.append((place, octave, alter))
     return pitches
+
+
+def _likeliest(places: list[int]) -> list[list[int]]:
+    """Octaves for letters, the likeliest first."""
+    first = 7 * _FIRST_OCTAVE + places[0]
+    kept: list[tuple[float, int, int, int, tuple[Any, ...]]] = [(0.0, first, first, first, (_FIRST_OCTAVE, ()))]
+    for before, place in pairwise(places):
+        up = (place - before) % 7
+        moves = [(up, _UP[up]), (up - 7, _DOWN[up]), *([(7, _OCTAVE_UP)] if not up else [])]
+        longer = []
+        for price, last, low, high, chain in kept:
+            for steps, dearer in moves:
+                height = last + steps
+                lowest, highest = min(low, height), max(high, height)
+                wider = max(highest - lowest, _USUAL_RANGE) - max(high - low, _USUAL_RANGE)
+                longer.append((price + dearer + wider, height, lowest, highest, (height // 7, chain)))
+        kept = sorted(longer, key=itemgetter(0))[:_BEGINNINGS]
+    return [_unchained(chain) for price, *_, chain in kept[: _OTHERS + 1] if price < kept[0][0] + _UNLIKELY]
+
+
+def _unchained(chain: tuple[Any, ...]) -> list[int]:
+    """The octaves of (the last, (the one before it, ...))."""
+    octaves = []
+    while chain:
+        octave, chain = chain
+        octaves.append(octave)
+    return octaves[::-1]
 
 
 def _octave(name: _Name, found: _Names, place: int, last: int | None) -> int:
@@ -228,7 +312,9 @@ def _octave(name: _Name, found: _Names, place: int, last: int | None) -> int:
     return (last + 3 - place) // 7  # of the octaves in which the letter stands, the one within three steps
 
 
-def _told(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Iterator[Problem]:
+def _told(
+    text: str, found: _Names, pitches: list[tuple[int, int, int]], *, is_nearest: bool = True
+) -> Iterator[Problem]:
     kind = "syllables" if found.names[0].is_syllable else "German note names" if found.is_german else "note names"
     shown = [note_name(_base40(*pitch)) for pitch in pitches[:_NAMES_SHOWN]]
     names = " ".join([*shown, "…"] if len(pitches) > _NAMES_SHOWN else shown)
@@ -236,7 +322,8 @@ def _told(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Iter
     yield Problem("note names", "a notation", repr(shortened(first, 30)), *_place(text, 1), taken=f"{kind}: {names}")
     if not found.are_marked and not all(name.octave for name in found.names):
         at = next(name.column for name in found.names if not name.octave)
-        found_there, taken = "names without an octave", "the nearest to the one before"
+        taken = "the nearest to the one before" if is_nearest else "the octaves with the most certain result"
+        found_there = "names without an octave"
         yield Problem("no octave", "octave marks", found_there, *_place(text, at), taken=taken)
     flats = [name for name in found.names if name.letter == "B" and not name.is_syllable and not name.sign]
     if flats and (found.is_german or found.could_be_english_or_german):

@@ -1,7 +1,8 @@
 """The one melody that somebody typed or pasted to search for it, and the incipits of a source.
 
-A text that makes sense in two notations has two readings, and repeated notes may be ties in another source. `surest`
-searches for these readings too, and keeps the list with the most certain result.
+A text that makes sense in two notations has two readings, names without octaves have up to four, and repeated notes may
+be ties in another source. `surest` searches for these readings too, and keeps the list with the most certain result.
+Every reading brings chance matches of its own, so each E of that list is multiplied by the number of readings.
 
 A melody pasted over several lines is one melody: lines that have no header of their own are joined, and that is told.
 Places of problems are those of the text as it was typed.
@@ -16,19 +17,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
 from roslin.errors import NotationError, Problem, TimeLimitError
 from roslin.melody import Melody
 from roslin.notation import Options, Record, Source, is_path, records
+from roslin.notation.names import in_other_octaves, with_octaves
 from roslin.notation.typed import other_notation
 
 if TYPE_CHECKING:
     from roslin.run import Run
 
-__all__ = ["read_query", "read_source", "readings", "surest"]
+__all__ = ["Surest", "has_readings", "read_query", "read_source", "readings", "surest"]
 
 _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none was found less well
 _LEAST_TIED = 3  # fewer notes say nothing
@@ -53,41 +55,63 @@ def read_query(text: str, format: str | None = None, *, strict: bool = False) ->
 
 
 def readings(text: str, format: str | None = None, *, strict: bool = False) -> list[Melody]:
-    """The melody in a text as `read_query` reads it, and the other one that the text may mean, if there is one.
+    """The melody in a text as `read_query` reads it, and the others that the text may mean.
 
     >>> [melody.notation for text in ("c4 e g c4", "'4CDEF", "C2 D2 E2") for melody in readings(text)]
     ['names', 'abc', 'pae', 'abc']
+    >>> [with_octaves(melody) for melody in readings("c c g g")]
+    ["c' c' g g", "c' c' g' g'"]
     """
     first = read_query(text, format, strict=strict)
-    other = None if format or strict else other_notation(text, first.notation)
-    if other is None:
+    if strict:
         return [first]
-    with suppress(NotationError):
-        second = read_query(text, other)
-        if _sound(second) != _sound(first):
-            return [first, second]
-    return [first]
+    others = [] if first.notation != "names" else [record.melody_or_raise() for record in in_other_octaves(text)]
+    other = None if format else other_notation(text, first.notation)
+    if other is not None:
+        with suppress(NotationError):
+            others.append(read_query(text, other))
+    return [first, *(melody for melody in others if _sound(melody) != _sound(first))]
 
 
-def surest(found: Sequence[Melody], search: Callable[[Melody], Run]) -> tuple[Melody, Run]:
+class Surest(NamedTuple):
+    """The reading of a query that was used, its list, and how many readings were searched for."""
+
+    melody: Melody
+    run: Run
+    readings: int
+
+
+def surest(found: Sequence[Melody], search: Callable[[Melody], Run]) -> Surest:
     """The reading of a query whose list has the most certain result, and that list; the first of equal ones.
 
     Where no list has anything close, the query is also searched for with its repeated notes as ties. That list has to
     be better by much, because it stands for music that was not typed. The remarks of the list tell how the query was
-    read. A list that is incomplete is returned as it is.
+    read. Its E are those of all readings together. A list that is incomplete is returned as it is.
     """
     used, run = found[0], search(found[0])
-    for melody in found[1:]:
-        other = _searched(melody, search) if run.has_meaning and run.is_complete else None
-        if other is not None and _expected(other) < _expected(run):
-            used, run = melody, other
-    remarks = [_told(used, melody) for melody in found if melody is not used]
-    tied = _tied(used) if run.has_meaning and run.is_complete and not run.is_close else None
+    if not run.has_meaning or not run.is_complete:
+        return Surest(used, run.with_remarks(_remarks(found, used, None)), 1)
+    lists, count = {0: run}, 1
+    for place, melody in enumerate(found[1:], start=1):
+        other = _searched(melody, search)
+        if other is not None:
+            lists[place] = other
+    best, *rest = sorted(lists, key=lambda place: (_expected(lists[place]), place))
+    used, run, count = found[best], lists[best], len(lists)
+    remarks = _remarks(found, used, found[rest[0]] if rest else None)
+    tied = None if run.times(count).is_close else _tied(used)
     other = None if tied is None else _searched(tied, search)
-    if tied is not None and other is not None and _expected(other) * _LIKELIER < _expected(run):
-        used, run = tied, other
-        remarks.append("Repeated notes were read as ties, because the list is better with one long note for each.")
-    return used, run.with_remarks(remarks) if remarks else run
+    if tied is not None and other is not None:
+        count += 1
+        if _expected(other) * _LIKELIER < _expected(run):
+            used, run = tied, other
+            remarks.append("Repeated notes were read as ties, because the list is better with one long note for each.")
+    return Surest(used, run.times(count).with_remarks(remarks), count)
+
+
+def has_readings(found: Sequence[Melody]) -> bool:
+    """Whether `surest` may search for more than the first reading."""
+    return len(found) > 1 or _tied(found[0]) is not None
 
 
 def _searched(melody: Melody, search: Callable[[Melody], Run]) -> Run | None:
@@ -101,9 +125,18 @@ def _expected(run: Run) -> float:
     return min((hit.expected for hit in run if hit.expected is not None), default=math.inf)
 
 
-def _told(used: Melody, other: Melody) -> str:
+def _remarks(found: Sequence[Melody], used: Melody, second: Melody | None) -> list[str]:
+    """How the query was read, and how else it can be read; `second` is the next reading by what was found."""
+    others = [melody for melody in found if melody is not used]
+    if not others:
+        return []
+    other = second or others[0]
+    if other.notation == used.notation:
+        others_named = f"Another reading is {with_octaves(other)}: type the marks to search for it."
+        return [f"The octaves were read as {with_octaves(used)}. {others_named}"]
     kinds = [_KINDS[str(melody.notation)] for melody in (used, other)]
-    return f"The query was read as {kinds[0]}. It can also be read as {kinds[1]}: choose the notation {other.notation}."
+    also = f"It can also be read as {kinds[1]}: choose the notation {other.notation}."
+    return [f"The query was read as {kinds[0]}. {also}"]
 
 
 def _tied(melody: Melody) -> Melody | None:

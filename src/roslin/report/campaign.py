@@ -14,6 +14,7 @@ from roslin.campaign.campaign import Campaign
 from roslin.campaign.tables import all_remarks, disagreement_table, main_tables, pairs, standings, tie_table, times
 from roslin.collection.files import write_text
 from roslin.collection.store import Store
+from roslin.display.text import counted
 from roslin.evaluate import Comparison, compare, mean_intervals
 from roslin.evaluate.disagreement import Disagreement, disagreements
 from roslin.evaluate.tables import groupings, means, per_query
@@ -99,8 +100,9 @@ def _heading(campaign: Campaign) -> str:
 
 def _summary(campaign: Campaign) -> str:
     about = campaign.provenance["collection"]
+    melodies = counted(about["melodies"], "melody", "melodies")
     return (
-        f"{len(campaign.queries)} queries, {about['melodies']} melodies, lists of {campaign.provenance['k']}. "
+        f"{counted(len(campaign.queries), 'query', 'queries')}, {melodies}, lists of {campaign.provenance['k']}. "
         f"Truth: {', '.join(each.truth.name or 'unnamed' for each in campaign.evaluations)}. "
         f"Roslin {campaign.provenance['roslin']}; collection of {about['written'][:10]}."
     )
@@ -121,7 +123,7 @@ def _pair(found: dict[tuple[str, str], Comparison], name: str, other: str) -> di
     if one is None or math.isnan(one.difference):
         return None
     ahead, behind = (one.wins, one.losses) if sign > 0 else (one.losses, one.wins)
-    counts = f"better on {ahead} queries, worse on {behind}, equal on {one.ties}"
+    counts = f"better on {counted(ahead, 'query', 'queries')}, worse on {behind}, equal on {one.ties}"
     return {
         "difference": sign * one.difference,
         "real": one.is_shown,

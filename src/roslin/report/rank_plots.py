@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from roslin.display.text import counted
 from roslin.report.svg import SvgElement, circle, group, line, rect, svg, text
 from roslin.truth.rankings import Floats
 
@@ -139,7 +140,7 @@ def experience_plot(years: Sequence[float], label: str = "years of experience") 
     values = np.array(years, dtype=np.float64)
     scale = scale_of([values], least=0, width=480)
     height = PLOT_HEIGHT + 32
-    name = f"{len(values)} experts: median {np.median(values):g}, mean {values.mean():.1f} {label}"
+    name = f"{counted(len(values), 'expert')}: median {np.median(values):g}, mean {values.mean():.1f} {label}"
     parts = [
         *box_plot(values, scale),
         group(scale_axis(scale), y=PLOT_HEIGHT),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from roslin.display.latex import latex_text
+from roslin.display.text import counted
 from roslin.report.rank_plots import Scale, mean_and_deviation, scale_of
 from roslin.report.truth import Melodies, common_scale, confidence_text, few_votes_text, title_of
 from roslin.truth.rankings import Floats
@@ -33,7 +34,7 @@ def truth_latex(found: Study, melodies: Melodies | None = None, experience: Sequ
         years = np.array(experience, dtype=np.float64)
         scale = scale_of([years], least=0, width=_WIDTH)
         parts.append(
-            f"\\noindent The experience of {len(years)} experts, in years:\\\\\n"
+            f"\\noindent The experience of {counted(len(years), 'expert')}, in years:\\\\\n"
             f"{latex_box_plot(years, scale)}\\\\\n{_axis(scale)}\n"
         )
     known = melodies or {}

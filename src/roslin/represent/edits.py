@@ -17,6 +17,7 @@ import numpy as np
 
 from roslin.display.words import _
 from roslin.errors import FilterError
+from roslin.native import kernels
 
 __all__ = ["EditCosts", "edit_distance", "edit_distance_from", "parse_costs"]
 
@@ -93,13 +94,14 @@ def edit_distance(query: str, candidate: str, costs: EditCosts | None = None) ->
 
 def edit_distance_from(query: str, costs: EditCosts | None = None) -> Callable[[str], float]:
     """The distance of one query to any number of candidates: what depends on the query is prepared once."""
-    from roslin.represent._kernels import weighted_edit_distance
-
     costs = costs or EditCosts()
     letters, table = _codes(query), _replacement_table(costs)
 
     def distance(candidate: str) -> float:
-        return float(weighted_edit_distance(letters, _codes(candidate), costs.insertion, costs.deletion, table))
+        codes = _codes(candidate)
+        row = np.empty(len(codes) + 1)
+        found = kernels.weighted_edit_distance(letters, codes, costs.insertion, costs.deletion, table, row)
+        return float(found)
 
     return distance
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
+from roslin.native import kernels
 from roslin.represent.line import Lines
 
 __all__ = ["GramIndex", "gram_index"]
@@ -59,11 +60,21 @@ def gram_index(lines: Lines, symbols: Numbers, alphabet: int, n: int) -> GramInd
     >>> index.grams.tolist(), index.starts.tolist(), index.melodies.tolist()
     ([1, 5, 7], [0, 1, 3, 4], [1, 0, 1, 0])
     """
-    from roslin.represent._gram_kernels import gram_words, postings  # Numba loads only when something is compared
-
     count = max(len(lines), 1)
     if alphabet**n * count >= _LARGEST:
         raise ArgumentError(f"n-grams of {n} symbols out of {alphabet} are too many for {count} melodies")
-    words = gram_words(symbols, lines.offsets, alphabet, n, count)
+    words = np.empty(int(np.maximum(np.diff(lines.offsets) - n, 0).sum()), np.int64)
+    kernels.gram_words(symbols, lines.offsets, alphabet, n, words)
     words.sort()
-    return GramIndex(*postings(words, len(lines)))
+    sizes = np.empty(2, np.int64)
+    kernels.posting_sizes(words, count, sizes)
+    different, entries = sizes.tolist()
+    index = GramIndex(
+        np.empty(different, np.int64),
+        np.empty(different + 1, np.int64),
+        np.empty(entries, np.int32),
+        np.empty(entries, np.uint16),
+        np.empty(len(lines), np.int32),
+    )
+    kernels.postings(words, index.grams, index.starts, index.melodies, index.times, index.counts)
+    return index

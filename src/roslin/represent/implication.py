@@ -47,9 +47,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from roslin.melody import TICKS_PER_QUARTER
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates, pack
+from roslin.represent.points import metrical_stress
 
 __all__ = ["LABELS", "Structures", "structures"]
 
@@ -89,14 +90,15 @@ def structures(
     >>> [LABELS[label] for label in found.label], found.size.tolist(), found.overlap.tolist()
     (['P', 'IP'], [3, 3], [2, 0])
     """
-    from roslin.represent._implication_kernels import parse  # Numba loads only when something is compared
-    from roslin.represent._kernels import metrical_stress
-
     packed = pack(candidates)
     lines = melodic_lines(packed)
     onset = lines.onset_ticks
-    stop = onset + lines.duration_ticks
-    stress = metrical_stress(onset, stop, lines.offsets, packed.barlines, packed.bar_offsets, 4 * TICKS_PER_QUARTER)
+    stress = metrical_stress(onset, lines.duration_ticks, lines.offsets, packed)
     has_bars = np.diff(packed.bar_offsets) > 0
-    pitch = lines.pitch_midi.astype(np.int64)
-    return Structures(*parse(onset, stop, pitch, stress, has_bars, lines.offsets, small, rest, longer, accent))
+    found, offsets = np.empty((4, len(onset)), np.int64), np.empty(len(lines) + 1, np.int64)
+    count = kernels.implication_structures(
+        onset, onset + lines.duration_ticks, lines.pitch_midi, stress, has_bars, lines.offsets,
+        small, rest, longer, accent, *found, offsets,
+    )  # fmt: skip
+    label, size, direction, overlap = found[:, :count].copy()
+    return Structures(label, size, direction, overlap, offsets)

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from roslin.native import kernels
+
 __all__ = ["KEYS", "PROFILES", "RATINGS", "REACH", "Key", "all_keys", "find_key", "local_keys"]
 
 Array = npt.NDArray[np.float64]
@@ -75,12 +77,10 @@ def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
     >>> str(find_key([60, 62, 64, 65, 67, 64, 60], [1, 1, 1, 1, 2, 1, 2]))
     'C major'
     """
-    from roslin.represent._kernels import best_key  # Numba loads only when something is compared
-
     classes = np.asarray(np.rint(pitches), dtype=np.int64) % 12
     sounding = np.bincount(classes, np.asarray(weights, dtype=np.float64), minlength=12)
     agreement = _DIRECTIONS @ (sounding - sounding.mean())
-    number = best_key(agreement, int(classes[0]), 1e-9 * (1 + sounding.sum()))
+    number = kernels.best_key(agreement, int(classes[0]), 1e-9 * (1 + sounding.sum()))
     return Key(number % 12, number >= 12)
 
 
@@ -100,15 +100,16 @@ def local_keys(
     >>> [str(KEYS[number]) for number in local_keys(range(14), line, [1] * 14, reach=3)[[0, -1]]]
     ['C major', 'F sharp major']
     """
-    from roslin.represent._kernels import keys_around  # Numba loads only when something is compared
-
     onsets = np.asarray(times, dtype=np.float64)
     ends = np.array([0, len(onsets)]) if offsets is None else np.asarray(offsets)
-    return keys_around(
+    keys = np.empty(len(onsets), np.int64)
+    kernels.keys_around(
         onsets,
         np.asarray(np.rint(pitches), dtype=np.int64) % 12,
         np.asarray(weights, dtype=np.float64),
         np.asarray(ends, dtype=np.int64),
         reach,
         _DIRECTIONS,
+        keys,
     )
+    return keys

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from roslin.errors import MelodyError
 from roslin.melody import Melody, NoteTable
+from roslin.native import kernels
 from roslin.represent.packed import Candidates, pack
 
-__all__ = ["Lines", "melodic_line", "melodic_lines"]
+__all__ = ["Lines", "melodic_line", "melodic_lines", "top_rows"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -115,9 +116,13 @@ def melodic_lines(candidates: Candidates) -> Lines:
     >>> lines.column("pitch_midi").tolist(), lines.offsets.tolist()
     ([64, 62, 64, 62], [0, 2, 4])
     """
-    from roslin.represent._kernels import top_rows  # Numba loads only when something is compared
-
     packed = pack(candidates)
-    notes = packed.notes
-    rows, offsets = top_rows(notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], packed.offsets)
-    return Lines(notes, rows, offsets, packed.barlines, packed.bar_offsets)
+    rows, offsets = top_rows(packed.notes, packed.offsets)
+    return Lines(packed.notes, rows, offsets, packed.barlines, packed.bar_offsets)
+
+
+def top_rows(notes: NoteTable, offsets: Numbers) -> tuple[Numbers, Numbers]:
+    """(rows, where each line begins among them): the first highest note at each onset, without grace notes."""
+    rows, starts = np.empty(len(notes), np.int64), np.empty(len(offsets), np.int64)
+    count = kernels.top_rows(notes, offsets, rows, starts)
+    return rows[:count].copy(), starts

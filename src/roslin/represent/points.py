@@ -46,12 +46,18 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
-from roslin.melody import TICKS_PER_QUARTER
+from roslin.melody import TICKS_PER_QUARTER, NoteTable
+from roslin.native import kernels
+from roslin.represent.line import top_rows
 from roslin.represent.packed import Candidates, Packed, pack
 
-__all__ = ["PITCHES", "WEIGHTS", "PointSets", "point_sets"]
+__all__ = ["BAR_WITHOUT_LINES", "PITCHES", "WEIGHTS", "PointSets", "metrical_stress", "point_sets"]
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+# Where a melody has no bar lines, four quarters count as a bar.
+BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ def point_sets(candidates: Candidates, *, pitch: str = "semitone", weight: str =
     rows = np.flatnonzero(~packed.notes["is_grace"])
     offsets = np.searchsorted(rows, packed.offsets).astype(np.int64)
     notes = packed.notes[rows]
-    table = _Table(packed, offsets, notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"])
+    table = _Table(packed, offsets, notes)
     return PointSets(
         notes["onset_ticks"] / TICKS_PER_QUARTER,
         table.quarters,
@@ -121,42 +127,35 @@ class _Table:
 
     packed: Packed
     offsets: npt.NDArray[np.int64]
-    onset_ticks: npt.NDArray[np.int64]
-    duration_ticks: npt.NDArray[np.int64]
-    pitch_midi: npt.NDArray[np.int16]
+    notes: NoteTable
 
     @property
     def quarters(self) -> Array:
-        lengths: Array = self.duration_ticks / TICKS_PER_QUARTER
+        lengths: Array = self.notes["duration_ticks"] / TICKS_PER_QUARTER
         return lengths
 
 
-_BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
+def metrical_stress(onset: Numbers, duration: Numbers, offsets: Numbers, packed: Packed) -> Array:
+    """Metrical stress of every note, 1/8 to 1, of notes in order of time with the bar lines of their melodies."""
+    stress = np.empty(len(onset))
+    kernels.metrical_stress(
+        onset, onset + duration, offsets, packed.barlines, packed.bar_offsets, BAR_WITHOUT_LINES, stress
+    )
+    return stress
 
 
 def _stress(table: _Table) -> Array:
-    """Metrical stress of every note, 1/8 to 1."""
-    from roslin.represent._kernels import metrical_stress  # Numba loads only when something is compared
-
-    return metrical_stress(
-        np.ascontiguousarray(table.onset_ticks),
-        table.onset_ticks + table.duration_ticks,
-        table.offsets,
-        table.packed.barlines,
-        table.packed.bar_offsets,
-        _BAR_WITHOUT_LINES,
-    )
+    onset = np.ascontiguousarray(table.notes["onset_ticks"])
+    return metrical_stress(onset, table.notes["duration_ticks"], table.offsets, table.packed)
 
 
 def _turns(table: _Table) -> Array:
     """1 at the first and last note of a melody and where it changes direction, else 0."""
-    from roslin.represent._kernels import top_rows
-
-    turns, no_grace = np.zeros(len(table.pitch_midi)), np.zeros(len(table.pitch_midi), dtype=bool)
-    rows, offsets = top_rows(table.onset_ticks, table.pitch_midi, no_grace, table.offsets)
+    turns, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
+    rows, offsets = top_rows(table.notes, table.offsets)
     for start, end in pairwise(offsets):
         line = rows[start:end]
-        steps = np.sign(np.diff(table.pitch_midi[line].astype(np.int64)))
+        steps = np.sign(np.diff(pitch[line]))
         moves = np.flatnonzero(steps)  # a repeated note has no direction of its own
         turning = moves[1:][steps[moves[1:]] != steps[moves[:-1]]]
         turns[line[turning]] = 1
@@ -181,14 +180,12 @@ _ACCENTS = {
 
 def _accents(table: _Table) -> Array:
     """Melodic accent of every note, 0 to 1."""
-    from roslin.represent._kernels import top_rows
-
-    accents, no_grace = np.zeros(len(table.pitch_midi)), np.zeros(len(table.pitch_midi), dtype=bool)
-    rows, offsets = top_rows(table.onset_ticks, table.pitch_midi, no_grace, table.offsets)
+    accents, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
+    rows, offsets = top_rows(table.notes, table.offsets)
     for start, end in pairwise(offsets):
         line = rows[start:end]
         accents[line] = 1.0
-        steps = np.sign(np.diff(table.pitch_midi[line].astype(np.int64))).tolist()
+        steps = np.sign(np.diff(pitch[line])).tolist()
         for place, pair in enumerate(pairwise(steps), start=1):
             second, third = _ACCENTS[pair]
             accents[line[place]] *= second
@@ -224,7 +221,7 @@ PITCHES: dict[str, Callable[[Array, npt.NDArray[np.int64]], Array]] = {
 
 WEIGHTS: dict[str, Callable[[_Table], Array]] = {
     "duration": lambda table: table.quarters,
-    "uniform": lambda table: np.ones(len(table.onset_ticks)),
+    "uniform": lambda table: np.ones(len(table.notes)),
     "sqrt": lambda table: np.sqrt(table.quarters),
     "stress": lambda table: table.quarters * _stress(table),
     "accent": lambda table: table.quarters * (1 + _accents(table)),

@@ -7,7 +7,9 @@ E is how many of the melodies that were searched would be as near to the query i
 
 from __future__ import annotations
 
-from roslin.display.words import N_
+from collections.abc import Sequence
+
+from roslin.display.words import N_, _, ngettext
 
 __all__ = [
     "BY_CHANCE",
@@ -18,6 +20,7 @@ __all__ = [
     "PERHAPS",
     "SAME_NOTES",
     "by_chance",
+    "coinciding_words",
     "expected_words",
     "headline_of",
     "meaning_of",
@@ -66,6 +69,25 @@ def by_chance(expected: float) -> str:
     """
     number = expected_words(expected).replace("<", "fewer than")
     return f"{number} such matches expected by chance"
+
+
+def coinciding_words(ranks: Sequence[int]) -> str:
+    """What must be known of the results with these ranks, which were found by the notes that coincide; "" if none was.
+
+    >>> coinciding_words([1]), coinciding_words([])
+    ('Result 1 was found by the notes that coincide in time: it may be ornamented, reduced or have another voice.', '')
+    """
+    if not ranks:
+        return ""
+    *first, last = map(str, ranks)
+    named = _("{first} and {second}").format(first=", ".join(first), second=last) if first else last
+    return ngettext(
+        "Result {ranks} was found by the notes that coincide in time: "
+        "it may be ornamented, reduced or have another voice.",
+        "Results {ranks} were found by the notes that coincide in time: "
+        "they may be ornamented, reduced or have another voice.",
+        len(ranks),
+    ).format(ranks=named)
 
 
 def headline_of(surest: float, *, has_same: bool = False) -> str:

@@ -126,6 +126,7 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
             for name in ("expected", "distance")
         )
         same = tuple(int(row.get("same", 0)) for row in rows)
+        coincides = tuple(bool(row.get("coincides")) for row in rows)
         _check_order(query, values, kind)
         ranking = Ranking(
             query,
@@ -136,6 +137,7 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
             ranks=_checked_ranks([row["rank"] for row in rows if "rank" in row], len(ids), query),
             distances=near if kind != "distance" and len(near) == len(ids) > 0 else None,
             same=same if any(same) else None,
+            coincides=coincides if any(coincides) else None,
             agreeing=int(about.get("agreeing", {}).get(query, 0)),
         )
         rankings.append(ranking)

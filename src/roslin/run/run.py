@@ -16,7 +16,7 @@ from roslin.display.frames import FrameLibrary
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
-from roslin.run.meaning import BY_CHANCE, PERHAPS, SAME_NOTES, headline_of, meaning_of
+from roslin.run.meaning import BY_CHANCE, PERHAPS, SAME_NOTES, coinciding_words, headline_of, meaning_of
 
 __all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
 
@@ -27,7 +27,8 @@ Titles = Mapping[str, str | None] | Callable[[Sequence[str]], Sequence[str | Non
 _KINDS = ("distance", "score", "rank", "order")
 _RISING = ("distance", "rank")  # the smallest value is the best
 _ROWS_SHOWN = 20
-_COLUMNS = ("ids", "values", "expected", "ranks", "distances", "same")  # of a ranking: one entry for each document
+# Of a ranking: one entry for each document.
+_COLUMNS = ("ids", "values", "expected", "ranks", "distances", "same", "coincides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,9 @@ class Hit:
 
     `expected` is how many melodies would be as near by chance, where that was counted; such a list is in the order of
     this number, and its value is the evidence, minus the logarithm of it to base 10. `same` is the number of notes on
-    which the query and the melody agree exactly, if those are all that one of them has; otherwise 0. `title` is the
-    title of the melody, in a run that comes from a collection.
+    which the query and the melody agree exactly, if those are all that one of them has; otherwise 0. `coincides`: the
+    melody was found by the notes that coincide in time, whatever is between them. `title` is the title of the melody,
+    in a run that comes from a collection.
     """
 
     query: str
@@ -48,6 +50,7 @@ class Hit:
     expected: float | None = None
     near: float | None = field(default=None, repr=False)
     same: int = 0
+    coincides: bool = False
     title: str | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -92,7 +95,8 @@ class Ranking:
     numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
     the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
     longer one, in which its documents have these ranks. `distances` are given where the values are something else,
-    and `same` as for `Hit`. `agreeing` is the number of all melodies searched that have every note of the query.
+    `same` and `coincides` as for `Hit`. `agreeing` is the number of all melodies searched that have every note of the
+    query.
     """
 
     query: str
@@ -108,6 +112,13 @@ class Ranking:
     distances: tuple[float, ...] | None = None
     same: tuple[int, ...] | None = None
     agreeing: int = 0
+    coincides: tuple[bool, ...] | None = None
+
+    @property
+    def places_coinciding(self) -> list[int]:
+        """The ranks of the documents that were found by the notes that coincide."""
+        ranks = self.ranks or range(1, len(self.ids) + 1)
+        return [rank for rank, coincides in zip(ranks, self.coincides or (), strict=False) if coincides]
 
     @property
     def tied(self) -> int:
@@ -225,15 +236,16 @@ class Run:
         """Every line of every list."""
         titles = self.titles
         return tuple(
-            Hit(query, rank, id, value, self.kind, expected, near, same, titles.get(id))
+            Hit(query, rank, id, value, self.kind, expected, near, same, coincides, titles.get(id))
             for query, ranking in self.rankings.items()
-            for rank, id, value, expected, near, same in zip(
+            for rank, id, value, expected, near, same, coincides in zip(
                 ranking.ranks or range(1, len(ranking.ids) + 1),
                 ranking.ids,
                 ranking.values or [None] * len(ranking.ids),
                 ranking.expected or [None] * len(ranking.ids),
                 ranking.distances or [None] * len(ranking.ids),
                 ranking.same or [0] * len(ranking.ids),
+                ranking.coincides or [False] * len(ranking.ids),
                 strict=True,
             )
         )
@@ -251,7 +263,11 @@ class Run:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What whoever asked must be told: that the rhythm was ignored, that a file has documents twice."""
-        of_lists = (each for ranking in self.rankings.values() for each in (ranking.unfinished, *ranking.remarks))
+        of_lists = (
+            each
+            for ranking in self.rankings.values()
+            for each in (ranking.unfinished, *ranking.remarks, coinciding_words(ranking.places_coinciding))
+        )
         return tuple(filter(None, dict.fromkeys((*self._remarks, *of_lists))))
 
     @property
@@ -343,6 +359,14 @@ class Run:
         """The same lists, with more to say about them."""
         said = (*self._remarks, *remarks)
         return type(self)(self.rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=said)
+
+    def times(self, readings: int) -> Self:
+        """The best of the lists of so many readings of a query: all together have as many times the chance matches.
+
+        >>> Run([Ranking("q", ("a",), (2.0,), expected=(0.01,))], kind="score").times(10)[0].expected
+        0.1
+        """
+        return self if readings == 1 else self._with([_times(ranking, readings) for ranking in self.rankings.values()])
 
     def with_titles(self, titles: Titles) -> Self:
         """The same lists, with the titles of their documents."""
@@ -455,6 +479,13 @@ def _beyond_chance(ranking: Ranking) -> Ranking:
         name: tuple(each[place] for place in chosen) for name in _COLUMNS if (each := getattr(ranked, name)) is not None
     }
     return replace(ranked, **columns)
+
+
+def _times(ranking: Ranking, readings: int) -> Ranking:
+    if ranking.expected is None or ranking.values is None:
+        return ranking
+    expected = tuple(readings * each for each in ranking.expected)
+    return replace(ranking, expected=expected, values=tuple(each - math.log10(readings) for each in ranking.values))
 
 
 def _has_values(ranking: object) -> bool:

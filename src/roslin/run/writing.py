@@ -81,6 +81,7 @@ def json_text(run: Run) -> str:
                 **({} if hit.near is None else {"distance": hit.near}),
                 **({} if hit.expected is None else {"expected": hit.expected, "meaning": hit.meaning}),
                 **({"same": hit.same} if hit.same else {}),
+                **({"coincides": True} if hit.coincides else {}),
             }
             for hit in (run[query] if ranking.ids else ())
         ]

@@ -33,7 +33,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,13 +44,14 @@ from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody, NoteTable
+from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
 if TYPE_CHECKING:
-    from roslin.matchers.roslin._alignment import Encoded
     from roslin.matchers.roslin.rounding import Planner
     from roslin.matchers.roslin.table import MelodyTable
+    from roslin.matchers.roslin.values import Encoded
 
 __all__ = [
     "SAMPLED",
@@ -119,6 +120,7 @@ class Background:
 
     sample: MelodyTable
     tails: Callable[[Roslin, Melody], dict[int, Tail]]
+    melodies: Packed  # those of the sample
 
     @classmethod
     def of(cls, store: Store) -> Background:
@@ -130,7 +132,8 @@ class Background:
     @classmethod
     def among(cls, packed: Packed, numbers: Numbers, tails: Callable[[Roslin, Melody], dict[int, Tail]]) -> Background:
         """With these melodies as the sample."""
-        return cls(packed.keep("sample of chance", lambda packed: _table(packed.take(numbers))), tails)
+        melodies = packed.keep("sampled melodies", lambda packed: packed.take(numbers))
+        return cls(packed.keep("sample of chance", lambda _: _table(melodies)), tails, melodies)
 
     def null(self, query: Melody, chosen: Roslin) -> Null:
         """What chance gives for a query."""
@@ -153,7 +156,7 @@ class Null:
     chosen: Roslin
     sample: MelodyTable
     tails: dict[int, Tail]
-    _beginnings: dict[int, Encoded] = field(init=False)  # of the query, by their numbers of notes
+    _beginnings: dict[int, _Notes] = field(init=False)  # of the query, by their numbers of notes
     _planner: Planner = field(init=False)
     _melodies: MelodyTable = field(init=False)
     _numbers: Numbers = field(init=False)  # of the sample, without melodies that would take longer than a search may
@@ -164,18 +167,27 @@ class Null:
     scale: float = field(init=False)
 
     def __post_init__(self) -> None:
-        from roslin.matchers.roslin.notes import contours, one
+        from roslin.matchers.roslin.notes import backwards, contours, one
         from roslin.matchers.roslin.rounding import Planner
         from roslin.matchers.roslin.table import table_of
 
         chosen, sample, line = self.chosen, self.sample, melodic_line(self.query)
         size = len(line)
         lengths = sorted({*range(1, min(size, _LONGEST_CHAIN) + 1), *(each for each in _LADDER if each < size), size})
-        encoded = chosen.encoded(self.query, [Melody(line[:length]) for length in lengths])
-        self._beginnings = {length: one(encoded, place) for place, length in enumerate(lengths)}
         tables = chosen.tables(self.query, max(int(sample.sizes.max(initial=1)), size))
         self._planner = Planner(tables)
         compared = chosen.compared(self.query)
+        encoded = chosen.encoded(self.query, [Melody(line[:length]) for length in lengths])
+        if compared == "rhythm":
+            turned = chosen.encoded(self.query, [_rhythm_backwards(line[:length]) for length in lengths])
+        else:
+            turned = backwards(encoded)
+        own, reached = np.empty(len(lengths), np.int32), np.empty(len(lengths), np.int32)
+        kernels.self_scores(encoded, tables, own)
+        kernels.align_each(encoded, turned, tables, reached)
+        self._beginnings = {
+            length: _Notes(one(encoded, k), own[k : k + 1], reached[k : k + 1]) for k, length in enumerate(lengths)
+        }
         if compared == "both":
             self._melodies = sample
         else:
@@ -200,14 +212,10 @@ class Null:
         return self._known[length]
 
     def _beginning(self, length: int) -> _Beginning:
-        from roslin.matchers.roslin._alignment import align_all, self_scores
         from roslin.matchers.roslin.scoring import scorer
 
-        chosen, melodies, asked, tables = self.chosen, self._melodies, self._beginnings[length], self._planner.tables
-        own, turned = np.empty(1, np.int32), np.empty(1, np.int32)
-        self_scores(asked, tables, own)
-        align_all(asked, self._backwards(length), tables, np.zeros(1, np.int64), turned)
-        scores = scorer(asked, melodies, tables, self._planner)(self._numbers)
+        chosen, melodies, (asked, own, turned) = self.chosen, self._melodies, self._beginnings[length]
+        scores = scorer(asked, melodies, self._planner.tables, self._planner)(self._numbers)
 
         def evidence(scores: Scores, others: Scores, sizes: Scores) -> Distances:
             return chosen.evidence(scores, int(own[0]), length, others, sizes)
@@ -218,14 +226,6 @@ class Null:
         reached = evidence(turned, own, np.array([length], np.int32))
         thresholds, scales = between(self.tails, length).of(*middles_and_spreads(found[None, :]), reached)
         return _Beginning(float(own[0]), float(thresholds[0]), float(scales[0]), found)
-
-    def _backwards(self, length: int) -> Encoded:
-        from roslin.matchers.roslin.notes import backwards
-
-        if self.chosen.compared(self.query) != "rhythm":
-            return backwards(self._beginnings[length])
-        turned = _rhythm_backwards(melodic_line(self.query)[:length])
-        return self.chosen.encoded(self.query, [turned])
 
     def excess(self, evidence: Distances, sizes: Scores) -> Distances:
         """By how much the evidence is above the threshold, for melodies of these numbers of notes."""
@@ -256,6 +256,14 @@ class Null:
                 rarest = between(self.tails, length).rarest
                 best = max(best, min(above / known.scale - float(np.log(TAIL_SHARE)), rarest))
         return best
+
+
+class _Notes(NamedTuple):
+    """The first notes of a query, and what they score with themselves as they are and backwards."""
+
+    notes: Encoded
+    own: Scores
+    backwards: Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)

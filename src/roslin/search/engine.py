@@ -28,6 +28,7 @@ from roslin.run import Run
 from roslin.run.meaning import BY_CHANCE
 from roslin.search.beginnings import MOST_AT_ONCE, beginnings, onsets_compared
 from roslin.search.chance import Background
+from roslin.search.coinciding import COINCIDING, can_ask, evidence_of, is_sure
 from roslin.search.index import open_index
 from roslin.search.longest import check_length
 from roslin.search.ranking import FoundMelodies, nearest_first, stopped
@@ -48,10 +49,14 @@ _ALIGNMENTS_AT_ONCE = 20_000
 
 
 class WholeCollection(NamedTuple):
-    """The collection of which a part is searched: what chance gives in it, and how many melodies it has."""
+    """The collection of which a part is searched: what chance gives in it, and how many melodies it has.
+
+    `coinciding`: whether notes that coincide are asked for; None if the part decides (`roslin.search.coinciding`).
+    """
 
     background: Background
     searched: int
+    coinciding: bool | None = None
 
 
 def search(
@@ -78,12 +83,22 @@ def search(
     with work or Work() as working:
         chosen = matcher(matcher_name)
         wanted = _checked(query, collection, chosen, k, within, radius, working, len(exclude), is_cut)
-        found = _found(replace(wanted, whole=whole))
+        wanted = replace(wanted, whole=whole)
+        found = _found(wanted)
         seconds, total = working.seconds or 0.0, len(wanted.numbers)
-        unfinished = "" if found.compared is None else stopped(seconds, found.compared, total)
-        return nearest_first(
-            query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, unfinished=unfinished
-        )
+
+        def listed(found: FoundMelodies) -> Run:
+            unfinished = "" if found.compared is None else stopped(seconds, found.compared, total)
+            return nearest_first(
+                query, chosen, collection, found, k, exclude=exclude, radius=wanted.radius, unfinished=unfinished
+            )
+
+        run = listed(found)
+        if found.compared is not None or is_cut or not can_ask(query, chosen):
+            return run
+        asked = None if whole is None else whole.coinciding
+        more = not is_sure(run) if asked is None else asked
+        return listed(_with_coinciding(wanted, found)) if more else run
 
 
 def _checked(
@@ -128,6 +143,11 @@ class _Wanted:
     whole: WholeCollection | None = None
 
     @property
+    def known_whole(self) -> WholeCollection:
+        """What chance gives, and among how many melodies."""
+        return self.whole or WholeCollection(Background.of(self.collection), len(self.numbers))
+
+    @property
     def allowed(self) -> npt.NDArray[np.bool_]:
         """For each melody of the collection, whether it is asked for."""
         allowed = np.zeros(len(self.collection), dtype=bool)
@@ -136,7 +156,7 @@ class _Wanted:
 
 
 def _found(wanted: _Wanted) -> FoundMelodies:
-    wanted.work.report(0.0, "getting ready (the first search after installation compiles for a while)")
+    wanted.work.report(0.0, "getting ready")
     if wanted.is_cut:
         return _compare_all(wanted)
     return SHORTCUTS.get(type(wanted.matcher), _compare_all)(wanted)
@@ -332,7 +352,7 @@ def _aligned(wanted: _Wanted) -> FoundMelodies:
     if wanted.radius < np.inf:
         near = aligned_within(wanted.query, chosen, table, wanted.radius, wanted.work).numbers
         allowed &= np.isin(np.arange(len(allowed)), near)
-    background, searched = wanted.whole or WholeCollection(Background.of(wanted.collection), len(wanted.numbers))
+    background, searched, _ = wanted.known_whole
     null = background.null(wanted.query, chosen)
     aligned = prepared(wanted.query, chosen, table)
     key_of = aligned.keys(null)
@@ -350,6 +370,42 @@ def _aligned(wanted: _Wanted) -> FoundMelodies:
     compared = None if best.is_complete else best.scored
     agreeing = int(np.count_nonzero(best.same.notes == len(aligned.query.pitches)))
     return FoundMelodies(best.numbers, distances, compared, evidence, fit, same, agreeing)
+
+
+def _with_coinciding(wanted: _Wanted, found: FoundMelodies) -> FoundMelodies:
+    """With every melody whose notes coincide with those of the query more than chance explains.
+
+    Its E is the smaller of the two. What the alignment has not listed keeps its place behind the list unless its notes
+    coincide, so the first k are those of comparing everything in both ways.
+    """
+    from roslin.search.roslin_nearest import aligned_distances
+
+    assert isinstance(wanted.matcher, Roslin)
+    assert found.evidence is not None
+    assert found.fit is not None
+    assert found.same is not None
+    try:
+        compared = _compare_all(replace(wanted, matcher=COINCIDING))
+    except TimeLimitError:
+        if not wanted.work.partial:
+            raise
+        return found._replace(compared=0)
+    background, searched, _ = wanted.known_whole
+    rare = evidence_of(compared.distances, COINCIDING.distances(wanted.query, background.melodies), searched)
+    believed = np.flatnonzero(np.isfinite(rare))
+    new = np.setdiff1d(compared.numbers[believed], found.numbers)
+    with Work(wanted.work.threads) as rest:  # few, and found already: the time may be over
+        distances = aligned_distances(wanted.query, wanted.matcher, _table(wanted), new, rest)
+    numbers, none = np.append(found.numbers, new), np.zeros(len(new))
+    evidence, fit = np.append(found.evidence, none - np.inf), np.append(found.fit, none)
+    same, coincides = np.append(found.same, none.astype(np.int64)), np.zeros(len(numbers), bool)
+    order = np.argsort(numbers)
+    at = order[np.searchsorted(numbers, compared.numbers[believed], sorter=order)]
+    is_rarer = (rare[believed] > evidence[at]) & (same[at] == 0)
+    believed, at = believed[is_rarer], at[is_rarer]
+    evidence[at], fit[at], coincides[at] = rare[believed], -compared.distances[believed], True
+    distances = np.append(found.distances, distances)
+    return FoundMelodies(numbers, distances, compared.compared, evidence, fit, same, found.agreeing, coincides)
 
 
 def _table(wanted: _Wanted) -> MelodyTable:

@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import ceil, sqrt
-from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +24,13 @@ import numpy.typing as npt
 from roslin.deadline import check_stopped
 from roslin.errors import TimeLimitError
 from roslin.matchers.base import rounded
+from roslin.native import kernels
 from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
 from roslin.search.index import Index
 from roslin.search.work import Work
 from roslin.transport.align import Query, Setting, notes_of, rules_of
-
-if TYPE_CHECKING:
-    from roslin.transport._scan_kernels import Block
+from roslin.transport.bounds import Block, scan_of
 
 __all__ = ["Nearest", "Scanning", "nearest", "possible_within"]
 
@@ -156,8 +153,6 @@ class Scanning:
         self.query, self.setting, self.index, self.allowed, self.work = query, setting, index, allowed, work
         self._weights = index.weights if setting.weight == "duration" else np.ones(len(index.times), np.float32)
         self._grids = index.grids[:: len(index) // _GRIDS + 1].astype(np.int64)
-        self._longest = int(np.diff(index.offsets).max(initial=1))
-        self._last = int(index.times.max(initial=0))
 
     def within(
         self, limit: float, pieces: list[tuple[int, int]], share: tuple[float, float]
@@ -166,18 +161,11 @@ class Scanning:
 
         `share` is where this lies in the work that progress is told of.
         """
-        from roslin.transport._scan_kernels import Room, make_room, scan_block
-        from roslin.transport.bounds import scan_of
-
         known = scan_of(self.query, self.setting, limit * (1 + _SLACK) + _SLACK, self._grids)
-        rooms: SimpleQueue[Room] = SimpleQueue()  # one for each thread: taking memory costs more than a small piece
-        for _ in range(self.work.threads):
-            rooms.put(make_room(known, self._longest, self._last))
 
         def bounds_of(piece: tuple[int, int]) -> Distances:
-            bounds, room = np.empty(piece[1] - piece[0]), rooms.get()
-            scan_block(self._block(*piece), known, room, bounds)
-            rooms.put(room)
+            bounds = np.empty(piece[1] - piece[0])
+            kernels.scan_block(self._block(*piece), known, bounds)
             return bounds
 
         numbers, bounds = [np.empty(0, np.int64)], [np.empty(0)]
@@ -191,8 +179,6 @@ class Scanning:
         return all_numbers[order], all_bounds[order]
 
     def _block(self, start: int, stop: int) -> Block:
-        from roslin.transport._scan_kernels import Block
-
         index, part = self.index, slice(start, stop)
         return Block(
             index.words[part],
@@ -280,11 +266,10 @@ class _Refining:
             self.work.report(done, "comparing")
 
     def _distances(self, melodies: tuple[Numbers, Distances], best: Distances) -> tuple[Distances, Distances]:
-        from roslin.transport._align_kernels import align_documents
-
         numbers, bounds = melodies
         points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
         query, rules = self.query, rules_of(self.setting)
-        found = align_documents(query.points, notes_of(points), points.offsets, query.frame, rules, bounds, best.copy())
+        found, documents = np.empty((len(numbers), 2)), (notes_of(points), points.offsets)
+        kernels.align_documents(query.points, *documents, query.frame, rules, bounds, best.copy(), found)
         check_stopped()
         return rounded(found[:, 0]), found[:, 1]

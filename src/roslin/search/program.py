@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from roslin.native import kernels
+
 __all__ = ["COUNTED", "checksum", "program_versions"]
 
 # Rooms of the program that a distance depends on.
@@ -23,7 +25,7 @@ def program_versions(rooms: Sequence[str] = ()) -> dict[str, str]:
         "program_sha256": checksum(*(path.read_text("utf-8") for path in sources)),
         "python": platform.python_version(),
         "numpy": version("numpy"),
-        "numba": version("numba"),
+        "kernels": kernels.source_stamp(),
     }
 
 

@@ -37,7 +37,7 @@ class FoundMelodies(NamedTuple):
     of the number of chance matches, the list is in its order, otherwise in that of the distances. `fit`, from -1 to 1,
     decides between melodies with the same evidence, the highest first. `same` is the number of notes on which a melody
     and the query agree, if those are all that one of them has (`roslin.search.same`), `agreeing` how many have all of
-    the query.
+    the query. `coincides` marks melodies that were found by the notes that coincide (`roslin.search.coinciding`).
     """
 
     numbers: Numbers
@@ -47,6 +47,7 @@ class FoundMelodies(NamedTuple):
     fit: Distances | None = None
     same: Numbers | None = None
     agreeing: int = 0
+    coincides: npt.NDArray[np.bool_] | None = None
 
 
 def nearest_first(
@@ -85,6 +86,9 @@ def nearest_first(
         expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
         same=None if found.same is None or not found.same[places].any() else tuple(found.same[places].tolist()),
         agreeing=int(agreeing),
+        coincides=None
+        if found.coincides is None or not found.coincides[places].any()
+        else tuple(found.coincides[places].tolist()),
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:

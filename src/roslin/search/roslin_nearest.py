@@ -1,8 +1,8 @@
 """The exact nearest melodies: the same list as scoring everything, without scoring everything.
 
-Every melody gets an upper bound of its score (`_bound`), and so a lower bound of its distance. The most promising ones
-are scored; then all whose bound reaches what the k-th nearest has by then, a few at a time. No more than that can be
-among the k nearest, so the list is that of brute force, with everything that is as near as the last.
+Every melody gets an upper bound of its score (`native/roslin_blocks.c`), and so a lower bound of its distance. The most
+promising ones are scored; then all whose bound reaches what the k-th nearest has by then, a few at a time. No more than
+that can be among the k nearest, so the list is that of brute force, with everything that is as near as the last.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import TimeLimitError
-from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
-from roslin.matchers.roslin._blocks import MELODIES, UNKNOWN, Plan
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_for
+from roslin.matchers.roslin.rounding import UNKNOWN, Plan, check, highest_pair, plan_of, scale_for
 from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.table import MELODIES, MelodyTable
+from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.packed import Packed
 from roslin.search.chance import Null
 from roslin.search.nearest import Nearest
@@ -89,31 +89,24 @@ class Aligned:
 
         return key
 
-    def least_of_same(self) -> Scores:
-        """No melody that agrees with the query on all notes of the shorter one scores less than this."""
-        size, tables = len(self.query.pitches), self.tables
-        common = np.minimum(self.table.sizes, size).astype(np.int64)
-        pair = int(tables.equal[0] + tables.contexts[0].min() + 2 * tables.kinds.min() + tables.labels.min())
-        inner = int(tables.contexts[0, 3] - tables.contexts[0].min())  # more for a pair between two others
-        # The last note may have any length, and the others lengths that are rounded differently.
-        prices = int(tables.starts.max() + tables.ends.max() + tables.tempo_prices.max())
-        last, rounded = int(tables.equal[0] - tables.equal.min()), int(tables.equal[0] - tables.equal[:2].min())
-        least: Scores = (common * (pair - rounded) + np.maximum(common - 2, 0) * inner - prices - last).astype(np.int32)
-        return least
+    def may_be_same(self) -> Numbers:
+        """The melodies whose intervals are those of the query, as far as the shorter of both goes."""
+        found = np.empty((len(self.table.starts) - 1, MELODIES), np.int8)
+        kernels.same_intervals(self.table.blocks, self.query.intervals, found)
+        places = np.flatnonzero(found.ravel()[: len(self.table)])
+        return np.sort(self.table.order[places].astype(np.int64))
 
 
 def prepared(query: Melody, matcher: Roslin, table: MelodyTable) -> Aligned:
     """A query as the kernels take it. The table has the melodies as `Roslin.encoded` gives them for it."""
-    from roslin.matchers.roslin._alignment import self_scores
-
     asked, compared = matcher.encoded(query, [query]), matcher.compared(query)
     tables = matcher.tables(query, max(int(table.sizes.max(initial=0)), len(asked.pitches)))
     own = np.empty(1, dtype=np.int32)
-    self_scores(asked, tables, own)
+    kernels.self_scores(asked, tables, own)
     others = table.own_scores
     if compared in ("melody", "rhythm"):  # the table has the self-scores of both together
         others = np.empty(len(table), dtype=np.int32)
-        self_scores(table.take(np.arange(len(table))), tables, others)
+        kernels.self_scores(table.take(np.arange(len(table))), tables, others)
     return Aligned(query, asked, table, tables, int(own[0]), others, matcher)
 
 
@@ -134,10 +127,10 @@ def best_aligned(aligned: Aligned, packed: Packed, key_of: KeyOf, k: int, allowe
     When the time is over, those found by then, if `Work.partial`.
     """
     table, query = aligned.table, aligned.query
-    upper = upper_bounds(query, table, aligned.tables, work)
-    may_be_same = np.flatnonzero(allowed & (upper >= aligned.least_of_same()))
+    may_be_same = aligned.may_be_same()
+    may_be_same = may_be_same[allowed[may_be_same]]
     same = same_notes(aligned.melody, table, packed, may_be_same, aligned.matcher)
-    found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, work.partial, upper)
+    found = nearest(query, table, aligned.tables, k, allowed, work, np.inf, key_of, work.partial)
     numbers = np.union1d(found.numbers, may_be_same[same.notes > 0])
     agrees = Agreement(np.zeros(len(table), np.int64), np.zeros(len(table), bool))
     agrees.notes[may_be_same], agrees.is_full[may_be_same] = same
@@ -172,12 +165,10 @@ def nearest(
     radius: float,
     distance_of: KeyOf,
     partial: bool = False,
-    upper: Scores | None = None,
 ) -> Nearest:
     """The k nearest of the melodies that are allowed, and whatever is as near as the last; none beyond the radius.
 
-    Near is what `distance_of` makes of the scores. `partial`: when the time is over, what was found by then. `upper`:
-    bounds of the scores, where they are known already.
+    Near is what `distance_of` makes of the scores. `partial`: when the time is over, what was found by then.
     """
     is_open = np.array(allowed, dtype=bool)
     candidates = int(np.count_nonzero(is_open))
@@ -187,7 +178,7 @@ def nearest(
         scores = scores_of(query, table, tables, numbers, work)
         found.add(numbers, scores, distance_of(scores, numbers))
         return found.nearest(candidates)
-    upper = upper_bounds(query, table, tables, work) if upper is None else upper
+    upper = upper_bounds(query, table, tables, work)
     bounds = _lower_bounds(upper, distance_of, work)
     rest = np.flatnonzero(is_open & (bounds <= _about(bounds[is_open] if candidates < len(table) else bounds, count)))
     try:
@@ -242,32 +233,27 @@ def upper_bounds(query: Encoded, table: MelodyTable, tables: Tables, work: Work)
     The longer melodies are, the higher they score. So for every piece, a few of its blocks say how high that is, in
     coarse bytes; its bytes are then as fine as nearly all scores allow.
     """
-    from roslin.matchers.roslin._bound import bound_in_bytes
-    from roslin.matchers.roslin._side_by_side import align_in_shorts
-
     size, blocks = len(query.pitches), table.blocks
     bounds = np.full(len(table), FARTHEST, np.int32)
     if not size or not len(table):
         return bounds
     check(tables)
     plans = _Plans(query, tables, combined=True)
-    nowhere = np.empty(0, np.int64)
     coarse = scale_for(size, _COARSE * size * highest_pair(tables), tables)
 
     def bounded(piece: tuple[int, int]) -> Scores:
-        first, last = piece
-        found = np.empty((last - first) * MELODIES, np.int32)
+        numbers = np.arange(*piece)
+        found = np.empty((len(numbers), MELODIES), np.int32)
         if coarse is None:
-            align_in_shorts(plans.of(None), blocks, first, last, nowhere, found)
-            return found
-        sample = np.empty(MELODIES, np.int32)
-        highest = 0
-        for block in range(last - 1, first - 1, -_SAMPLE):
-            bound_in_bytes(plans.of(coarse), blocks, block, block + 1, nowhere, sample)
-            highest = max(highest, int(sample.max()))
+            kernels.align_blocks(plans.of(None), blocks, numbers, found)
+            return found.ravel()
+        few = numbers[::-_SAMPLE].copy()
+        sample = np.empty((len(few), MELODIES), np.int32)
+        kernels.bound_blocks(plans.of(coarse), blocks, few, sample)
+        highest = max(int(sample.max()), 0)
         scale = coarse if highest == UNKNOWN else scale_for(size, _ROOM * highest, tables)
-        bound_in_bytes(plans.of(scale), blocks, first, last, nowhere, found)
-        return found
+        kernels.bound_blocks(plans.of(scale), blocks, numbers, found)
+        return found.ravel()
 
     count, at_once = len(table.starts) - 1, PIECE // MELODIES
     pieces = [(start, min(start + at_once, count)) for start in range(0, count, at_once)]
@@ -282,8 +268,6 @@ def closer_bounds(
     query: Encoded, table: MelodyTable, tables: Tables, numbers: Numbers, bounds: Scores, work: Work
 ) -> Scores:
     """No melody scores more than this: for a few of them, which have these bounds, with every tempo by itself."""
-    from roslin.matchers.roslin._bound import bound_in_bytes
-
     size, blocks = len(query.pitches), table.blocks
     closer = bounds.copy()
     if scale_for(size, 1, tables) is None:
@@ -295,7 +279,7 @@ def closer_bounds(
     def bounded(part: Numbers) -> Scores:
         found = np.empty(len(part), np.int32)
         low = float(np.partition(bounds[part], len(part) // 4)[len(part) // 4])
-        bound_in_bytes(plans.of(scale_for(size, _CLOSER_ROOM * low, tables)), blocks, 0, 0, places[part], found)
+        kernels.bound_melodies(plans.of(scale_for(size, _CLOSER_ROOM * low, tables)), blocks, places[part], found)
         return found
 
     parts = [order[start : start + SCORED_AT_ONCE] for start in range(0, len(order), SCORED_AT_ONCE)]

@@ -22,9 +22,8 @@ import numpy.typing as npt
 from roslin.collection.files import table_path, whole_file
 from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, seal
 from roslin.collection.store import Store
-from roslin.matchers.roslin._alignment import Tables
-from roslin.matchers.roslin._blocks import FIELDS, MELODIES
-from roslin.matchers.roslin.table import DTYPES, MelodyTable, build_table
+from roslin.matchers.roslin.table import DTYPES, FIELDS, MELODIES, MelodyTable, build_table
+from roslin.matchers.roslin.values import Tables
 
 __all__ = ["TABLE_VERSION", "fitted_stamp", "open_table", "read_table", "write_table"]
 

@@ -20,8 +20,8 @@ from roslin.melody import Melody
 from roslin.represent.packed import Packed
 
 if TYPE_CHECKING:
-    from roslin.matchers.roslin._alignment import Encoded
     from roslin.matchers.roslin.table import MelodyTable
+    from roslin.matchers.roslin.values import Encoded
 
 __all__ = ["LEAST_SAME", "Agreement", "same_notes"]
 

@@ -40,9 +40,9 @@ from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.keys import local_keys
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
-from roslin.transport._arguments import GROUNDS, TABLE, Array, Frame, Notes, Pair, Points, Rules
+from roslin.transport.arguments import GROUNDS, TABLE, Array, Frame, Notes, Pair, Points, Rules
 from roslin.transport.ground import GROUND_NAMES, tonal_costs
-from roslin.transport.methods import evolved, refined, unaligned
+from roslin.transport.methods import coincident, evolved, refined, unaligned
 from roslin.values.named import Named
 from roslin.values.parameters import choice, real, reals
 
@@ -140,12 +140,6 @@ _NO_TABLE = np.empty((0, 0))
 Method = Callable[[Query, Document, "Setting"], tuple[float, float, float, float]]
 
 
-def _coincidence(pair: Pair) -> tuple[float, float, float, float]:
-    from roslin.transport._align_kernels import align_document
-
-    return align_document(pair, np.inf, np.zeros(1, np.int64))
-
-
 def rules_of(setting: Setting) -> Rules:
     """The setting in the numbers of the kernels; `missing` below 0: what has no partner costs nothing."""
     return Rules(
@@ -177,7 +171,7 @@ def _by(method: Callable[[Pair], tuple[float, float, float, float]]) -> Method:
 
 
 ALIGNMENTS: dict[str, Method] = {
-    "coincidence": _by(_coincidence),
+    "coincidence": _by(coincident),
     "refined": _by(refined),
     "evolution": _by(evolved),
     "none": _by(unaligned),

@@ -1,4 +1,4 @@
-"""Lower bounds for searching: what the kernels of `_scan_kernels` need to know about one query.
+"""Lower bounds for searching: what the kernels of native/scan.h need to know about one query.
 
 The promise: a document whose bound exceeds a limit has no coincidence alignment within it. Here is, for a query and a
 limit (the largest distance of interest), everything that does not depend on the documents:
@@ -14,22 +14,22 @@ tables     The query's notes stamped on a table of their own, for documents that
 from __future__ import annotations
 
 from math import ceil, gcd, hypot
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.transport._lanes import LANES
-from roslin.transport._pitch_kernels import LARGEST, LINE, PITCH_LEVELS, PITCH_STEPS, RIM, WIDEST, Heights
-from roslin.transport._scan_kernels import EPSILON, MARGIN, MOST, Grid, QueryTable, Scan, Sums
-from roslin.transport._table_kernels import FAR, Stamps
 from roslin.transport.align import Query, Setting, rules_of
+from roslin.transport.arguments import Points, Rules
 
-__all__ = ["can_be_bounded", "scan_of"]
+__all__ = ["Block", "Grid", "Heights", "QueryTable", "Scan", "Stamps", "Sums", "can_be_bounded", "scan_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Shorts = npt.NDArray[np.uint16]
+Words = npt.NDArray[np.uint64]
 
 # A cell is at most this long, in units of the query's frame, if the query then has at most so many.
 CELL = 0.6
@@ -51,6 +51,119 @@ LEAST_REACH, MOST_REACH = 1.5, 5.0
 LEAST_BUDGET = 1e-9
 # More than rounding can change in a sum of weights, in parts: what is rounded down or up keeps so far off.
 PART_ROUNDED = 0.01
+
+# -- numbers that native/scan_inline.h has too; tests/transport/test_scan.py compares them ----------------------------
+
+# Bytes in the widest register: so much room tables have at the end, and stamps on both sides.
+WIDEST_REGISTER = 64
+# Query weight without a document pitch so near costs 1, 2, 3 semitones, at least.
+PITCH_LEVELS = 3
+# The budget is cut into one part more than this: what fits into the six bits of the counters.
+PITCH_STEPS = 63
+# The widest spans of query and document together: transpositions must fit into a word, with room for PITCH_LEVELS.
+WIDEST = 59
+# So many semitones below and above a document count as pitches that weight may cross.
+RIM = 8
+MOST_ROWS = WIDEST + 2 * RIM + 1
+# The largest number of a lane.
+LARGEST = (1 << 16) - 1
+# The limit as a sum of small numbers; the largest product of a distance and a weight is not much more. Sums go up to
+# LARGEST, which leaves room for rounding.
+MOST = 65000
+# Distances in the table: FAR is `reach` or more.
+FAR = 255
+# A lighter document may have so many cells before and after the query in the query's table.
+MARGIN = 600
+# A place on the grid may come out a little below itself: so much of a cell.
+EPSILON = 1e-6
+# Numbers in one of the four lines of `Heights.weights`: a register of 32 of them may begin at the last transposition
+# of the last row.
+LINE = MOST_ROWS + 63 + WIDEST_REGISTER // 2
+
+# -- tuples of the kernels: native/scan.h has their fields ------------------------------------------------------------
+
+
+class Block(NamedTuple):
+    """Successive documents of an index (search/index.py), and which of them are asked for."""
+
+    words: Words
+    lows: npt.NDArray[np.int8]
+    spans: npt.NDArray[np.uint8]
+    grids: npt.NDArray[np.int32]
+    offsets: Integers
+    times: npt.NDArray[np.int32]
+    pitches: npt.NDArray[np.int8]
+    weights: npt.NDArray[np.float32]
+    allowed: npt.NDArray[np.bool_]
+
+
+class Heights(NamedTuple):
+    """The pitches of a query, counted in semitones from its lowest."""
+
+    span: int
+    semitone: float
+    shifts: Words
+    steps: Integers
+    line: int
+    weights: Shorts
+    parts: float
+
+
+class Grid(NamedTuple):
+    """Time in cells, and where the notes of the query are in them, in order of pitch."""
+
+    cell: float
+    is_exact: bool
+    per_tick: Floats
+    ticks: Integers
+    numbers: Integers
+    pitch: Integers
+    cells: Integers
+    starts: Integers
+
+
+class Sums(NamedTuple):
+    """What the sums over a table need to know."""
+
+    reach: float
+    factor: float
+    heaviest: Integers
+    factors: Integers
+
+
+class Stamps(NamedTuple):
+    """How far it is at least from the cells around a note to it."""
+
+    numbers: Bytes
+    stride: int
+    off_grid: int
+    rows: int
+    cells: int
+
+
+class QueryTable(NamedTuple):
+    """The table of the query, for documents that are lighter."""
+
+    numbers: Bytes
+    stride: int
+    size: int
+    place: int
+
+
+class Scan(NamedTuple):
+    """All that the scan knows about a query and a limit."""
+
+    query: Points
+    rules: Rules
+    limit: float
+    heights: Heights
+    grid: Grid
+    sums: Sums
+    stamps: Stamps
+    table: QueryTable
+
+
+# -- what the kernels need to know ------------------------------------------------------------------------------------
 
 
 def can_be_bounded(query: Query, setting: Setting) -> bool:
@@ -111,6 +224,7 @@ def _heights(query: Query, pitch: Integers, limit: float, missing: float) -> Hei
         float(semitone),
         (span - distinct).astype(np.uint64),
         _steps(heavy, reach, max(limit * total, LEAST_BUDGET)),
+        LINE,
         _query_weights(query.weight * parts, pitch),
         parts,
     )
@@ -144,14 +258,14 @@ def _steps(weight: Floats, reach: Floats, budget: float) -> Integers:
     return steps
 
 
-def _query_weights(weight: Floats, pitch: Integers) -> npt.NDArray[np.uint16]:
-    """What `transpositions` wants to know of a query: its weight up to each pitch and above it, down and up."""
+def _query_weights(weight: Floats, pitch: Integers) -> Shorts:
+    """A query's weights for `transpositions_in_reach`: its weight up to each pitch and above it, down and up."""
     pitches = pitch.max() + WIDEST + RIM - np.arange(LINE)
     below = (weight[:, None] * (pitch[:, None] <= pitches)).sum(axis=0)
     above = (weight[:, None] * (pitch[:, None] > pitches)).sum(axis=0)
     down = [np.floor(line - PART_ROUNDED) for line in (below, above)]
     up = [np.ceil(line + PART_ROUNDED) for line in (below, above)]
-    shorts: npt.NDArray[np.uint16] = np.clip(np.concatenate(down + up), 0, LARGEST).astype(np.uint16)
+    shorts: Shorts = np.clip(np.concatenate(down + up), 0, LARGEST).astype(np.uint16)
     return shorts
 
 
@@ -168,11 +282,11 @@ def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground:
 
 
 def _stamps(rounds: list[Bytes]) -> Stamps:
-    """For documents on the grid and off it, with rows in whole lanes."""
+    """For documents on the grid and off it, with room on both sides of each row and at the end."""
     rows, cells = (length // 2 for length in rounds[0].shape)
-    wide = ceil(rounds[0].shape[1] / LANES) * LANES
-    padded = [np.pad(around, ((0, 0), (0, wide - around.shape[1])), constant_values=FAR) for around in rounds]
-    return Stamps(np.concatenate([around.ravel() for around in padded]), padded[0].size, rows, cells)
+    padded = [np.pad(around, ((0, 0), (WIDEST_REGISTER, WIDEST_REGISTER)), constant_values=FAR) for around in rounds]
+    numbers = np.concatenate([*padded, np.full(WIDEST_REGISTER, FAR, np.uint8)], axis=None)
+    return Stamps(numbers, padded[0].shape[1], padded[0].size, rows, cells)
 
 
 def _query_table(rounds: list[Bytes], pitch: Integers, cells: Integers) -> QueryTable:
@@ -185,5 +299,5 @@ def _query_table(rounds: list[Bytes], pitch: Integers, cells: Integers) -> Query
             part = table[row + WIDEST : row + WIDEST + rows, column + MARGIN : column + MARGIN + wide]
             np.minimum(part, around, out=part)
     rows, columns = tables.shape[1:]
-    turned = np.append(tables[:, ::-1, ::-1].ravel(), np.zeros(2 * LANES, np.uint8))
+    turned = np.append(tables[:, ::-1, ::-1].ravel(), np.zeros(WIDEST_REGISTER, np.uint8))
     return QueryTable(turned, columns, tables[0].size, (rows - 1 - above) * columns + columns - 1 - before)

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.native import kernels
 from roslin.represent.keys import local_keys
-from roslin.transport._arguments import GROUNDS, Array
+from roslin.transport.arguments import GROUNDS, Array
 from roslin.transport.ground import GROUND_NAMES, tonal_costs
 
 __all__ = ["Flow", "emd", "emd_flow", "emd_many", "least_flow", "ptd", "ptd_flow", "ptd_many"]
@@ -129,13 +130,13 @@ def _many(
         one = ptd if proportional else emd
         return np.array([one(*pair, ground) for pair in zip(points_a, weights_a, points_b, weights_b, strict=True)])
     _known(ground)
-    from roslin.transport._kernels import emd_pairs
-
     a = [_point_set(p, w, f"A, number {k}") for k, (p, w) in enumerate(zip(points_a, weights_a, strict=True))]
     b = [_point_set(p, w, f"B, number {k}") for k, (p, w) in enumerate(zip(points_b, weights_b, strict=True))]
     if not a:
         return np.empty(0)
-    return emd_pairs(*_joined(a), *_joined(b), GROUNDS[ground], proportional)
+    distances = np.empty(len(a))
+    kernels.emd_pairs(*_joined(a), *_joined(b), GROUNDS[ground], proportional, distances)
+    return distances
 
 
 def _joined(sets: list[_Set]) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -168,11 +169,9 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
     """Distances between all points of A and of B."""
     _known(ground)
     if ground != "tonal":
-        from roslin.transport._kernels import ground_matrix
-
         (time_a, pitch_a), (time_b, pitch_b) = np.ascontiguousarray(a[0].T), np.ascontiguousarray(b[0].T)
         distances = np.empty((len(time_a), len(time_b)))
-        ground_matrix(len(time_a), len(time_b), time_a, pitch_a, time_b, pitch_b, GROUNDS[ground], distances)
+        kernels.ground_matrix(time_a, pitch_a, time_b, pitch_b, GROUNDS[ground], distances)
         return distances
     pitch_a, pitch_b = np.rint(a[0][:, 1]).astype(np.int64), np.rint(b[0][:, 1]).astype(np.int64)
     if min(pitch_a.min(), pitch_b.min()) < 0 or max(pitch_a.max(), pitch_b.max()) > 127:
@@ -195,12 +194,10 @@ def _solve(a: _Set, b: _Set, ground: Array) -> Flow:
 
 def least_flow(ground: Array, weights_a: Array, weights_b: Array) -> tuple[float, Array]:
     """(cost, flow) of moving all of the lighter side; flow[i, j] is the weight between i of A and j of B."""
-    from roslin.transport._kernels import partial_transport, workspace
-
     is_lighter = weights_a.sum() <= weights_b.sum()
     supply, capacity = (weights_a, weights_b) if is_lighter else (weights_b, weights_a)
     cost = np.ascontiguousarray(ground if is_lighter else ground.T)
-    n, m = cost.shape
-    work = workspace(n, m)._replace(cost=cost)
-    total, _ = partial_transport(n, m, supply, capacity, np.inf, work)
-    return float(total), work.flow if is_lighter else np.ascontiguousarray(work.flow.T)
+    flow, found = np.empty(cost.shape), np.empty(2)
+    never = np.zeros(1, np.bool_)
+    kernels.partial_transport(cost, supply, capacity, np.inf, never, flow, found)
+    return float(found[0]), flow if is_lighter else np.ascontiguousarray(flow.T)

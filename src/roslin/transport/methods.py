@@ -1,4 +1,6 @@
-"""The methods that go beyond coincidences: on to the continuous optimum, or by chance (paper 002, section 2.4).
+"""The methods of alignment: by coincidences, on to the continuous optimum, or by chance (paper 002, section 2.4).
+
+`coincident` finds the best of all alignments that put some query note exactly on some document note.
 
 `refined` starts from the best coincidences of each tempo and goes downhill. Its result is never above that of
 `coincidence` and is a local optimum; nothing certifies that it is the global one.
@@ -11,14 +13,13 @@ always gives the same answer. It is here for comparison: slower than `refined`, 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from roslin.transport._arguments import TABLE, Pair
+from roslin.native import kernels
+from roslin.transport.arguments import TABLE, Array, Numbers, Pair
 
-__all__ = ["evolved", "refined", "unaligned"]
+__all__ = ["coincident", "evolved", "refined", "unaligned"]
 
 Found = tuple[float, float, float, float]
-Tempos = npt.NDArray[np.float64]
 
 # Coincidences of each tempo to start from, and of all optima those whose tempo is refined.
 STARTS = 8
@@ -32,20 +33,37 @@ SEED = 2004
 
 def unaligned(pair: Pair) -> Found:
     """First note on first note in time, nothing transposed, at the best of the tempos."""
-    from roslin.transport._refine_kernels import distances_at
-
     tempos = pair.rules.tempos
     shifts = pair.document.time[0] * pair.frame.time_unit / tempos
-    distances = distances_at(pair, tempos, shifts, np.zeros(len(tempos)))
+    distances = _distances_at(pair, tempos, shifts, np.zeros(len(tempos)))
     best = int(np.argmin(distances))
     return float(distances[best]), float(shifts[best]), 0.0, float(tempos[best])
 
 
-def refined(pair: Pair, counts: npt.NDArray[np.int64] | None = None) -> Found:
-    """The best local optimum over shift and transposition, and over tempo when there are several."""
-    from roslin.transport._refine_kernels import refine
+def coincident(pair: Pair, limit: float = np.inf, counts: Numbers | None = None) -> Found:
+    """The best coincidence alignment at any of the tempos; infinite if none is within the limit."""
+    found = np.empty(4)
+    kernels.align_document(pair, limit, np.zeros(1, np.int64) if counts is None else counts, found)
+    return _as_tuple(found)
 
-    return refine(pair, STARTS, TEMPO_STARTS, np.zeros(1, np.int64) if counts is None else counts)
+
+def refined(pair: Pair, counts: Numbers | None = None) -> Found:
+    """The best local optimum over shift and transposition, and over tempo when there are several."""
+    found = np.empty(4)
+    kernels.refine(pair, STARTS, TEMPO_STARTS, np.zeros(1, np.int64) if counts is None else counts, found)
+    return _as_tuple(found)
+
+
+def _as_tuple(found: Array) -> Found:
+    distance, x, y, tempo = found.tolist()
+    return distance, x, y, tempo
+
+
+def _distances_at(pair: Pair, tempos: Array, shifts_x: Array, shifts_y: Array) -> Array:
+    """The distance at alignment after alignment."""
+    distances = np.empty(len(tempos))
+    kernels.distances_at(pair, tempos, shifts_x, shifts_y, distances)
+    return distances
 
 
 def evolved(
@@ -53,7 +71,7 @@ def evolved(
     individuals: int = INDIVIDUALS,
     generations: int = GENERATIONS,
     polish: bool = False,
-    counts: npt.NDArray[np.int64] | None = None,
+    counts: Numbers | None = None,
 ) -> Found:
     """The best individual of differential evolution, between the smallest and the largest tempo.
 
@@ -61,8 +79,6 @@ def evolved(
     to semitones. `polish` ends with Nelder and Mead's simplex from the best individual.
     """
     from scipy.optimize import differential_evolution, minimize
-
-    from roslin.transport._refine_kernels import distances_at
 
     tally = np.zeros(1, np.int64) if counts is None else counts
     query, document, frame, tempos = pair.query, pair.document, pair.frame, pair.rules.tempos
@@ -74,17 +90,17 @@ def evolved(
     free = [low < high for low, high in bounds]
     fixed = np.array([low for low, _ in bounds])
 
-    def alignments(values: npt.NDArray[np.float64]) -> tuple[Tempos, Tempos, Tempos]:
+    def alignments(values: Array) -> tuple[Array, Array, Array]:
         whole = np.repeat(fixed[:, None], values.shape[1], axis=1)
         whole[free] = values
         speeds = np.exp(whole[2])
         is_table = pair.rules.ground == TABLE
         return speeds, whole[0] * frame.time_unit / speeds, np.rint(whole[1]) if is_table else whole[1]
 
-    def measure(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def measure(values: Array) -> Array:
         columns = values.reshape(sum(free), -1)
         tally[0] += columns.shape[1]
-        return distances_at(pair, *alignments(columns))
+        return _distances_at(pair, *alignments(columns))
 
     ranges = np.array(bounds)[free]
     best = np.empty(0)
@@ -98,5 +114,5 @@ def evolved(
     if any(free) and polish:
         best = minimize(lambda values: float(measure(values)[0]), best, method="Nelder-Mead").x
     speeds, shifts_x, shifts_y = alignments(best.reshape(-1, 1))
-    distance = distances_at(pair, speeds, shifts_x, shifts_y)[0]
+    distance = _distances_at(pair, speeds, shifts_x, shifts_y)[0]
     return float(distance), float(shifts_x[0]), float(shifts_y[0]), float(speeds[0])

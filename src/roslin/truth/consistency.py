@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.grouping import Flags, Grouped, Method, group_starts
 from roslin.truth.model import Groups, Truth, arranged_order, counted_ranks
@@ -77,7 +78,7 @@ class Consistency(Mapping[str, float]):
         return self.mean
 
     def __repr__(self) -> str:
-        return f"Consistency(ADR-{self.tails}, {len(self)} queries, mean {self.mean:.4f})"
+        return f"Consistency(ADR-{self.tails}, {counted(len(self), 'query', 'queries')}, mean {self.mean:.4f})"
 
     @property
     def mean(self) -> float:

@@ -83,7 +83,7 @@ class Truth(Mapping[str, Groups]):
 
     def __repr__(self) -> str:
         documents = sum(len(group) for groups in self.values() for group in groups)
-        return f"Truth({self.name!r}, {len(self)} queries, {documents} documents)"
+        return f"Truth({self.name!r}, {counted(len(self), 'query', 'queries')}, {counted(documents, 'document')})"
 
     def only(self, queries: Sequence[str]) -> Truth:
         """Only these queries; one that is not there is an error that lists those that are."""

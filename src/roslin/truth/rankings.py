@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.rows import (
     called,
@@ -83,7 +84,9 @@ class Rankings(Mapping[str, QueryRankings]):
         return len(self._queries)
 
     def __repr__(self) -> str:
-        return f"Rankings({self.name!r}, {len(self)} queries, {len(self.experts)} experts)"
+        return (
+            f"Rankings({self.name!r}, {counted(len(self), 'query', 'queries')}, {counted(len(self.experts), 'expert')})"
+        )
 
     @property
     def experts(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.model import Truth
 from roslin.truth.rankings import QueryRankings, Rankings
@@ -77,7 +78,7 @@ def simulate_rankings(
     asked = _invented(candidates, queries, include_query) if truth is None else _known(truth)
     noises = [float(noise)] * len(asked) if isinstance(noise, (int, float)) else list(noise)
     if len(noises) != len(asked):
-        raise ArgumentError(f"{len(asked)} queries, but {len(noises)} values of noise")
+        raise ArgumentError(f"{counted(len(asked), 'query', 'queries')}, but {len(noises)} values of noise")
     if experts < 1:
         raise ArgumentError(f"experts must be at least 1; got {experts}")
     if seed < 0:

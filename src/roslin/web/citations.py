@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from roslin.collection.folding import said_of
+from roslin.display.text import counted
 from roslin.melody import Melody
 from roslin.notation.record import record_of
 
@@ -54,7 +55,9 @@ def as_bibtex(melody: Melody, link: str | None, place: int, collection: str) -> 
 def roslin_as_text(collection: str, melodies: int) -> str:
     """Roslin, the collection that was searched, and the day: what is found may be another tomorrow."""
     day = datetime.now(UTC).date().isoformat()
-    return f"Roslin {version('roslin')}, search by melody; {collection}, {melodies:,} melodies; {day}."
+    return (
+        f"Roslin {version('roslin')}, search by melody; {collection}, {counted(melodies, 'melody', 'melodies')}; {day}."
+    )
 
 
 def _where(melody: Melody) -> tuple[str | None, str | None]:

@@ -26,10 +26,11 @@ from roslin.web.schemas.requests import ExplainParams
 __all__ = ["explain", "found_as", "match_of"]
 
 
-def explain(library: Library, asked: ExplainParams) -> Explanation:
-    """Explain one melody, in one of the slots for searches: it computes as they do."""
+def explain(library: Library, asked: ExplainParams, reading: Melody | None = None) -> Explanation:
+    """Explain one melody by a reading of the query (the first by default), in one of the slots for searches."""
     collection, settings = library.collection, library.settings
-    query, candidate = query_of(asked, collection, settings), collection[asked.candidate]
+    query = query_of(asked, collection, settings) if reading is None else reading
+    candidate = collection[asked.candidate]
     chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
     words = f"the explanation was stopped after {settings.search_seconds:g} seconds"
     with library.slot() as seconds, Deadline(seconds, lambda: words):
@@ -45,12 +46,15 @@ def explain(library: Library, asked: ExplainParams) -> Explanation:
         return likeness(chosen, query, among, number, distance).about(query, candidate)
 
 
-def found_as(library: Library, asked: ExplainParams, why: Explanation) -> Hit | None:
-    """The melody as a search of the whole collection finds it; None where chance matches are not counted."""
+def found_as(library: Library, asked: ExplainParams, why: Explanation, readings: int) -> Hit | None:
+    """The melody as a search of the whole collection finds it by one of so many readings of the query.
+
+    None where chance matches are not counted.
+    """
     if asked.mode.of(why.matcher)[1]:
         return None
     with library.slot() as seconds:
-        return library.collection.found_as(why.query, asked.candidate, why.matcher, seconds=seconds)
+        return library.collection.found_as(why.query, asked.candidate, why.matcher, seconds=seconds, readings=readings)
 
 
 def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:

@@ -78,6 +78,7 @@ class Result:
             meaning=self.hit.meaning,
             above_chance=self.hit.is_above_chance,
             same_notes=self.hit.same,
+            coincides=self.hit.coincides,
             match=self.match,
         )
 
@@ -88,7 +89,7 @@ class Found:
 
     `run` is all that was found. `line` is how many lines of this page are above that where chance begins; None where
     the line is not on this page. `listing` is all of the list, where that was asked for; `is_whole` says that what is
-    counted does not go on beyond it. `notation` is that of the text where it was not read as `read_query` reads it. It
+    counted does not go on beyond it. `readings` is how many readings of the query were searched for. It
     `is_complete` unless the limit of time cut the search or the matches short.
     """
 
@@ -104,7 +105,7 @@ class Found:
     seconds: float
     matching: float
     listing: Listing | None = None
-    notation: str = ""
+    readings: int = 1
     is_whole: bool = False
     is_complete: bool = True
 

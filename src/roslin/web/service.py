@@ -24,13 +24,14 @@ from roslin.collection.chain import costs_of
 from roslin.deadline import Deadline
 from roslin.display.words import _
 from roslin.errors import ArgumentError, TimeLimitError
-from roslin.matchers import Matcher
+from roslin.matchers import Matcher, Roslin
 from roslin.melody import Melody
-from roslin.notation.query import surest
+from roslin.notation.query import has_readings, surest
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
 from roslin.search import depended_on
 from roslin.search.beginnings import beginnings, onsets_compared
+from roslin.search.coinciding import COINCIDING
 from roslin.web.explaining import match_of
 from roslin.web.found import Found, Result, Show
 from roslin.web.library import BusyError, GoneError, Library
@@ -41,7 +42,7 @@ from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.lists import FilterAnswer
 from roslin.web.schemas.requests import SearchParams
 
-__all__ = ["SEARCH_SHARE", "find", "short_enough"]
+__all__ = ["SEARCH_SHARE", "find", "query_used", "short_enough"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -75,11 +76,19 @@ def _find(
     tried = dict[int, tuple[Run, int, tuple[FilterAnswer, ...], _ShownHits]]()
 
     def tried_with(query: Melody) -> Run:
-        tried[id(query)] = _deep_enough(library, collection, asked, query, chosen, wait, show)
+        left = library.settings.search_seconds - (time.perf_counter() - began)
+        try:
+            tried[id(query)] = _deep_enough(library, collection, asked, query, chosen, wait, show, left)
+        except BusyError as error:
+            if not tried:
+                raise
+            raise TimeLimitError(str(error)) from error  # the list of another reading is there
         return tried[id(query)][0]
 
-    query, run = (readings[0], tried_with(readings[0])) if asked.id else surest(readings, tried_with)
+    query, run, count = (readings[0], tried_with(readings[0]), 1) if asked.id else surest(readings, tried_with)
     _, compared, steps, shown = tried[id(query)]
+    if count > 1:  # each E is that of all readings
+        shown = _shown(collection, run, asked, show, library.settings.most_results)
     searched = time.perf_counter()
     most = library.settings.most_results
     lines = shown.lines[: shown.above] if show.is_sure else shown.lines
@@ -103,10 +112,22 @@ def _find(
         seconds=searched - began,
         matching=time.perf_counter() - searched,
         listing=shown.listing,
-        notation=str(query.notation) if query in readings[1:] else "",
+        readings=count,
         is_whole=shown.is_whole,
         is_complete=run.is_complete and (matches is None or len(matches) == len(page)),
     )
+
+
+def query_used(library: Library, asked: SearchParams) -> tuple[Melody, int]:
+    """The query in the reading that its list has, and how many readings were searched for."""
+    readings = readings_of(asked, library.collection, library.settings)
+    if asked.id or not isinstance(chosen_matcher(asked.matcher, library.settings), Roslin):
+        return readings[0], 1
+    if not has_readings(readings):
+        return readings[0], 1
+    search = SearchParams(**asked.model_dump(include=set(SearchParams.model_fields)))
+    found = find(library, search, Wait(), Show.page(search))
+    return found.query, found.readings
 
 
 class _ShownHits(NamedTuple):
@@ -127,15 +148,17 @@ def _deep_enough(
     chosen: Matcher,
     wait: Wait,
     show: Show,
+    seconds: float,
 ) -> tuple[Run, int, tuple[FilterAnswer, ...], _ShownHits]:
     """A search as deep as the page needs it; deeper, where what is counted does not end there."""
     most = library.settings.most_results
     needed = asked.page * asked.k + 1
     whole = SearchParams(**{**asked.model_dump(include=set(SearchParams.model_fields)), **_UNSEARCHED})
     for depth in dict.fromkeys((min(-(-needed // _STEP) * _STEP, most + 1), most + 1)):
+        reading = (query.notation, query.notes.tobytes())
         run, compared, steps = library.kept(
-            (collection.about["token"], "list", repr(whole), query.notation, len(query), repr(chosen), depth),
-            partial(_search, library, collection, asked, query, chosen, depth, wait),
+            (collection.about["token"], "list", repr(whole), *reading, repr(chosen), depth),
+            partial(_search, library, collection, asked, query, chosen, depth, wait, seconds),
             lambda made: made[0].is_complete,
         )
         shown = _shown(collection, run, asked, show, most)
@@ -167,6 +190,7 @@ def _search(
     chosen: Matcher,
     depth: int,
     wait: Wait,
+    allowed: float,
 ) -> tuple[Run, int, tuple[FilterAnswer, ...]]:
     """The ranked list, the number of melodies that it was chosen from, and the filters that left them."""
 
@@ -177,7 +201,7 @@ def _search(
 
     chain = filters_of(asked, query)
     itself = (asked.id,) if asked.id else ()
-    with library.slot() as seconds:
+    with library.slot(allowed) as seconds:
         progress(0.0, "")
         seconds *= SEARCH_SHARE
         selection = collection.filter(*chain) if chain else None
@@ -232,7 +256,8 @@ def _matches(
         for line, place in zip(lines, places, strict=True):
             if wait.is_gone:
                 raise GoneError("the search was given up: nobody waits for it")
-            found.append(match_of(chosen, query, packed, place, hits[line.number].distance))
+            hit = hits[line.number]
+            found.append(match_of(COINCIDING if hit.coincides else chosen, query, packed, place, hit.distance))
     return found
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
 from roslin.matchers.roslin.scores import FittedWorth
 from roslin.matchers.roslin.scores import tables as tables_of
+from roslin.matchers.roslin.values import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
 
 # Numbers of our own, so that a new fit changes no test.
 PLAIN = FittedWorth(

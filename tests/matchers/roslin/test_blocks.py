@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,24 +13,21 @@ import pytest
 from tests.matchers.roslin.made import LABELLED, PLAIN, all_tables, made_melodies, plain_score, tables, variants
 
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables, align_all
-from roslin.matchers.roslin._blocks import UNKNOWN
-from roslin.matchers.roslin._bound import bound_in_bytes
-from roslin.matchers.roslin._side_by_side import align_in_shorts
 from roslin.matchers.roslin.notes import one
-from roslin.matchers.roslin.rounding import check, highest_pair, plan_of, scale_for
+from roslin.matchers.roslin.rounding import UNKNOWN, check, highest_pair, plan_of, scale_for
 from roslin.matchers.roslin.table import table_of
+from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
+from roslin.native import build, kernels
 from roslin.search.roslin_nearest import closer_bounds, scores_of, upper_bounds
 from roslin.search.work import Work
 
 MODES = dict(all_tables())
-NOWHERE = np.empty(0, np.int64)
 SIZES = [[1, 1, 2], [0, 3, 0], [5, 6, 7, 1, 12], [9] * 70, [*range(30)] * 3]
 
 
 def brute_scores(query: Encoded, melodies: Encoded, worth: Tables) -> Any:
     scores = np.empty(len(melodies.tempos), np.int32)
-    align_all(query, melodies, worth, np.arange(len(scores)), scores)
+    kernels.align_all(query, melodies, worth, np.arange(len(scores)), scores)
     return scores
 
 
@@ -69,11 +70,12 @@ def test_bounds_hold_for_every_scale(scale: int) -> None:
         melodies = variants(random, made_melodies(random, [20, *sizes]), 0, 0.4)
         table, query = table_of(melodies, worth), one(melodies, 0)
         expected = brute_scores(query, melodies, worth)
-        bounds = np.empty(2 * 64, np.int32)
-        bound_in_bytes(plan_of(query, worth, scale, combined=True), table.blocks, 0, 2, NOWHERE, bounds)
+        both = np.empty((2, 64), np.int32)
+        kernels.bound_blocks(plan_of(query, worth, scale, combined=True), table.blocks, np.arange(2), both)
+        bounds = both.ravel()
         assert (bounds[:91] >= expected[table.order]).all()
         apart = np.empty(91, np.int32)
-        bound_in_bytes(plan_of(query, worth, scale), table.blocks, 0, 0, np.arange(91), apart)
+        kernels.bound_melodies(plan_of(query, worth, scale), table.blocks, np.arange(91), apart)
         assert (apart >= expected[table.order]).all()
         known += int((bounds[:91] < UNKNOWN).sum())
     assert known > 0
@@ -84,10 +86,10 @@ def test_bounds_in_16_bits_are_closer() -> None:
     melodies = variants(random, made_melodies(random, [12] * 128), 0, 0.5)
     table, query = table_of(melodies, worth), one(melodies, 0)
     expected = brute_scores(query, melodies, worth)[table.order]
-    short, long = np.empty(128, np.int32), np.empty(128, np.int32)
-    bound_in_bytes(plan_of(query, worth, 20, combined=True), table.blocks, 0, 2, NOWHERE, short)
-    align_in_shorts(plan_of(query, worth, combined=True), table.blocks, 0, 2, NOWHERE, long)
-    assert (long >= expected).all()
+    short, long = np.empty((2, 64), np.int32), np.empty((2, 64), np.int32)
+    kernels.bound_blocks(plan_of(query, worth, 20, combined=True), table.blocks, np.arange(2), short)
+    kernels.align_blocks(plan_of(query, worth, combined=True), table.blocks, np.arange(2), long)
+    assert (long.ravel() >= expected).all()
     assert (long <= short).all()
 
 
@@ -99,8 +101,9 @@ def test_one_tempo_without_gaps_is_bounded_to_one_byte_a_pair() -> None:
     )
     melodies = variants(random, made_melodies(random, [10] * 64), 0, 0.8)
     table, query = table_of(melodies, worth), one(melodies, 0)
-    bounds = np.empty(64, np.int32)
-    bound_in_bytes(plan_of(query, worth, 16), table.blocks, 0, 1, NOWHERE, bounds)
+    found = np.empty((1, 64), np.int32)
+    kernels.bound_blocks(plan_of(query, worth, 16), table.blocks, np.arange(1), found)
+    bounds = found[0]
     known = bounds < UNKNOWN
     assert known.sum() > 20
     assert (bounds - brute_scores(query, melodies, worth)[table.order])[known].max() <= (2 * 10 + 5) * 256 / 16
@@ -118,7 +121,7 @@ def test_long_melodies() -> None:
             assert np.array_equal(scores_of(query, table, worth, np.arange(5), Work()), expected)
             assert (upper_bounds(query, table, worth, Work()) >= expected).all()
     found = np.empty(5, np.int32)
-    align_in_shorts(plan_of(one(melodies, 1), worth), table.blocks, 0, 0, np.arange(5), found)
+    kernels.align_melodies(plan_of(one(melodies, 1), worth), table.blocks, np.arange(5), found)
     assert (found == UNKNOWN).any()
     assert expected.max() > 0
 
@@ -158,3 +161,56 @@ def test_tables_of_the_modes_are_accepted() -> None:
 def test_other_tables_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         check(tables(PLAIN)._replace(**changed))
+
+
+def has_part(whole: list[int], part: list[int]) -> bool:
+    return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_same_intervals_are_those_of_the_definition(seed: int) -> None:
+    """All intervals of the shorter of two side by side in the longer; lengths far apart and much the same."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(0, 9 if seed % 2 else 40, size=150)
+    melodies = made_melodies(random, sizes.tolist(), pitches=int(random.choice([1, 2, 3])))
+    table = table_of(melodies, tables(PLAIN))
+    query = made_melodies(random, [int(random.integers(1, 12))], pitches=2)
+    agree = np.empty((len(table.starts) - 1, 64), np.int8)
+    kernels.same_intervals(table.blocks, query.intervals, agree)
+    wanted = query.intervals.tolist()[1:]
+    intervals = [one(melodies, int(number)).intervals.tolist()[1:] for number in table.order]
+    expected = [has_part(each, wanted) or has_part(wanted, each) for each in intervals]
+    assert agree.ravel()[:150].tolist() == expected
+
+
+def searched() -> Any:
+    """Scores and both kinds of bounds."""
+    random, worth, numbers = np.random.default_rng(1), tables(LABELLED), np.arange(90)
+    melodies = variants(random, made_melodies(random, random.integers(1, 12, size=90).tolist()), 0, 0.2)
+    table, query = table_of(melodies, worth), one(melodies, 0)
+    upper = upper_bounds(query, table, worth, Work())
+    closer = closer_bounds(query, table, worth, numbers, upper, Work())
+    return [each.tolist() for each in (scores_of(query, table, worth, numbers, Work()), upper, closer)]
+
+
+SEARCH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tests.matchers.roslin.test_blocks import searched
+print(searched())
+"""
+
+
+@pytest.mark.parametrize("level", build.levels())
+def test_with_other_registers_everything_stays_the_same(level: str) -> None:
+    levels = list(build.levels())
+    if levels.index(level) >= levels.index(kernels.level()):
+        pytest.skip(f"{level} is in use here, or this processor does not have it")
+    done = subprocess.run(
+        [sys.executable, "-c", SEARCH, str(Path(__file__).parents[3])],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ROSLIN_KERNELS": level},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{searched()}\n"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from roslin.matchers.roslin._labels import GRID_TICKS, label_notes, metric_weights, phrase_ends
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.native import kernels
+
+GRID_TICKS = TICKS_PER_QUARTER // 24
 
 
-def weights_of(times: list[int]) -> list[float]:
-    found = np.empty(len(times))
-    metric_weights(np.array(times), found)
+def weights_of(times: list[int]) -> list[int]:
+    found = np.empty(len(times), np.int64)
+    kernels.metric_weights(np.array(times), found)
     return found.tolist()
 
 
@@ -40,10 +43,10 @@ def test_a_second_route() -> None:
 def test_phrase_ends() -> None:
     times = np.array([4, 4, 4, 8, 4, 4, 4, 4, 4, 8, 8, 4])
     ends = np.empty(len(times), dtype=bool)
-    phrase_ends(times, times, ends)
+    kernels.phrase_ends(times, times, ends)
     assert np.flatnonzero(ends).tolist() == [3, 10, 11]
     sounding = np.where(np.arange(12) == 6, 2, times)
-    phrase_ends(np.full(12, 4), sounding, ends)
+    kernels.phrase_ends(np.full(12, 4), sounding, ends)
     assert np.flatnonzero(ends).tolist() == [11]  # a rest, but the next notes are as long
 
 
@@ -51,5 +54,5 @@ def test_labels() -> None:
     onsets = np.array([0, 2, 3, 4, 6]) * GRID_TICKS
     times = np.array([2, 1, 1, 2, 2]) * GRID_TICKS
     labels = np.zeros(6, np.int8)
-    label_notes(np.array([0, 5, 6]), np.append(onsets, 0), np.append(times, 1), np.append(times, 1), labels)
+    kernels.label_notes(np.array([0, 5, 6]), np.append(onsets, 0), np.append(times, 1), np.append(times, 1), labels)
     assert labels.tolist() == [3, 1, 1, 1, 2, 0]

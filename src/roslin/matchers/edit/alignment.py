@@ -44,18 +44,19 @@ one gap as long as the query.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register
-from roslin.matchers.edit._arguments import NoteColumns, NoteScores
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Way, both_lines, edits, successive
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice, flag, real, whole
@@ -64,10 +65,41 @@ __all__ = ["NoteAlignment"]
 
 _OCTAVE = 40
 _LOWEST_BASE40 = -40
+_INTERVALS = 2048  # base-40 steps between any note and one that was moved: pitches are below 1024 (`shifts`)
 _LONGEST_METRIC, _ANY = 1500, 2**31
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
+
+
+class NoteColumns(NamedTuple):
+    """The properties of notes that are compared, for the kernel. All fields are (notes,).
+
+    pitches   base-40, from the lowest that there is
+    logs      log2 of the ticks to the next note
+    weights   inner metric weight, 0 to 1
+    """
+
+    pitches: Numbers
+    logs: Array
+    weights: Array
+
+
+class NoteScores(NamedTuple):
+    """The scores of two notes, and of one that is left out, for the kernel.
+
+    likeness    (intervals,): how alike two notes are, 0 to 1, by the base-40 steps between them
+    rhythm      how much of the likeness the length may take away, 0 to 1
+    opening     the cost of the first note of a gap
+    extending   the cost of each further note of a gap
+    is_local    whether the alignment may begin and end anywhere
+    """
+
+    likeness: Array
+    rhythm: float
+    opening: float
+    extending: float
+    is_local: bool
 
 
 @register
@@ -106,20 +138,15 @@ class NoteAlignment(Matcher):
         return min(self.notes_at_once(query), _LONGEST_METRIC if self.metric else _ANY)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.edit._alignment_kernels import (
-            alignment_scores,  # Numba loads only when something is searched
-        )
-
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
         own, others = self._in_one_key(asked, lines)
         lengths = np.diff(lines.offsets)
         order = np.argsort(lengths, kind="stable")
-        scoring = NoteScores(
-            self._likeness(), float(self.rhythm), float(self.opening), float(self.extending), self.aligner == "local"
-        )
-        scores = alignment_scores(own, others, lines.offsets, order, scoring)
-        scored = np.empty(len(lengths))
-        scored[order] = scores[: len(order)]
+        scoring = NoteScores(self._likeness(), self.rhythm, self.opening, self.extending, self.aligner == "local")
+        scores, scored = np.empty(len(order)), np.empty(len(order))
+        kernels.alignment_scores(own, others, lines.offsets, order, scoring, stop_flag(), scores)
+        check_stopped()
+        scored[order] = scores
         distances: Distances = 1.0 - scored / self._divisors(len(asked.rows), lengths)
         return distances
 
@@ -161,18 +188,16 @@ class NoteAlignment(Matcher):
         }[self.divide]
 
     def _columns(self, lines: Lines) -> NoteColumns:
-        from roslin.matchers.edit._alignment_kernels import inner_metric_weights, log_times
-
-        return NoteColumns(
-            lines.pitch_base40.astype(np.int64) - _LOWEST_BASE40,
-            log_times(lines.onset_ticks, lines.duration_ticks, lines.offsets),
-            inner_metric_weights(lines.onset_ticks, lines.offsets) if self.metric else np.zeros(len(lines.onset_ticks)),
-        )
+        onsets = lines.onset_ticks
+        logs, weights = np.empty(len(onsets)), np.zeros(len(onsets))
+        kernels.log_times(onsets, lines.duration_ticks, lines.offsets, logs)
+        if self.metric:
+            kernels.inner_metric_weights(onsets, lines.offsets, stop_flag(), weights)
+            check_stopped()
+        return NoteColumns(lines.pitch_base40.astype(np.int64) - _LOWEST_BASE40, logs, weights)
 
     def _likeness(self) -> Array:
         """The likeness of two notes, 0 to 1, by the number of base-40 steps between them."""
-        from roslin.matchers.edit._alignment_kernels import BINS
-
-        steps = np.arange(2 * BINS) % _OCTAVE
+        steps = np.arange(_INTERVALS) % _OCTAVE
         near = (2.0 - steps / max(self.band, 1)) / 2.0
         return np.where(steps <= self.band, near, 0.0)

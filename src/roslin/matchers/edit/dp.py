@@ -27,6 +27,7 @@ from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice
@@ -53,14 +54,9 @@ class DP(Matcher):
     place: str = choice("whole", "inside", "whole")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        # Numba loads only when something is searched.
-        from roslin.matchers.edit._dp_kernels import interval_edit_distances
-
-        asked, notes = melodic_lines([query]).pitch_midi.astype(np.int64), candidates.notes
-        return interval_edit_distances(
-            asked, notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], candidates.offsets,
-            self.place == "inside",
-        )  # fmt: skip
+        asked, distances = melodic_lines([query]).pitch_midi, np.empty(len(candidates))
+        kernels.interval_edit_distances(asked, candidates.notes, candidates.offsets, self.place == "inside", distances)
+        return distances
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)

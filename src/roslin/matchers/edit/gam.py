@@ -35,7 +35,7 @@ tempo either. It is not symmetric.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.display.words import N_
 from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
-from roslin.matchers.edit._arguments import LabelledStrings, StructureCosts
 from roslin.matchers.explanation import Explanation, Rows, scaled
 from roslin.matchers.paths import Way, both_lines, edits
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.implication import LABELS, Structures, structures
 from roslin.represent.line import Lines
 from roslin.represent.packed import Candidates, Packed
@@ -60,6 +60,42 @@ Numbers = npt.NDArray[np.int64]
 _MOST_JOINED = 8
 _LARGEST_INTERVAL = 127  # semitones
 _NEVER = 1e9  # as the limit of a cue: none reaches it
+
+
+class LabelledStrings(NamedTuple):
+    """The structures that `gam` compares (represent/implication.py), for its kernel. All fields are (structures,)."""
+
+    label: Numbers
+    size: Numbers
+    direction: Numbers
+    overlap: Numbers
+
+
+class StructureCosts(NamedTuple):
+    """The costs of the operations, for the kernel.
+
+    labels          (kinds, kinds): one label in place of another
+    size            a note more or less
+    direction       another direction, by the difference
+    overlap         another overlap with the next structure, by the difference
+    deletion        for each note of a structure
+    insertion       for each note of a structure
+    replacement     times the cost of the two structures
+    consolidation   times the cost of several structures of the query in place of one
+    fragmentation   times the cost of one in place of several
+    joined          how many structures are joined, or one is split into, at most
+    """
+
+    labels: Array
+    size: float
+    direction: float
+    overlap: float
+    deletion: float
+    insertion: float
+    replacement: float
+    consolidation: float
+    fragmentation: float
+    joined: int
 
 
 @register
@@ -97,16 +133,14 @@ class GAM(Matcher):
     accent: float = real(1.0, least=0)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        # Numba loads only when something is searched.
-        from roslin.matchers.edit._structure_kernels import structure_distances
-
         s, u = self._structures([query]), self._structures(candidates)
         prices = StructureCosts(
             self._label_costs(), self.size, self.direction, self.overlap, self.deletion,
             self.insertion, self.replacement, self.consolidation, self.fragmentation,
             self.joined,
         )  # fmt: skip
-        costs = structure_distances(_strings(s), _strings(u), u.offsets, prices)
+        costs = np.empty(len(candidates))
+        kernels.structure_distances(_strings(s), _strings(u), u.offsets, prices, costs)
         if self.divide == "none":
             return rounded(costs)
         notes = np.concatenate([[0], np.cumsum(u.size)])[u.offsets]

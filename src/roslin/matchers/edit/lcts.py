@@ -28,6 +28,7 @@ from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice
@@ -56,10 +57,9 @@ class LCTS(Matcher):
     place: str = choice("whole", "inside", "whole")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.edit._string_kernels import lcts_lengths  # Numba loads only when something is searched
-
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
-        shared = lcts_lengths(asked.pitch_midi, lines.pitch_midi, lines.offsets)
+        shared = np.empty(len(candidates), dtype=np.int64)
+        kernels.lcts_lengths(asked.pitch_midi, lines.pitch_midi, lines.offsets, shared)
         m = len(asked.pitch_midi)
         possible = m if self.place == "inside" else np.maximum(np.diff(lines.offsets), m)
         distances: Distances = (possible - shared) / possible

@@ -45,6 +45,7 @@ from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, Way, both_lines, edits, successive
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice, real, whole
@@ -76,15 +77,15 @@ class MongeauSankoff(Matcher):
     tempo: str = choice("written", "histogram", "written")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.edit._mongeau_kernels import edit_distances  # Numba loads only when something is searched
-
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
         own, pitches = asked.pitch_midi.astype(np.int64), lines.pitch_midi.astype(np.int64)
         own_lengths, lengths = self._lengths(asked, lines)
-        return edit_distances(
+        distances = np.empty(len(candidates))
+        kernels.mongeau_distances(
             own, own_lengths, pitches, lengths, lines.offsets, self._shifts(asked, lines),
-            self.transposition == "best", _WEIGHTS[np.arange(_LARGEST) % 12], float(self.k), self.fragments,
+            self.transposition == "best", _WEIGHTS[np.arange(_LARGEST) % 12], self.k, self.fragments, distances,
         )  # fmt: skip
+        return distances
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from roslin.native import kernels
+
 __all__ = ["tempos", "transpositions"]
 
 _TIME_STEPS = 12  # of a doubling: fine enough to tell the values of notes apart
@@ -25,16 +27,15 @@ def transpositions(
     query: Numbers, query_durations: Numbers, pitches: Numbers, durations: Numbers, offsets: Numbers
 ) -> Numbers:
     """How much higher each melody is than the query, in the unit of the pitches, which must be from 0 to 1023."""
-    from roslin.matchers.edit._alignment_kernels import best_shifts  # Numba loads only when something is searched
-
-    return best_shifts(query, query_durations, pitches, durations, offsets)
+    shifts = np.empty(len(offsets) - 1, dtype=np.int64)
+    kernels.best_shifts(query, query_durations, pitches, durations, offsets, shifts)
+    return shifts
 
 
 def tempos(query: Array, logs: Array, offsets: Numbers) -> Array:
     """How much slower each melody is than the query, as log2; `query` and `logs` are log2 of lengths in ticks."""
-    from roslin.matchers.edit._alignment_kernels import best_shifts
-
     asked, there = (np.rint(_TIME_STEPS * values).astype(np.int64) for values in (query, logs))
     ones = np.ones(max(len(asked), len(there)), dtype=np.int64)
-    shifts: Array = best_shifts(asked, ones[: len(asked)], there, ones[: len(there)], offsets) / _TIME_STEPS
+    steps = transpositions(asked, ones[: len(asked)], there, ones[: len(there)], offsets)
+    shifts: Array = steps / _TIME_STEPS
     return shifts

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from roslin.matchers.base import Distances, Matcher, Modes
 from roslin.matchers.explanation import Explanation, Rows, Step
 from roslin.melody import Melody, NoteTable
+from roslin.native import kernels
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice, reals
 
@@ -144,25 +145,20 @@ class Geometric(Matcher):
 
     def _figures(self, notes: NoteTable, offsets: Numbers) -> Figures:
         """Note tables end to end as figures."""
-        from roslin.matchers.geometric._kernels import points_of, segments_of  # Numba loads only for a search
-
+        bounds, (start, stop, pitch, scratch) = np.empty_like(offsets), np.empty((4, len(notes)), dtype=np.int64)
         if not self.timed:
-            time, pitch, bounds = points_of(notes["onset_ticks"], notes["pitch_midi"], notes["is_grace"], offsets)
-            return Figures(time, time, pitch, bounds, np.diff(bounds))
-        start, stop, pitch, bounds = segments_of(
-            notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"], notes["is_grace"], offsets
-        )
+            count = kernels.points_of(notes, offsets, start, pitch, bounds)
+            return Figures(start[:count], start[:count], pitch[:count], bounds, np.diff(bounds))
+        count = kernels.segments_of(notes, offsets, scratch, start, stop, pitch, bounds)
+        start, stop, pitch = start[:count], stop[:count], pitch[:count]
         sounding = np.concatenate([[0], np.cumsum(stop - start)]).astype(np.int64)
         return Figures(start, stop, pitch, bounds, sounding[bounds[1:]] - sounding[bounds[:-1]])
 
     def _common(self, query: Figures, candidates: Figures) -> Numbers:
         """How much the one query has in common with each candidate, at the best place."""
-        from roslin.matchers.geometric._kernels import most_in_common
-
-        return most_in_common(
-            query.start, query.stop, query.pitch,
-            candidates.start, candidates.stop, candidates.pitch, candidates.offsets, self.timed,
-        )  # fmt: skip
+        common = np.empty(len(candidates.offsets) - 1, dtype=np.int64)
+        kernels.most_in_common(query, candidates, candidates.offsets, self.timed, common)
+        return common
 
 
 def _rows(notes: NoteTable, figures: Figures, k: int) -> Rows:

@@ -18,9 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.geometric.base import Figures, Geometric, Numbers
+from roslin.native import kernels
 
 __all__ = ["P1"]
 
@@ -36,6 +39,6 @@ class P1(Geometric):
     timed = False
 
     def _common(self, query: Figures, candidates: Figures) -> Numbers:
-        from roslin.matchers.geometric._kernels import whole_query
-
-        return whole_query(query.start, query.pitch, candidates.start, candidates.pitch, candidates.offsets)
+        common = np.empty(len(candidates.offsets) - 1, dtype=np.int64)
+        kernels.whole_query(query.start, query.pitch, candidates.start, candidates.pitch, candidates.offsets, common)
+        return common

@@ -53,6 +53,7 @@ from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Step, bounded, scaled
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
@@ -215,10 +216,10 @@ def _grams(level: Level, n: int, lines: Lines) -> GramIndex:
 
 def _cosines(asked: GramIndex, stored: _List) -> Array:
     """The cosine of the one melody of `asked` with each melody of a list."""
-    from roslin.matchers.grams._gram_kernels import weighted_grams  # Numba loads only when something is searched
-
     starts, stops, weights = _weighed(asked, stored)
-    return weighted_grams(starts, stops, weights, stored.index.melodies, stored.index.times, stored.norms)
+    cosines = np.empty(len(stored.norms))
+    kernels.gram_cosines(starts, stops, weights, stored.index.melodies, stored.index.times, stored.norms, cosines)
+    return cosines
 
 
 def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Array]:

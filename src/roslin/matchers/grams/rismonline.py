@@ -41,6 +41,7 @@ from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
@@ -91,12 +92,12 @@ class RISMOnline(Matcher):
     match: str = choice("phrase", "bigrams", "phrase")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.grams._phrase_kernels import bigram_distances, phrase_distances
-
         asked, stored = melodic_lines([query]), melodic_lines(candidates)
         write, extra = _FIELDS[self.field]
-        compare = phrase_distances if self.match == "phrase" else bigram_distances
-        return compare(write(asked)[: len(asked.rows) - extra], write(stored), stored.offsets, extra)
+        compare = kernels.phrase_distances if self.match == "phrase" else kernels.bigram_distances
+        distances = np.empty(len(stored))
+        compare(write(asked)[: len(asked.rows) - extra], write(stored), stored.offsets, extra, distances)
+        return distances
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         write, extra = _FIELDS[self.field]

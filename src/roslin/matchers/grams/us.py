@@ -42,6 +42,7 @@ from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import melodic_line, melodic_lines
 from roslin.represent.packed import Packed
@@ -82,12 +83,12 @@ class US(Matcher):
         return True
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.grams._gram_kernels import shared_grams  # Numba loads only when something is searched
-
         index = candidates.keep((self.name, self.n), self._index)
         asked = self._grams(query)
         counts = index.counts if self.divide == "both" else np.empty(0, np.int32)
-        return shared_grams(*index.find(asked), index.melodies, counts, len(candidates))
+        shared, distances = np.empty(len(candidates), np.int32), np.empty(len(candidates))
+        kernels.shared_gram_distances(*index.find(asked), index.melodies, counts, shared, distances)
+        return distances
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = (

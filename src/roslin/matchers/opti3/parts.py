@@ -47,9 +47,11 @@ from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Rows, Step, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
 from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.native import kernels
 from roslin.represent.keys import RATINGS, all_keys
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.represent.points import BAR_WITHOUT_LINES
 from roslin.represent.words import in_words
 from roslin.values.parameters import real, whole
 
@@ -81,6 +83,12 @@ class _Grams(LineMatcher):
     kind = "grams"
 
     n: int = whole(3, most=LONGEST_GRAM)
+
+    def _overlaps(self, asked: Lines, lines: Lines) -> tuple[Numbers, Numbers, Numbers, int]:
+        """(common, in both, grams, grams of the query), the first three for every candidate."""
+        common, both, grams = np.empty((3, len(lines)), np.int64)
+        kernels.gram_overlaps(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n, common, both, grams)
+        return common, both, grams, max(len(asked.rows) - self.n, 0)
 
     @abstractmethod
     def _counted(self, asked: int, found: int) -> int:
@@ -116,9 +124,7 @@ class NgrUkkon(_Grams):
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - ngrukkon."""
-        from roslin.matchers.opti3._kernels import shared_grams  # Numba loads only when something is searched
-
-        common, _, grams, own = shared_grams(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n)
+        common, _, grams, own = self._overlaps(asked, lines)
         return _shares(own + grams - 2 * common, own + grams)
 
     def _counted(self, asked: int, found: int) -> int:
@@ -135,9 +141,7 @@ class NGrSumCo(_Grams):
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - nGrSumCo."""
-        from roslin.matchers.opti3._kernels import shared_grams
-
-        _, both, grams, own = shared_grams(asked.pitch_midi, lines.pitch_midi, lines.offsets, self.n)
+        _, both, grams, own = self._overlaps(asked, lines)
         return _shares(own + grams - both, own + grams)
 
     def _counted(self, asked: int, found: int) -> int:
@@ -181,9 +185,9 @@ class DiffEd(_Edits):
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - diffed."""
-        from roslin.matchers.opti3._kernels import interval_distances
-
-        return interval_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets)
+        distances = np.empty(len(lines))
+        kernels.interval_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, distances)
+        return distances
 
     def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
         return successive(lines, 2), lines.intervals()[:-1]
@@ -199,9 +203,9 @@ class RawEd(_Edits):
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - rawed."""
-        from roslin.matchers.opti3._kernels import pitch_distances
-
-        return pitch_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, *_TRANSPOSITIONS)
+        distances = np.empty(len(lines))
+        kernels.pitch_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, *_TRANSPOSITIONS, distances)
+        return distances
 
     def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
         return successive(lines), lines.pitch_midi.astype(np.int64)
@@ -228,15 +232,13 @@ class RhytFuzz(_Edits):
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - rhytfuzz."""
-        from roslin.matchers.opti3._kernels import rhythm_distances
-
-        return rhythm_distances(asked.onset_ticks, lines.onset_ticks, lines.offsets, self._beat_ticks)
+        distances = np.empty(len(lines))
+        kernels.rhythm_distances(asked.onset_ticks, lines.onset_ticks, lines.offsets, self._beat_ticks, distances)
+        return distances
 
     def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
-        from roslin.matchers.opti3._kernels import rhythm_classes
-
-        classes, room = np.empty((2, len(lines.rows)), np.int64)
-        count = rhythm_classes(lines.onset_ticks, self._beat_ticks, room, classes)
+        classes, lengths = np.empty((2, len(lines.rows)), np.int64)
+        count = kernels.rhythm_classes(lines.onset_ticks, self._beat_ticks, lengths, classes)
         return successive(lines, 2), classes[:count]
 
     @property
@@ -256,18 +258,16 @@ class HarmCore(_Edits):
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
         """1 - harmcore."""
-        from roslin.matchers.opti3._kernels import harmony_distances
-
-        return harmony_distances(
+        distances = np.empty(len(lines))
+        kernels.harmony_distances(
             asked.onset_ticks, asked.pitch_midi, asked.barlines, lines.onset_ticks, lines.pitch_midi, lines.offsets,
-            lines.barlines, lines.bar_offsets, _profiles(),
+            lines.barlines, lines.bar_offsets, BAR_WITHOUT_LINES, _profiles(), distances,
         )  # fmt: skip
+        return distances
 
     def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
-        from roslin.matchers.opti3._kernels import BAR_WITHOUT_LINES, bar_keys
-
         onsets, keys = lines.onset_ticks, np.empty(len(lines.rows), np.int64)
-        count = bar_keys(onsets, lines.pitch_midi, lines.barlines, _profiles(), keys)
+        count = kernels.bar_keys(onsets, lines.pitch_midi, lines.barlines, BAR_WITHOUT_LINES, _profiles(), keys)
         has_bars = len(lines.barlines) > 0
         bars = np.searchsorted(lines.barlines, onsets, side="right") if has_bars else onsets // BAR_WITHOUT_LINES
         starts = np.flatnonzero(np.diff(bars)) + 1

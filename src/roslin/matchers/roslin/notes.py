@@ -6,24 +6,21 @@
     interval    semitones from the note before
     kind        the interval's size (none, up to 2 semitones or the first note, up to 4, more) x short, usual or long
     gap         short, usual or long: 3 steps or more from the melody's median value
-    label       place in metre and phrase (`_labels`)
+    label       place in metre and phrase (`native/labels.c`)
 
 A melody's tempo is the median of its values, the lower of two.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
+from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates
-
-if TYPE_CHECKING:
-    from roslin.matchers.roslin._alignment import Encoded
 
 __all__ = ["backwards", "contours", "encoded", "one", "unrounded"]
 
@@ -35,9 +32,6 @@ _LARGEST = 126  # as an interval
 
 def encoded(candidates: Candidates) -> Encoded:
     """The lines of many melodies as bytes."""
-    from roslin.matchers.roslin._alignment import NO_INTERVAL, Encoded
-    from roslin.matchers.roslin._labels import label_notes  # Numba loads only when something is compared
-
     lines = melodic_lines(candidates)
     offsets, sizes = lines.offsets.astype(np.int64), np.diff(lines.offsets)
     onsets, durations, pitches = lines.onset_ticks, lines.duration_ticks, lines.pitch_midi.astype(np.int64)
@@ -57,7 +51,7 @@ def encoded(candidates: Candidates) -> Encoded:
     kinds = _sizes(intervals, is_first)
     intervals[is_first] = NO_INTERVAL
     labels = np.zeros(len(onsets), dtype=np.int8)
-    label_notes(offsets, onsets, durations, times, labels)
+    kernels.label_notes(offsets, onsets, durations, times, labels)
     return Encoded(
         offsets,
         tempos.astype(np.int8),
@@ -87,8 +81,6 @@ def _sizes(intervals: npt.NDArray[np.int64], is_first: npt.NDArray[np.bool_]) ->
 
 def backwards(melodies: Encoded) -> Encoded:
     """The same with the pitches of each melody in reverse order; rhythm, metre and phrases stay."""
-    from roslin.matchers.roslin._alignment import NO_INTERVAL
-
     which = np.repeat(np.arange(len(melodies.offsets) - 1), np.diff(melodies.offsets))
     places = np.arange(len(which))
     mirrored = melodies.offsets[which] + melodies.offsets[which + 1] - 1 - places
@@ -120,8 +112,6 @@ def one(melodies: Encoded, number: int) -> Encoded:
 
 def contours(melodies: Encoded) -> Encoded:
     """The same with nothing left of pitch but whether a note is lower than the one before, as high, or higher."""
-    from roslin.matchers.roslin._alignment import NO_INTERVAL
-
     is_first = melodies.intervals == NO_INTERVAL
     direction = np.where(is_first, 0, np.sign(melodies.intervals)).astype(np.int8)
     return melodies._replace(

@@ -23,7 +23,7 @@ whether they may be transposed (`key`). Input: one line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,13 +33,12 @@ from roslin.matchers.base import Distances, Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
+from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 from roslin.values.parameters import choice
-
-if TYPE_CHECKING:
-    from roslin.matchers.roslin._alignment import Encoded, Tables
 
 __all__ = ["Roslin"]
 
@@ -135,10 +134,8 @@ class Roslin(Matcher):
 
     def own_score(self, query: Melody) -> int:
         """What the query reaches with itself."""
-        from roslin.matchers.roslin._alignment import self_scores
-
         own = np.empty(1, dtype=np.int32)
-        self_scores(self.encoded(query, [query]), self.tables(query, 1), own)
+        kernels.self_scores(self.encoded(query, [query]), self.tables(query, 1), own)
         return int(own[0])
 
     def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
@@ -147,41 +144,38 @@ class Roslin(Matcher):
 
     def _scores(self, query: Melody, melodies: Encoded) -> tuple[Longs, int, Longs]:
         """The scores of the melodies, the query's self-score, and theirs."""
-        from roslin.matchers.roslin._alignment import align_all, self_scores  # Numba loads only for a search
-
         asked = self.encoded(query, [query])
         count = len(melodies.offsets) - 1
         worth = self.tables(query, int(max(np.diff(melodies.offsets).max(initial=0), len(asked.pitches))))
         scores, own, others = (np.empty(size, dtype=np.int32) for size in (count, 1, count))
-        align_all(asked, melodies, worth, np.arange(count), scores)
-        self_scores(asked, worth, own)
-        self_scores(melodies, worth, others)
+        kernels.align_all(asked, melodies, worth, np.arange(count), scores)
+        kernels.self_scores(asked, worth, own)
+        kernels.self_scores(melodies, worth, others)
         return scores, int(own[0]), others
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         return self.distances_to(query, self.encoded(query, candidates))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
-        from roslin.matchers.roslin._alignment import self_scores
-        from roslin.matchers.roslin._path import best_path, step_worths, tempo_of
-
         asked, stored = both_lines(query, candidates, number)
         own, other = self.encoded(query, [query]), self.encoded(query, candidates.part(number, number + 1))
         worth = self.tables(query, max(len(asked.rows), len(stored.rows)))
         path = np.empty((len(asked.rows) + len(stored.rows), 3), dtype=np.int64)
-        score, tempo, lane, count = best_path(own, other, 0, worth, path)
+        found = np.empty(4, dtype=np.int64)
+        kernels.best_path(own, other, 0, worth, path, found)
+        score, tempo, lane, count = found.tolist()
         if score <= 0:
             return self._explanation(query, candidates, number, 1.0, ())
         selves = np.empty((2, 1), dtype=np.int32)
-        self_scores(own, worth, selves[0])
-        self_scores(other, worth, selves[1])
+        kernels.self_scores(own, worth, selves[0])
+        kernels.self_scores(other, worth, selves[1])
         scale = self._scale(int(selves[0, 0]), selves[1])[0]
-        worths = np.empty(count, dtype=np.int32)
-        ends = step_worths(own, other, tempo, lane, worth, path[:count], worths)
+        path, worths, ends = path[:count], np.empty(count, dtype=np.int32), np.empty(4, dtype=np.int64)
+        kernels.step_worths(own, other, tempo, lane, worth, path, worths, ends)
         rows, others = asked.rows.tolist(), stored.rows.tolist()
-        shift = tempo_of(own, other, tempo)
+        shift = kernels.tempo_shift(tempo, int(other.tempos[0]) - int(own.tempos[0]))
         steps = []
-        for (kind, i, j), value in zip(path[:count].tolist(), worths.tolist(), strict=True):
+        for (kind, i, j), value in zip(path.tolist(), worths.tolist(), strict=True):
             if self.hears_pitch:
                 is_same = (int(other.pitches[j]) - int(own.pitches[i]) - lane) % 12 == 0
             else:
@@ -189,14 +183,14 @@ class Roslin(Matcher):
             name = ("same" if is_same else "other", "added", "missing")[kind]
             mine, theirs = ((rows[i],),), ((others[j],),)
             steps.append(Step(name, () if kind == 1 else mine, () if kind == 2 else theirs, -value / scale))
-        (first_i, first_j), (last_i, last_j) = path[0, 1:], path[count - 1, 1:]
+        (first_i, first_j), (last_i, last_j) = path[0, 1:].tolist(), path[-1, 1:].tolist()
         outside = (
             ("missing", rows[:first_i], ()),
             ("added", (), others[:first_j]),
             ("missing", rows[last_i + 1 :], ()),
             ("added", (), others[last_j + 1 :]),
         )
-        for (name, left, right), price in zip(outside, ends, strict=True):
+        for (name, left, right), price in zip(outside, ends.tolist(), strict=True):
             if left or right:
                 is_before = (left and left[0] < rows[first_i]) or (right and right[0] < others[first_j])
                 words = _("left out before the part in common") if is_before else _("left out after the part in common")

@@ -1,4 +1,7 @@
-"""The tables of the exact score, rounded for vectors of bytes or of 16 bits (`_bound` says why that gives a bound)."""
+"""The tables of the exact score, rounded for lanes of bytes or of 16 bits.
+
+`native/roslin_blocks.c` explains why bounds in bytes are bounds.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,60 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin._alignment import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
-from roslin.matchers.roslin._blocks import NO_PITCH, TURNS, Plan
 from roslin.matchers.roslin.scores import HIGHEST_PRICE
+from roslin.matchers.roslin.table import NO_PITCH
+from roslin.matchers.roslin.values import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
 
-__all__ = ["Planner", "check", "highest_pair", "plan_of", "scale_for"]
+__all__ = ["UNKNOWN", "Plan", "Planner", "check", "highest_pair", "plan_of", "scale_for"]
+
+Bytes = npt.NDArray[np.int8]
 
 Numbers = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int16]
 
+UNKNOWN = 1 << 28  # no bound
+TURNS = 3  # transpositions in one sweep of the kernels
 NONE = -128  # an interval that equals no other
 _UNIT = 256  # sums in 16 bits make one byte
 _ENTRIES = 16
 _LOWEST = -(1 << 15)
+_MOST_IN_BYTES, _MOST_IN_SHORTS = (1 << 7) - 1, (1 << 15) - 1
 _LONGEST_IN_BYTES = 64  # notes of a query; for longer ones a byte is too coarse
 
 
+class Plan(NamedTuple):
+    """A query and all tables, rounded for one kind of lanes; rows are the query's notes, made even in number."""
+
+    size: int  # notes
+    scale: int  # `unit` / `scale` units of the exact score make one of this
+    unit: int  # 256 in bytes, 1 in 16 bits
+    most: int  # the largest number of a lane
+    turns: Numbers  # transpositions that are allowed, a multiple of TURNS
+    pitches: Numbers  # [rows]
+    values: Bytes  # the different g of the query
+    value_of: Numbers  # [rows]: which of them
+    label_of: Numbers  # [rows]: which row of `labels`
+    intervals: Bytes  # [rows + 1], NONE where there is none
+    equal: Shorts  # [16]
+    near: Shorts  # [16]
+    kinds: Shorts  # [16]
+    labels: Shorts  # [different labels of the query, 16]
+    equal_context: Shorts  # [rows, 4], with what depends on the row alone
+    near_context: Shorts  # [rows, 4]
+    pitch: Shorts  # [12, 16]: of a pitch class above another
+    kind_openings: Shorts  # [16]
+    openings: Shorts  # [rows]
+    extension: int
+    starts: Shorts  # [3, longest + 1]
+    ends: Shorts
+    highest_ends: Shorts  # [3, longest + 1]: the highest so far of `ends`
+    median: int
+    tempo_prices: Numbers
+    cheapest: int  # of `tempo_prices`
+
+
 def check(tables: Tables) -> None:
-    """Refuse tables for which the bounds of `_bound` would not hold."""
+    """Refuse tables for which bounds would not hold."""
     pitch = np.asarray(tables.pitch).reshape(12, LANES)
     is_equal = np.asarray(tables.is_equal).reshape(12, LANES) != 0
     turn, lane = np.indices((12, 12))
@@ -74,7 +113,7 @@ def scale_for(size: int, highest: float, tables: Tables) -> int | None:
 def plan_of(query: Encoded, tables: Tables, scale: int | None = None, combined: bool = False) -> Plan:
     """A query and the tables: in bytes of 256 / `scale` units for bounds, or in 16 bits, where nothing is rounded.
 
-    In bytes, an extension costs no more than any opening (`_bound`). With all tempos combined, a difference of values
+    In bytes, every note left out costs the least that any can cost. With all tempos combined, a difference of values
     is worth the most that any difference at least as large is worth, so that the smallest of several differences bounds
     them all.
     """
@@ -110,23 +149,20 @@ class _Rounded(NamedTuple):
     labels: Shorts  # [16, 16]
     equal_contexts: Shorts  # [kinds, 4]
     near_context: Shorts  # [4]
-    pitch: npt.NDArray[Any]
-    kind_openings: npt.NDArray[Any]
-    openings: npt.NDArray[Any]  # [3]
+    pitch: Shorts
+    kind_openings: Shorts
+    openings: Shorts  # [3]
     extension: int
-    longest: int
-    starts: npt.NDArray[Any]
-    ends: npt.NDArray[Any]
-    highest_ends: Numbers
+    starts: Shorts
+    ends: Shorts
+    highest_ends: Shorts
     tempo_prices: Numbers
     cheapest: int
 
 
 def _rounded(tables: Tables, scale: int | None, combined: bool) -> _Rounded:
-    dtype: Any = np.dtype(np.int16 if scale is None else np.int8)
+    most, unit = (_MOST_IN_SHORTS, 1) if scale is None else (_MOST_IN_BYTES, _UNIT)
     scale = scale or 1
-    most = int(np.iinfo(dtype).max)
-    unit = _UNIT if dtype.itemsize == 1 else 1
     upwards = unit - 1
 
     def shorts(values: npt.ArrayLike) -> Shorts:
@@ -136,8 +172,8 @@ def _rounded(tables: Tables, scale: int | None, combined: bool) -> _Rounded:
         made = values.astype(np.int64) * scale
         return shorts(np.append(made, np.full(_ENTRIES - len(made), made[-1])))
 
-    def costs(values: npt.ArrayLike) -> npt.NDArray[Any]:
-        return np.minimum(np.asarray(values, dtype=np.int64) * scale // unit, most).astype(dtype)
+    def costs(values: npt.ArrayLike) -> Shorts:
+        return shorts(np.minimum(np.asarray(values, dtype=np.int64) * scale // unit, most))
 
     equal, near = tables.equal.astype(np.int64), tables.near.astype(np.int64)
     if combined and len(tables.tempo_prices) > 1:
@@ -155,14 +191,13 @@ def _rounded(tables: Tables, scale: int | None, combined: bool) -> _Rounded:
         shorts(scale * np.asarray(tables.labels, dtype=np.int64)),
         shorts(contexts[0][None, :] + scale * np.asarray(tables.kinds, dtype=np.int64)[:, None]),
         shorts(contexts[1]),
-        _pitch(tables, scale, unit, dtype),
+        shorts(_pitch(tables, scale, unit, most)),
         costs(np.append(tables.openings[np.arange(12) % 3], np.zeros(_ENTRIES - 12))),
         costs(tables.openings),
         int(costs(min(int(tables.extension), *tables.openings.tolist()) if unit > 1 else tables.extension)),
-        tables.starts.shape[1] - 1,
-        costs(tables.starts).ravel(),
-        costs(tables.ends).ravel(),
-        np.maximum.accumulate(costs(tables.ends).astype(np.int64), axis=1).ravel(),
+        costs(tables.starts),
+        costs(tables.ends),
+        np.maximum.accumulate(costs(tables.ends), axis=1),
         tables.tempo_prices.astype(np.int64),
         int(tables.tempo_prices.min()),
     )
@@ -180,7 +215,7 @@ def _plan(query: Encoded, rounded: _Rounded) -> Plan:
     def contexts(values: Shorts) -> Shorts:
         made = np.full((rows, 4), _LOWEST, dtype=np.int16)
         made[:size] = values
-        return made.ravel()
+        return made
 
     values, value_of = np.unique(query.values, return_inverse=True)
     labels, label_of = np.unique(query.labels, return_inverse=True)
@@ -200,14 +235,13 @@ def _plan(query: Encoded, rounded: _Rounded) -> Plan:
         rounded.equal,
         rounded.near,
         rounded.kinds,
-        rounded.labels[labels].ravel(),
+        rounded.labels[labels],
         contexts(rounded.equal_contexts[query.kinds]),
         contexts(rounded.near_context),
         rounded.pitch,
         rounded.kind_openings,
         rounded.openings[padded(query.gaps)],
         rounded.extension,
-        rounded.longest,
         rounded.starts,
         rounded.ends,
         rounded.highest_ends,
@@ -217,15 +251,14 @@ def _plan(query: Encoded, rounded: _Rounded) -> Plan:
     )
 
 
-def _pitch(tables: Tables, scale: int, unit: int, dtype: Any) -> npt.NDArray[Any]:
-    """[12 * 16]: what a pitch class is worth beside each of the twelve; the most for an equal one."""
+def _pitch(tables: Tables, scale: int, unit: int, most: int) -> Numbers:
+    """[12, 16]: what a pitch class is worth beside each of the twelve; the most for an equal one."""
     worth = np.asarray(tables.pitch, dtype=np.int64).reshape(12, LANES)[:, 0]
     is_equal = np.asarray(tables.is_equal).reshape(12, LANES)[:, 0] != 0
-    limits = np.iinfo(dtype)
-    rounded = np.where(is_equal, limits.max, np.clip(-(-worth * scale // unit), limits.min, limits.max))
-    table = np.full((12, _ENTRIES), limits.min, dtype=np.int64)
+    rounded = np.where(is_equal, most, np.clip(-(-worth * scale // unit), -most - 1, most))
+    table = np.full((12, _ENTRIES), -most - 1, dtype=np.int64)
     table[:, :12] = rounded[(np.arange(12) - np.arange(12)[:, None]) % 12]
-    return table.astype(dtype).ravel()
+    return table
 
 
 assert NO_INTERVAL != NONE

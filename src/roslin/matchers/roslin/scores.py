@@ -20,13 +20,12 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from roslin.matchers.roslin._alignment import Tables
+from roslin.matchers.roslin.values import FARTHEST, LANES, Tables
 
 __all__ = ["COMPARED", "KEYS", "PLACES", "UNITS", "FittedWorth", "fitted", "tables"]
 
@@ -89,8 +88,6 @@ def tables(
     worth: FittedWorth, longest: int, *, compared: str = "both", place: str = "anywhere", key: str = "any"
 ) -> Tables:
     """The tables of the kernels, for melodies of at most so many notes."""
-    from roslin.matchers.roslin._alignment import FARTHEST, LANES, Tables
-
     lane, turn = np.meshgrid(np.arange(LANES), np.arange(_TRANSPOSITIONS))
     apart = np.minimum((turn - lane) % _TRANSPOSITIONS, (lane - turn) % _TRANSPOSITIONS)
     is_equal = (apart == 0) | (compared == "rhythm")

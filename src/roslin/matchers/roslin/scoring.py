@@ -1,4 +1,4 @@
-"""The scores of many melodies: those of `_alignment.align_all`, side by side."""
+"""The scores of many melodies: those of `align_all`, side by side."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.roslin._alignment import FARTHEST, Encoded, Tables
-from roslin.matchers.roslin._blocks import UNKNOWN
-from roslin.matchers.roslin.rounding import Planner
+from roslin.matchers.roslin.rounding import UNKNOWN, Planner
 from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
+from roslin.native import kernels
 
 __all__ = ["scorer"]
 
@@ -22,9 +22,6 @@ def scorer(
     query: Encoded, table: MelodyTable, tables: Tables, planner: Planner | None = None
 ) -> Callable[[Numbers], Scores]:
     """A function from numbers of melodies to their scores. A planner of the same tables makes many of them faster."""
-    from roslin.matchers.roslin._alignment import align_all
-    from roslin.matchers.roslin._side_by_side import align_in_shorts
-
     planner = planner or Planner(tables)
     if not len(query.pitches):
         return lambda numbers: np.full(len(numbers), FARTHEST, np.int32)
@@ -36,12 +33,12 @@ def scorer(
             return scores
         order = np.argsort(table.places[numbers], kind="stable")
         found = np.empty(len(numbers), np.int32)
-        align_in_shorts(plan, blocks, 0, 0, table.places[numbers[order]].astype(np.int64), found)
+        kernels.align_melodies(plan, blocks, table.places[numbers[order]].astype(np.int64), found)
         scores[order] = found
         unknown = np.flatnonzero(scores == UNKNOWN)
         if len(unknown):
             exact = np.empty(len(unknown), np.int32)
-            align_all(query, table.take(numbers[unknown]), tables, np.arange(len(unknown)), exact)
+            kernels.align_all(query, table.take(numbers[unknown]), tables, np.arange(len(unknown)), exact)
             scores[unknown] = exact
         return scores
 

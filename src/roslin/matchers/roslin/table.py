@@ -1,6 +1,6 @@
 """The table of many melodies: what the measure reads of each, about 110 bytes.
 
-For each note five bytes, in blocks of 64 melodies of much the same length (`_blocks`); for each melody its place in
+For each note five bytes, in blocks of 64 melodies of much the same length (`Blocks`); for each melody its place in
 them, its number of notes and what it is worth beside itself. That of a collection lies in its folder
 (`search.roslin_table`), and is written there a part at a time: the melodies are never in memory together.
 """
@@ -9,21 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.roslin._alignment import Encoded, Tables
-from roslin.matchers.roslin._blocks import FIELDS, MELODIES, Blocks
 from roslin.matchers.roslin.notes import encoded
+from roslin.matchers.roslin.values import Encoded, Tables
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 
-__all__ = ["DTYPES", "MelodyTable", "Room", "build_table", "fill_table", "room_in_memory", "table_of", "table_shape"]
+__all__ = [
+    "DTYPES",
+    "FIELDS",
+    "MELODIES",
+    "NO_NOTE",
+    "NO_PITCH",
+    "Blocks",
+    "MelodyTable",
+    "Room",
+    "Rows",
+    "build_table",
+    "fill_table",
+    "room_in_memory",
+    "table_of",
+    "table_shape",
+]
 
 Progress = Callable[[float, str], None]
 Numbers = npt.NDArray[np.int64]
 
+MELODIES = 64  # side by side
+FIELDS = 5  # pitch, value, kind, label, interval
+NO_PITCH, NO_NOTE = 15, -127  # the pitch and the interval behind the end of a melody: they equal nothing
 _MELODIES_AT_ONCE = 50_000
 DTYPES = {
     "starts": np.int64,
@@ -37,9 +56,31 @@ DTYPES = {
 }
 
 
+class Blocks(NamedTuple):
+    """Melodies in the order of their lengths; the places of the last block are filled up with empty ones.
+
+    The bytes of a block are in the order [field][column][melody]; intervals have one column more.
+    """
+
+    notes: npt.NDArray[np.int8]
+    starts: Numbers  # [blocks + 1]: where the bytes of each block begin
+    lengths: npt.NDArray[np.int32]  # of each place; the places that fill up the last block have that of the last melody
+    tempos: npt.NDArray[np.int8]  # the median g of each place
+
+
+class Rows(NamedTuple):
+    """The same melodies one after the other, by place: of each its pitches, then its values, kinds, labels, intervals.
+
+    To read one melody out of a block is to read a line of memory for every byte of it.
+    """
+
+    notes: npt.NDArray[np.int8]
+    offsets: Numbers  # [places + 1]: notes before each
+
+
 @dataclass(frozen=True, slots=True)
 class MelodyTable:
-    """One entry for each melody in `places`, `sizes` and `own_scores`; the rest as in `_blocks.Blocks`."""
+    """One entry for each melody in `places`, `sizes` and `own_scores`; the rest as in `Blocks`."""
 
     starts: Numbers
     places: npt.NDArray[np.int32]
@@ -65,13 +106,11 @@ class MelodyTable:
 
     def take(self, numbers: Numbers) -> Encoded:
         """The notes of these melodies, in this order."""
-        from roslin.matchers.roslin._layout import take_melodies
-
         sizes = self.sizes[numbers].astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         places = self.places[numbers].astype(np.int64)
         columns = [np.empty(offsets[-1], np.int8) for _ in range(FIELDS)]
-        take_melodies(self.blocks, places, offsets, *columns)
+        kernels.take_melodies(self.notes, self.lengths, self.starts, places, offsets, *columns)
         pitches, values, kinds, labels, intervals = columns
         return Encoded(offsets, self.tempos[places], pitches, values, intervals, kinds, kinds % 3, labels)
 
@@ -108,9 +147,6 @@ def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, room: R
     Melodies of one length stand in the order of their numbers. So each part is written behind the one before it, at as
     many places as there are lengths, and a table in a file needs little memory however long it is.
     """
-    from roslin.matchers.roslin._alignment import self_scores
-    from roslin.matchers.roslin._layout import put_melodies
-
     count = len(sizes)
     order = np.argsort(sizes, kind="stable")
     table = room(table_shape(sizes))
@@ -125,13 +161,14 @@ def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, room: R
         numbers = slice(done, done + len(part.tempos))
         places = table.places[numbers].astype(np.int64)
         table.tempos[places] = part.tempos
-        put_melodies(part, places, table.lengths, table.starts, table.notes)
+        kernels.put_melodies(part, places, table.lengths, table.starts, table.notes)
         own = np.empty(len(places), np.int32)
-        self_scores(part, tables, own)
+        kernels.self_scores(part, tables, own)
         table.own_scores[numbers] = own
         done = numbers.stop
-    nothing = Encoded(np.zeros(len(table.lengths) - count + 1, np.int64), *[np.empty(0, np.int8)] * 7)
-    put_melodies(nothing, np.arange(count, len(table.lengths)), table.lengths, table.starts, table.notes)
+    rest = np.arange(count, len(table.lengths))
+    nothing = Encoded(np.zeros(len(rest) + 1, np.int64), np.zeros(len(rest), np.int8), *[np.empty(0, np.int8)] * 6)
+    kernels.put_melodies(nothing, rest, table.lengths, table.starts, table.notes)
     return table
 
 

@@ -39,17 +39,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
 from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
 from roslin.values.parameters import choice
@@ -57,7 +59,11 @@ from roslin.values.parameters import choice
 __all__ = ["ShapeH"]
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 
+# Two intervals of up to 127 semitones, up or down, are a number of 16 bits; the largest is not among them and fills up.
+_CODES, _PADDING, _LARGEST_INTERVAL = 65536, 65535, 127
+_LANES = 64  # documents in a block
 # The published rule looks at the first shape of the query's pair only; a pair has four at most.
 MISMATCHES = {"published": 1, "symmetric": 4}
 _SAME, _NEITHER, _OPPOSITE = -0.5, -1.0, -8.0
@@ -68,26 +74,56 @@ _OPPOSITES = {_VALLEY: _PEAK, _PEAK: _VALLEY, _RISE: _FALL, _FALL: _RISE}
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """The interval pairs of all candidates, in the layout of `_shape_kernels`, and how often each occurs."""
+    """The interval pairs of all candidates, in the layout of the kernel `interval_pairs`, and how often each occurs."""
 
     codes: npt.NDArray[np.uint16]
-    starts: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    starts: Numbers
+    counts: Numbers
+    order: Numbers
+    lengths: Numbers
 
     def worth(self) -> tuple[float, Array, Array]:
         """(unit, what each code is worth where it is found, and where it is left out), both in that unit.
 
         Everything is counted in units of 1/(2N): all costs are whole numbers then, and their sums exact.
         """
-        from roslin.matchers.shapes._kernels import PADDING
-
         total = max(int(self.counts.sum()), 1)
         found = 2.0 * (total - self.counts).astype(np.float64)
         left_out = np.where(self.counts > 0, -found, -2.0)
-        left_out[PADDING] = 0.0
+        left_out[_PADDING] = 0.0
         return 2.0 * total, found, left_out
+
+
+class PairBlocks(NamedTuple):
+    """The documents as `interval_pairs` puts them together, and the worth of a pair of intervals, for the kernel.
+
+    codes         (rows, 64): a document in each column of a block
+    starts        (blocks + 1,): rows starts[k] to starts[k + 1] are block k
+    gap_of_code   (65536,): the score of a pair that is left out
+    classes       (65536,): the kind of shape of each pair
+    """
+
+    codes: npt.NDArray[np.uint16]
+    starts: Numbers
+    gap_of_code: Array
+    classes: npt.NDArray[np.uint8]
+
+
+class PairQuery(NamedTuple):
+    """The pairs of intervals of a query, in order, for the kernel; all but the last field are (pairs,).
+
+    codes     the pairs
+    match     the score of each where it is found
+    gap       the score of each where it is left out
+    kinds     the kind of shape of each
+    needed    (different,): the different kinds among them
+    """
+
+    codes: Numbers
+    match: Array
+    gap: Array
+    kinds: Numbers
+    needed: Numbers
 
 
 @register
@@ -110,9 +146,6 @@ class ShapeH(GramAlignment):
         return False
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        # Numba loads only when something is searched.
-        from roslin.matchers.shapes._kernels import PairBlocks, PairQuery, shape_scores
-
         asked = _pairs(pack([query])).codes[:, 0].astype(np.int64)
         if not len(asked):
             return np.zeros(len(candidates))
@@ -122,7 +155,9 @@ class ShapeH(GramAlignment):
         kinds = classes[asked].astype(np.int64)
         blocks = PairBlocks(pairs.codes, pairs.starts, gaps, classes)
         own = PairQuery(asked, match, gaps[asked], kinds, np.unique(kinds))
-        scores = shape_scores(blocks, own, unit * _MISMATCH_COSTS[self.mismatch], self.floor, self.takes_best)
+        scores, mismatch = np.empty(len(candidates)), unit * _MISMATCH_COSTS[self.mismatch]
+        kernels.shape_scores(blocks, own, mismatch, self.floor, self.takes_best, stop_flag(), scores)
+        check_stopped()
         return self.distances_from_scores(
             scores / unit, pairs.order, pairs.lengths, match.sum() / unit, gaps[asked].sum() / unit, len(asked)
         )
@@ -145,22 +180,23 @@ class ShapeH(GramAlignment):
 
 
 def _pairs(packed: Packed) -> _Pairs:
-    from roslin.matchers.shapes._kernels import interval_pairs
-
     lines = melodic_lines(packed)
     lengths = np.maximum(np.diff(lines.offsets) - 2, 0)
     order = np.argsort(lengths, kind="stable")
-    return _Pairs(*interval_pairs(lines.pitch_midi, lines.offsets, order), order, lengths)
+    # The last document of a block is its longest.
+    last = np.minimum(np.arange(_LANES, len(order) + _LANES, _LANES), len(order)) - 1
+    starts = np.concatenate([[0], np.cumsum(lengths[order[last]])])
+    codes, counts = np.empty((starts[-1], _LANES), dtype=np.uint16), np.empty(_CODES, dtype=np.int64)
+    kernels.interval_pairs(lines.pitch_midi, lines.offsets, order, starts, codes, counts)
+    return _Pairs(codes, starts, counts, order, lengths)
 
 
 @cache
 def _sign_classes() -> npt.NDArray[np.uint8]:
     """For every code, which of `_SIGNS` its intervals have; one more for the grams that fill up a block."""
-    from roslin.matchers.shapes._kernels import CODES, LARGEST_INTERVAL, PADDING
-
-    first, second = np.divmod(np.arange(CODES), 2 * LARGEST_INTERVAL + 1)
-    classes = 3 * np.sign(first - LARGEST_INTERVAL) + np.sign(second - LARGEST_INTERVAL) + 4
-    classes[PADDING] = len(_SIGNS)
+    first, second = np.divmod(np.arange(_CODES), 2 * _LARGEST_INTERVAL + 1)
+    classes = 3 * np.sign(first - _LARGEST_INTERVAL) + np.sign(second - _LARGEST_INTERVAL) + 4
+    classes[_PADDING] = len(_SIGNS)
     codes: npt.NDArray[np.uint8] = classes.astype(np.uint8)
     return codes
 

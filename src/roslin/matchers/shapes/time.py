@@ -32,16 +32,18 @@ tick (our choice).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
 from roslin.matchers.base import Distances, Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
 from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
 from roslin.values.parameters import real
@@ -50,6 +52,19 @@ __all__ = ["Time"]
 
 _MEAN_PITCH, _MEAN_TIME = 2.1838, 0.4772
 _GRAM = 4  # notes
+
+
+class CurveWorth(NamedTuple):
+    """The scores of two groups of four notes, for the kernels.
+
+    same_pitch   where the pitches agree
+    same_time    where the lengths agree, in units of their own
+    rhythm       how much a unit of length counts in units of pitch
+    """
+
+    same_pitch: float
+    same_time: float
+    rhythm: float
 
 
 @register
@@ -71,39 +86,35 @@ class Time(GramAlignment):
     rhythm: float = real(0.5, least=0)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.shapes._kernels import Worth, time_scores  # Numba loads only when something is searched
-
         asked, lines = melodic_lines([query]), melodic_lines(candidates)
-        m = len(asked.pitch_midi) - 3
+        m = len(asked.rows) - _GRAM + 1
         if m < 1:
             return np.zeros(len(candidates))
-        lengths = np.maximum(np.diff(lines.offsets) - 3, 0)
+        lengths = np.maximum(np.diff(lines.offsets) - _GRAM + 1, 0)
         order = np.argsort(lengths, kind="stable")
-        same_pitch, same_time, weight = self._worth
-        scores, lost = time_scores(
+        worth, scores, lost = self._worth, np.empty(len(order)), np.empty(1)
+        kernels.time_scores(
             asked.pitch_midi, asked.duration_ticks, lines.pitch_midi, lines.duration_ticks, lines.offsets, order,
-            Worth(same_pitch, same_time, weight), self.floor, self.takes_best,
+            worth, self.floor, self.takes_best, stop_flag(), scores, lost,
         )  # fmt: skip
-        own = m * (same_pitch + weight * same_time)
-        return self.distances_from_scores(scores, order, lengths, own, lost, m)
+        check_stopped()
+        own = m * (worth.same_pitch + worth.rhythm * worth.same_time)
+        return self.distances_from_scores(scores, order, lengths, own, float(lost[0]), m)
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
-        from roslin.matchers.shapes._kernels import time_pairs
-
         asked, stored = both_lines(query, candidates, number)
         if len(asked.rows) < _GRAM:
             return self._explanation(query, candidates, number, 0.0, ())
-        same_pitch, same_time, weight = self._worth
-        scores, *gaps = time_pairs(
-            asked.pitch_midi, asked.duration_ticks, stored.pitch_midi, stored.duration_ticks,
-            same_pitch, same_time, weight,
-        )  # fmt: skip
-        most = same_pitch + weight * same_time
-        grams = successive(asked, _GRAM), successive(stored, _GRAM)
-        found = self.steps_of_grams(*grams, scores, (gaps[0], gaps[1]), scores == most, len(grams[0]) * most)
+        grams, worth = (successive(asked, _GRAM), successive(stored, _GRAM)), self._worth
+        m, n = len(grams[0]), len(grams[1])
+        scores, gaps = np.empty((m, n)), (np.empty(m), np.empty(n))
+        kernels.time_pairs(
+            asked.pitch_midi, asked.duration_ticks, stored.pitch_midi, stored.duration_ticks, worth, scores, *gaps
+        )
+        most = worth.same_pitch + worth.rhythm * worth.same_time
+        found = self.steps_of_grams(*grams, scores, gaps, scores == most, m * most)
         return self._explanation(query, candidates, number, *found)
 
     @property
-    def _worth(self) -> tuple[float, float, float]:
-        """What the same pitches are worth, what the same durations, and how much the latter count."""
-        return 2 * _MEAN_PITCH, 2 * _MEAN_TIME, self.rhythm * _MEAN_PITCH / _MEAN_TIME
+    def _worth(self) -> CurveWorth:
+        return CurveWorth(2 * _MEAN_PITCH, 2 * _MEAN_TIME, self.rhythm * _MEAN_PITCH / _MEAN_TIME)

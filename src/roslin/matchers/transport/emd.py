@@ -22,6 +22,7 @@ from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.packed import Packed
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, notes_of, rules_of
 
@@ -45,15 +46,16 @@ class EMD(Transport):
         moving = Query.of(self.query_points([query]), self)
         points = self.points(candidates)
         if self.alignment == "coincidence" and self.ground != "tonal":
-            from roslin.transport._align_kernels import align_documents  # Numba loads only when something is searched
-
             no_bounds, all_of_them = np.zeros(len(points)), np.empty(0)
-            distances = align_documents(
-                moving.points, notes_of(points), points.offsets, moving.frame, rules_of(self), no_bounds, all_of_them
-            )[:, 0]
+            found = np.empty((len(points), 2))
+            documents = notes_of(points), points.offsets
+            kernels.align_documents(
+                moving.points, *documents, moving.frame, rules_of(self), no_bounds, all_of_them, found
+            )
+            distances = found[:, 0]
         else:
-            documents = (Document.of(points, number, self) for number in range(len(points)))
-            distances = np.array([_one(moving, document, self) for document in documents], dtype=np.float64)
+            each = (Document.of(points, number, self) for number in range(len(points)))
+            distances = np.array([_one(moving, document, self) for document in each], dtype=np.float64)
         check_stopped()
         return np.where(np.isfinite(distances), rounded(distances), NOWHERE)
 

@@ -23,7 +23,7 @@ __all__ = ["Chain", "segment_steps", "turned"]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The best combination in one document: rows of `_match_kernels.matches`, and how many segments were expected."""
+    """The best combination in one document: rows of matches (arguments.py), and how many segments were expected."""
 
     matches: npt.NDArray[np.float64]
     expected: int

@@ -51,7 +51,8 @@ from roslin.display.words import N_, _
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Distances, Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
-from roslin.matchers.transport._arguments import (
+from roslin.matchers.transport.arguments import (
+    MATCH_COLUMNS,
     CutQueries,
     KeyedDocuments,
     Legality,
@@ -61,6 +62,7 @@ from roslin.matchers.transport._arguments import (
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.segment_steps import Chain, segment_steps, turned
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
@@ -86,6 +88,8 @@ Flags = npt.NDArray[np.bool_]
 
 # What stands for the paper's free scaling of time: note values halved or doubled, and two for three.
 TEMPOS = (0.5, 2 / 3, 1.0, 1.5, 2.0)
+# Matches of a query and a document that there is room for at first.
+_FIRST_MATCHES = 64
 # Of so many queries the penalties are kept with the candidates.
 _KEPT = 32
 
@@ -291,11 +295,10 @@ class TWV(Transport):
     def _sums(
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
     ) -> tuple[Array, float]:
-        from roslin.matchers.transport._chain_kernels import chain_sums  # Numba loads only when something is searched
-
         units = np.array([self.unit_of(queries.only(k)) for k in range(len(queries))])
         everywhere = np.empty((0, 0), np.bool_)
-        found = chain_sums(
+        sums, largest = np.empty((len(expected), max(expected.max(initial=1), 1))), np.empty(1)
+        kernels.chain_sums(
             CutQueries(
                 notes_of(queries), queries.offsets, units, cut.first, cut.end, cut.offsets, float(self.pitch_scale)
             ),
@@ -305,9 +308,11 @@ class TWV(Transport):
             rules_of(self),
             float(self.radius),
             self._legality,
+            sums,
+            largest,
         )
         check_stopped()
-        return found
+        return sums, float(largest[0])
 
     def _sums_of_best(
         self, queries: PointSets, documents: PointSets, expected: Numbers, possible: Flags | None
@@ -330,10 +335,10 @@ class TWV(Transport):
         return unit_of(query, self) if len(query.time) else 1.0
 
     def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
-        from roslin.matchers.transport._chain_kernels import chains
-
         spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self.unit_of(query))
-        return chains(found, len(found), most, spans, self._legality, stop_flag())
+        sums, previous = np.empty((len(found), most)), np.empty((len(found), most), np.int64)
+        kernels.chains(found, spans, self._legality, stop_flag(), sums, previous)
+        return sums, previous
 
     @property
     def _legality(self) -> Legality:
@@ -344,19 +349,17 @@ class TWV(Transport):
         cut, unit = segments(query, self.segment, self.step), self.unit_of(query)
         whole = Document.of(document, 0, self)
         if not whole.weight.sum() > 0:
-            return np.empty((0, 6))
+            return np.empty((0, MATCH_COLUMNS))
         if self.alignment == "coincidence":
-            from roslin.matchers.transport._match_kernels import COLUMNS, matches
-
             everywhere = np.ones(len(cut.first), np.bool_)
-            found, count = matches(
-                SegmentedQuery(notes_of(query), cut.first, cut.end, everywhere, float(unit), float(self.pitch_scale)),
-                whole.notes,
-                whole.table,
-                rules_of(self),
-                float(self.radius),
-                np.empty((0, COLUMNS)),
-            )
+            scale = float(self.pitch_scale)
+            asked = SegmentedQuery(notes_of(query), cut.first, cut.end, everywhere, float(unit), scale)
+            given = asked, whole.notes, whole.table, rules_of(self), float(self.radius)
+            found = np.empty((_FIRST_MATCHES, MATCH_COLUMNS))
+            while (count := kernels.segment_matches(*given, found)) > len(found):
+                found = np.empty((count, MATCH_COLUMNS))
+            if count < 0:
+                raise MemoryError("no memory for segment_matches")
             check_stopped()
             return found[:count]
         rows = []
@@ -366,7 +369,7 @@ class TWV(Transport):
             places = [best.tempo * query.time[row] + best.shift for row in (span.start, span.stop - 1)]
             if best.distance <= self.radius:
                 rows.append([number, best.distance, *places, best.transposition, best.tempo])
-        return np.array(rows, dtype=np.float64).reshape(-1, 6)
+        return np.array(rows, dtype=np.float64).reshape(-1, MATCH_COLUMNS)
 
 
 def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:

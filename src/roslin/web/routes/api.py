@@ -98,7 +98,7 @@ def explain(
     format: Annotated[Literal["json", "svg"], Query()] = "json",
 ) -> Response:
     """Why a melody is as near to a query as it is."""
-    found = explaining.explain(library, asked)
+    found = explaining.explain(library, asked, service.query_used(library, asked)[0])
     if format == "svg":
         return Response(flow_svg(found), media_type="image/svg+xml")
     return JSONResponse(found.to_dict() | {"deviations": found.query.deviations})

@@ -16,6 +16,7 @@ from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
 from roslin.run.meaning import MEANINGS
+from roslin.search.coinciding import COINCIDING
 from roslin.web import explaining, service
 from roslin.web.browsing import Browsed, browse
 from roslin.web.citations import as_text
@@ -91,8 +92,11 @@ async def side_by_side(request: Request, library: Opened, asked: Annotated[SideP
 @router.get("/explain")
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
     """Why a melody is as near as it is."""
-    why = explaining.explain(library, asked)
-    hit = explaining.found_as(library, asked, why)
+    query, readings = service.query_used(library, asked)
+    why = explaining.explain(library, asked, query)
+    hit = explaining.found_as(library, asked, why, readings)
+    if hit is not None and hit.coincides:
+        why = explaining.explain(library, asked.model_copy(update={"matcher": COINCIDING.name}), query)
     name = name_of(why.candidate, "the melody")
     context = {
         "asked": asked,
@@ -176,7 +180,8 @@ def _side_by_side(library: Library, asked: SideParams, wait: Wait) -> dict[str, 
         for place, column in enumerate(found)
         for result in (column.found.results if column.found else ())
     }
-    query = query_of(asked, library.collection, library.settings)
+    first = next((column.found for column in found if column.found), None)
+    query = first.query if first else query_of(asked, library.collection, library.settings)
     drawn = melody_figure(query, "the query", "query-")
     return {"columns": found, "figures": shown, "query": query, "drawn": drawn}
 

@@ -60,6 +60,7 @@ class ResultAnswer(AboutAnswer):
     )
     above_chance: bool = Field(description="Whether it is better than chance, or has the same notes.")
     same_notes: int = Field(description="Notes on which both agree, if one of them has no others; otherwise 0.")
+    coincides: bool = Field(description="Whether it was found by the notes that coincide in time, as p2 compares.")
     match: MatchAnswer | None = Field(
         description="None where the whole list is asked for, or the time limit was reached."
     )
