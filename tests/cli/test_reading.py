@@ -109,7 +109,7 @@ def test_a_melody_without_notes_is_listed(tmp_path: Path) -> None:
         ("x", 0, False),
         ("y", 0, True),
     ]
-    assert "1 melodies, 0 notes, 0 warnings; 1 refused" in roslin("load", tmp_path / "none.jsonl").stderr
+    assert "1 melody, 0 notes, 0 warnings; 1 refused" in roslin("load", tmp_path / "none.jsonl").stderr
 
 
 def test_repeats_played_out(tunes: Path) -> None:

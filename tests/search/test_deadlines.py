@@ -18,7 +18,7 @@ from roslin.errors import TimeLimitError
 from roslin.melody import Melody
 from roslin.run.reading import read_run
 
-LONG = 20_000
+LONG = 100_000
 HEALTHY_SECONDS = 20  # of a search that may take 2: the machine may be busy with other things
 SHORT = 24
 # Everything is near enough, so bounds leave nothing out.

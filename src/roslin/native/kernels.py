@@ -96,6 +96,13 @@ def level() -> str:
     return _loaded()[0]
 
 
+def available() -> list[str]:
+    """The instruction sets that this processor has, the simplest first."""
+    _bring_up_to_date()
+    known = list(build.levels())
+    return known[: int(_open(known[0]).processor_level()) + 1]
+
+
 # -- the libraries ----------------------------------------------------------------------------------------------------
 
 
@@ -106,14 +113,11 @@ def _loaded() -> tuple[str, ctypes.CDLL]:
     chosen = os.environ.get(_CHOICE)
     if chosen and chosen not in known:
         raise KernelError(f"{_CHOICE} must be one of {', '.join(known)}, got {chosen!r}")
-    _bring_up_to_date()
-    simplest = _open(known[0])
-    highest = min(int(simplest.processor_level()), len(known) - 1)
-    if chosen:
-        if known.index(chosen) > highest:
-            raise KernelError(f"{_CHOICE}: this processor has no {chosen}; it has {', '.join(known[: highest + 1])}")
-        highest = known.index(chosen)
-    return known[highest], _open(known[highest]) if highest else simplest
+    found = available()
+    if chosen and chosen not in found:
+        raise KernelError(f"{_CHOICE}: this processor has no {chosen}; it has {', '.join(found)}")
+    used = chosen or found[-1]
+    return used, _open(used)
 
 
 def _bring_up_to_date() -> None:
