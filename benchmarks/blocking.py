@@ -31,9 +31,9 @@ from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
 from roslin.native import kernels
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
+from roslin.types import UBytes
 
 SAMPLED = 1500
-Letters = npt.NDArray[np.uint8]
 
 
 def _rhythm(notes: Encoded) -> npt.NDArray[np.int64]:
@@ -41,14 +41,14 @@ def _rhythm(notes: Encoded) -> npt.NDArray[np.int64]:
     return (change >= 2).astype(np.int64) - (change <= -2)
 
 
-def _contour(notes: Encoded) -> Letters:
+def _contour(notes: Encoded) -> UBytes:
     """Three directions with three changes of note value."""
     is_first = notes.intervals == NO_INTERVAL
     direction = np.where(is_first, 0, np.sign(notes.intervals)).astype(np.int64)
     return np.where(is_first, 0, 3 * (direction + 1) + _rhythm(notes) + 2).astype(np.uint8)
 
 
-def _five(notes: Encoded) -> Letters:
+def _five(notes: Encoded) -> UBytes:
     """Five sizes of interval with three changes of note value."""
     is_first = notes.intervals == NO_INTERVAL
     intervals = np.where(is_first, 0, notes.intervals).astype(np.int64)
@@ -56,7 +56,7 @@ def _five(notes: Encoded) -> Letters:
     return np.where(is_first, 0, 3 * (size + 2) + _rhythm(notes) + 2).astype(np.uint8)
 
 
-def _skipping(notes: Encoded) -> Letters:
+def _skipping(notes: Encoded) -> UBytes:
     """Semitones from the last note but one."""
     is_first = notes.intervals == NO_INTERVAL
     intervals = np.where(is_first, 0, notes.intervals).astype(np.int64)

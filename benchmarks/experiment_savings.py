@@ -33,7 +33,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import kendalltau
 
 from roslin.display.table import Table
@@ -42,8 +41,8 @@ from roslin.experiment.events import ExpertChoice
 from roslin.truth.choice_models import bradley_terry, plackett_luce
 from roslin.truth.preferences import count_votes
 from roslin.truth.rankings import QueryRankings
+from roslin.types import Floats
 
-Floats = npt.NDArray[np.float64]
 GROUPS = (1, 2, 1, 1, 10)
 KEPT = {"grouped": 0.5, "even": 0.7}  # of its chance, from one level to the next
 EACH = 40  # comparisons of an expert

@@ -45,6 +45,7 @@ from roslin.search.index import Index, build_index
 from roslin.search.nearest import Nearest, nearest
 from roslin.search.work import Work
 from roslin.transport.align import Document, Query, Setting, pair_of
+from roslin.types import Floats
 
 SEED = 4
 SEGMENT = 7
@@ -53,8 +54,6 @@ TUNE_NOTES = (50, 200)
 FIVE = (0.5, 2 / 3, 1.0, 1.5, 2.0)
 ROUNDS = 3
 BRUTE_SAMPLE = 400
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,7 @@ def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: I
     return seconds * len(index) / BRUTE_SAMPLE
 
 
-def _compare(query: Query, documents: list[Document], setting: Setting) -> Array:
+def _compare(query: Query, documents: list[Document], setting: Setting) -> Floats:
     """Every alignment of every document, one EMD each: what one would write first."""
     distances = np.full(len(documents), np.inf)
     for d, document in enumerate(documents):

@@ -42,9 +42,9 @@ from roslin.transport.methods import coincident, evolved, refined, unaligned
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 from real_data import DATA, FRAGMENTS, INCIPITS
+from roslin.types import Floats
 
-Array = npt.NDArray[np.float64]
-Set = tuple[Array, Array]
+Set = tuple[Floats, Floats]
 
 BLOCKS = 4
 ROUNDS = 6
@@ -119,12 +119,12 @@ def _segments(rng: np.random.Generator) -> list[tuple[Set, Set]]:
     return pairs
 
 
-def _joined(sets: list[Set]) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+def _joined(sets: list[Set]) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     offsets = np.concatenate([[0], np.cumsum([len(weights) for _, weights in sets])]).astype(np.int64)
     return np.concatenate([points for points, _ in sets]), np.concatenate([weights for _, weights in sets]), offsets
 
 
-def _padded(a: Set, b: Set) -> tuple[Array, Array, Array]:
+def _padded(a: Set, b: Set) -> tuple[Floats, Floats, Floats]:
     """What POT solves: a row or a column more takes what the heavier set keeps, at no cost."""
     apart = np.linalg.norm(a[0][:, None, :] - b[0][None, :, :], axis=2)
     spare = a[1].sum() - b[1].sum()
@@ -195,7 +195,7 @@ def _each(work: Callable[..., object], problems: list[Any]) -> list[object]:
     return [work(*problem) for problem in problems]
 
 
-def _other(python: Path, joined: tuple[npt.NDArray[np.generic], ...]) -> tuple[float, Array]:
+def _other(python: Path, joined: tuple[npt.NDArray[np.generic], ...]) -> tuple[float, Floats]:
     names = ("points_a", "weights_a", "offsets_a", "points_b", "weights_b", "offsets_b")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sets.npz"

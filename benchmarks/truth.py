@@ -20,8 +20,8 @@ from scipy.stats import mannwhitneyu
 
 from roslin.truth import Method, Rankings, simulate_rankings
 from roslin.truth.choice_models import count_groups, null_groups
-from roslin.truth.rankings import Floats
 from roslin.truth.ranktests import TESTS
+from roslin.types import Floats
 
 TARGET_RATIO = 100.0
 TARGET_SECONDS = 30.0

@@ -20,8 +20,6 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
-__all__ = ["status_of", "watch"]
-
 EVERY_SECONDS = 0.1
 REAL_EVERY = 10  # looks
 

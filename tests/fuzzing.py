@@ -11,8 +11,6 @@ from pathlib import Path
 from types import FrameType
 from typing import AnyStr
 
-__all__ = ["MIDI_PIECES", "bounded", "memory_limit", "mutated", "no_hang"]
-
 HANG_SECONDS = 5
 MEMORY_MEGABYTES = 128
 

@@ -19,8 +19,6 @@ from pathlib import Path
 
 import psycopg
 
-__all__ = ["Cluster", "programs", "started"]
-
 _USER = "postgres"
 _SECONDS = 60  # in which it starts, and ends
 

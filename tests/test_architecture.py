@@ -164,3 +164,15 @@ def test_the_first_import_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_only_packages_list_their_names() -> None:
+    """A module's names without an underscore are its public ones."""
+    for path in MODULES:
+        assert path.name == "__init__.py" or "\n__all__ = " not in path.read_text("utf-8"), path
+
+
+def test_types_of_arrays_are_named_in_one_module() -> None:
+    for path in set(MODULES) - {SOURCE / "types.py"}:
+        aliases = re.findall(r"^\w+(?:: TypeAlias)? = (?:npt\.)?NDArray\[np\.(?!void)", path.read_text("utf-8"), re.M)
+        assert not aliases, path

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 
 from roslin import TICKS_PER_QUARTER, Melody
 from roslin.engrave import cache_folder, engrave, mei_from_melody, score, stored
-from roslin.errors import ArgumentError, NotationError
+from roslin.errors import ArgumentError, NotationError, SandboxError
 from roslin.melody import SignatureChange
 from roslin.notation import pae
-from roslin.sandbox import SandboxError, Worker
+from roslin.sandbox import Worker
 
 SVG = "{http://www.w3.org/2000/svg}"
 MEI = "{http://www.music-encoding.org/ns/mei}"

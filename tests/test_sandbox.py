@@ -18,7 +18,8 @@ import pytest
 
 import roslin
 from roslin import RoslinError, sandbox
-from roslin.sandbox import SandboxError, Worker, shared_worker
+from roslin.errors import SandboxError
+from roslin.sandbox import Worker, shared_worker
 
 
 def request(music: str) -> dict[str, Any]:

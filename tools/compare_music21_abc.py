@@ -28,8 +28,6 @@ from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import abc
 from roslin.notation.abc.tunebook import decode, tunes
 
-__all__ = ["CAUSES", "Cause", "Comparison", "Disagreement", "compare", "corpus", "their_score"]
-
 SEED = 3
 DAMAGED = "damaged by the encoding of mail (=3D for =)"
 _TOLERANCE_QUARTERS = 1e-3

@@ -36,8 +36,6 @@ from roslin.notation.musicxml import unpacked
 from roslin.notation.scores import decode_xml, to_mei
 from score_witness import bars_of_musicxml, drawn_ties, onsets_of_musicxml, ties_apart, written_notes
 
-__all__ = ["KINDS", "as_mei", "corpus", "music21_parts", "parse_with_music21", "sample"]
-
 SEED = 3
 MEI_FILES = 500
 KINDS = {"musicxml": (".mxl", ".xml", ".musicxml"), "kern": (".krn",)}

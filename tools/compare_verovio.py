@@ -27,8 +27,6 @@ from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import Record, pae, records
 from verovio_oracle import Oracle, OracleError
 
-__all__ = ["CAUSES", "Cause", "Comparison", "Disagreement", "compare"]
-
 _TOLERANCE_QUARTERS = 1e-3
 
 

@@ -22,8 +22,6 @@ from random import Random
 
 from room_graph import ROOMS, SOURCE, Edges, direct_imports, reduced
 
-__all__ = ["TARGET", "draw", "main"]
-
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "architecture.svg"
 
 WIDTH, HEIGHT = 108, 34  # of a room

@@ -20,10 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from roslin.engrave import engrave, mei_from_melody
-from roslin.errors import RoslinError
+from roslin.errors import RoslinError, SandboxError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import pae, records
-from roslin.sandbox import SandboxError, Worker
+from roslin.sandbox import Worker
 
 SEED = 20260
 MOST_UNDRAWN = 0.01

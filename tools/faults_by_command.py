@@ -46,8 +46,6 @@ from roslin.starter import truth_path, tunes_path
 from soak_child import in_child, killed_child
 from soak_kills import contents
 
-__all__ = ["CASES", "Case", "swept", "writers"]
-
 _DISK_MEGABYTES = 64
 _KILLS = (0.15, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
 _PAGE = 4096

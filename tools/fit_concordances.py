@@ -29,11 +29,13 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from roslin import Collection
-from roslin.concordances.names import is_nobody, record_of, surname
+from roslin.concordances.names import is_nobody, surname
 from roslin.concordances.pairs import FoundPairs, find_pairs
 from roslin.concordances.probability import FITTED, Fitted, probability
 from roslin.display.table import Table
+from roslin.notation.record import record_of
 from roslin.search.work import Work
+from roslin.types import Floats
 
 BOUNDS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)
 LEAST = 1e-6  # a probability that every pair has
@@ -42,8 +44,6 @@ RIDGE, SLOPE_RIDGE = 1e-6, 0.002
 JUDGED = Path(__file__).resolve().parents[1] / "dev" / "measurements" / "labels-by-eye.tsv"
 SEEN = {"yes": 1.0, "open": 0.5, "no": 0.0}
 JUDGED_BOUNDS = (1.0, 0.9, 0.5, 0.2, 0.0)  # those of the labels
-
-Floats = npt.NDArray[np.float64]
 
 
 def main() -> int:

@@ -34,7 +34,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from rich.progress import Progress
 
 from music21_campaign import title_key
@@ -56,8 +55,7 @@ from roslin.represent.line import melodic_line
 from roslin.run import Run, read_run
 from roslin.truth import Truth
 from roslin.truth.qrel import read_truth
-
-Floats = npt.NDArray[np.float64]
+from roslin.types import Floats
 
 LISTS = ("strict", "hard")
 NUMBER = 7

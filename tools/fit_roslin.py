@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
 from roslin.matchers.roslin.notes import contours, encoded, one
@@ -43,10 +42,8 @@ from roslin.matchers.roslin.scores import COMPARED, UNITS, FittedWorth, tables
 from roslin.matchers.roslin.values import PAIR, SKIP_MELODY, Encoded, Tables
 from roslin.melody import Melody
 from roslin.native import kernels
+from roslin.types import Floats, Numbers
 from roslin_data import Material, cut, material
-
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 TARGET = Path(__file__).parent.parent / "src" / "roslin" / "matchers" / "roslin" / "scores.json"
 TEMPERATURE, TO_START, TO_LAST = 0.026, 0.01, 0.02

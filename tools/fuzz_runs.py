@@ -33,8 +33,6 @@ from roslin.errors import RoslinError
 from roslin.run import Run, read_run
 from roslin.truth import read_rankings, read_truth
 
-__all__ = ["Outcome", "try_files"]
-
 Outcome = str
 Damage = Callable[[bytes, random.Random], bytes]
 LONGEST_MESSAGE = 2_000

@@ -26,15 +26,15 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from musical_changes import alike, changed
-from report_roslin import Numbers, exactly, in_quarters, melody_of, notes_of
+from report_roslin import exactly, in_quarters, melody_of, notes_of
 from roslin import Collection, Melody, matcher
 from roslin.represent.packed import Packed, pack
+from roslin.types import Floats, Numbers
 from roslin_data import Material, cut, material
 
 FIRST_OF_ROSLIN, FIRST_OF_P3, TAIL, RELATIVES = 1000, 300, 0.02, 0.001
 DOUBT = float(np.log(10))  # so many times as many chance matches as `p3` seems to have
 CHANGES = ("turns on long notes", "reduced to beats", "60% of the notes left", "a descant above")
-Floats = npt.NDArray[np.float64]
 
 
 class Asked(NamedTuple):

@@ -20,18 +20,6 @@ from playwright.sync_api import Page, Route, sync_playwright
 
 from simulated_singers import RATE
 
-__all__ = [
-    "Counted",
-    "count",
-    "hear",
-    "listening_page",
-    "text_heard",
-    "text_tapped",
-    "text_written",
-    "values_sung",
-    "values_tapped",
-]
-
 _STATIC = Path(__file__).resolve().parents[1] / "src" / "roslin" / "web" / "static"
 _ADDRESS = "http://roslin.localhost"
 _FULL_SCALE = 32_767  # of 16 bits, as a microphone has

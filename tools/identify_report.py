@@ -25,7 +25,8 @@ from real_data import DATA
 from roslin import Collection, Melody
 from roslin.concordances.attribution import COMMON, Identification
 from roslin.concordances.identify import melodies_of
-from roslin.concordances.names import folded_name, is_nobody, record_of, surname
+from roslin.concordances.names import folded_name, is_nobody, surname
+from roslin.notation.record import record_of
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS
 from roslin.search.chance import decoy

@@ -40,8 +40,6 @@ from roslin.web.progress import Wait
 from roslin.web.schemas.requests import SearchParams
 from roslin.web.settings import Settings
 
-__all__ = ["WAYS", "Item", "Outcome", "Query", "known_items", "most_by_rhythm", "outcome", "report"]
-
 Numbers = npt.NDArray[np.float64]
 
 COUNT, NOTES, SEED, FIRST = 200, 8, 20, 10

@@ -17,8 +17,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-__all__ = ["locked"]
-
 _ROOT = Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(r"^(?P<name>[\w.-]+)==.*?\n    # via (?P<parents>[^\n]+)\n", re.MULTILINE | re.DOTALL)
 

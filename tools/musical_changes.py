@@ -25,12 +25,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from report_roslin import SYSTEMS, Edit, Numbers, in_minor, in_quarters, longer, melody_of, notes_of, ranks, wrong
+from report_roslin import SYSTEMS, Edit, in_minor, in_quarters, longer, melody_of, notes_of, ranks, wrong
 from roslin import Collection, Melody, matcher
 from roslin.matchers import Roslin
 from roslin.matchers.base import Matcher
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.packed import Packed, pack
+from roslin.types import Numbers
 from roslin_data import Material, cut, material
 
 TUNES, LEAST, SEED, FIRST = 40, 24, 27, 10

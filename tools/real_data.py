@@ -10,8 +10,6 @@ import numpy as np
 from roslin.melody import NOTE_DTYPE, TICKS_PER_QUARTER
 from roslin.represent.packed import Packed
 
-__all__ = ["DATA", "DUMPS", "FRAGMENTS", "INCIPITS", "packed_fragments"]
-
 DATA = Path(os.environ.get("ROSLIN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 INCIPITS = DATA / "rism" / "incipits.jsonl.gz"
 DUMPS = sorted((DATA / "rism").glob("*.xml.gz"))

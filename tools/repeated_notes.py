@@ -22,8 +22,6 @@ from roslin.notation.query import surest
 from roslin.represent.line import melodic_line
 from roslin.run import Run
 
-__all__ = ["main", "ways"]
-
 COUNT, SEED, LONGEST, FIRST = 200, 20, 12, 10
 Notes = tuple[list[float], ...]  # onsets and durations in quarters, MIDI numbers
 

@@ -33,6 +33,7 @@ from roslin.matchers.base import Matcher
 from roslin.matchers.fusion import SEVEN
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.packed import pack
+from roslin.types import Numbers
 from roslin_data import Material, cut, material
 
 STRANGERS, QUERIES = 2000, 60
@@ -64,7 +65,6 @@ SYSTEMS = (
 )
 
 Edit = Callable[[Melody, np.random.Generator], Melody | None]
-Numbers = npt.NDArray[np.int64]
 
 
 def main() -> int:

@@ -11,26 +11,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = [
-    "BY_NAME",
-    "FORBIDDEN",
-    "ROOMS",
-    "SOURCE",
-    "Edges",
-    "direct_imports",
-    "imported_modules",
-    "imported_rooms",
-    "modules",
-    "named_rooms",
-    "reduced",
-    "room",
-]
-
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "roslin"
 
 # Top to bottom. A room may import from the rooms before it.
 ROOMS = [
     "errors",
+    "types",
     "values",
     "passwords",
     "display",

@@ -16,9 +16,9 @@ import numpy as np
 
 from roslin import Collection, Melody
 from roslin.concordances.certainty import LEVELS
-from roslin.concordances.names import record_of
 from roslin.concordances.pairs import FoundPairs, find_pairs
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.notation.record import record_of
 from roslin.represent.line import melodic_line
 from roslin.search.work import Work
 

@@ -19,8 +19,6 @@ from xml.etree import ElementTree
 from roslin.notation.musicxml import unpacked
 from roslin.notation.scores import decode_xml
 
-__all__ = ["Bar", "bars_of_musicxml", "drawn_ties", "onsets_of_musicxml", "ties_apart", "written_notes"]
-
 _SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
 

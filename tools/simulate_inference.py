@@ -29,7 +29,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.api import Collection
 from roslin.campaign.campaign import run_campaign
@@ -38,8 +37,8 @@ from roslin.evaluate.exchanges import exchange_p, pair_tests, student_p
 from roslin.matchers.base import matchers
 from roslin.starter import tunes_path
 from roslin.truth.model import Truth
+from roslin.types import Floats
 
-Floats = npt.NDArray[np.float64]
 SYSTEMS, SIZES = 24, (5, 11, 30, 100)
 MEASURES = {"ADR": "ADR", "AP": "AP", "yes/no": "Success@1"}
 DRAWS, EXCHANGES = 500, 2_000

@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ABILITIES", "RATE", "SINGER", "TAPPER", "WHISTLER", "Performance", "Performer", "perform", "sound"]
-
 Numbers = npt.NDArray[np.float64]
 
 RATE = 48_000

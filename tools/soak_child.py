@@ -17,8 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Ended", "in_child", "killed_child"]
-
 _HANGING_S = 120.0  # far more than anything here takes, also on a busy machine
 _LOOK_S = 0.002
 

@@ -34,8 +34,6 @@ from roslin.errors import DamagedError
 from roslin.melody import Melody
 from soak_child import Ended, in_child
 
-__all__ = ["BAD", "soak"]
-
 BAD = ("unseen", "changed", "error", "crash")
 Report = Callable[[str, int, str, str], None]
 

@@ -50,8 +50,6 @@ from roslin.truth import read_rankings, read_truth
 from roslin.truth.preferences import read_votes
 from soak_seeds import ARCHIVES, Seeds
 
-__all__ = ["BAD", "FORMATS", "SANDBOXED", "damaged", "soak", "tried"]
-
 BAD = ("nowhere", "crash", "hang", "growth", "silent change")
 HANG_SECONDS = 10
 SLOW_SECONDS, SECONDS_PER_BYTE = 2.0, 100e-6  # of processor time: ten times what the slowest sign of a format takes

@@ -34,8 +34,6 @@ from roslin.collection.files import ARRAY_NAMES, DATABASE
 from roslin.collection.store import Store
 from soak_child import Ended, in_child, killed_child
 
-__all__ = ["BAD", "KINDS", "contents", "soak"]
-
 BAD = ("broken", "crash")
 KINDS = ("build", "first build", "add", "remove", "campaign")
 Report = Callable[[str, int, str, str], None]

@@ -24,8 +24,6 @@ from roslin.notation.jsonl import write_jsonl
 from roslin.notation.midi import write_midi
 from roslin.notation.scores import to_mei
 
-__all__ = ["ARCHIVES", "Seeds", "checksum", "make_seeds"]
-
 SEEDS_PER_FORMAT = 60
 LARGEST_SEED = {"abc": 6_000, "krn": 3_000, "mxl": 8_000, "marcxml": 5_000}  # bytes; mxl is packed
 

@@ -28,8 +28,6 @@ from roslin.web.library import Library
 from roslin.web.settings import Settings
 from simulated_singers import ABILITIES, TAPPER, WHISTLER, Performer, perform, sound
 
-__all__ = ["WAYS"]
-
 COUNT, NOTES = 60, 12
 _FROM = 52.0  # MIDI; all sing in one key, and in tune with it, where no script looks for their own
 

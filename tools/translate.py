@@ -19,8 +19,6 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-__all__ = ["TRANSLATIONS", "said", "untranslated", "updated"]
-
 _ROSLIN = Path(__file__).resolve().parents[1] / "src" / "roslin"
 TRANSLATIONS = _ROSLIN / "web" / "translations"
 _METHODS = {".html": "jinja2.ext:babel_extract", ".py": "python", ".js": "javascript"}

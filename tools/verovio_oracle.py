@@ -17,8 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Oracle", "OracleError"]
-
 TIME_LIMIT_SECONDS = 20.0
 
 

@@ -40,15 +40,14 @@ from roslin.search import depended_on, search
 from roslin.search.chance import Background
 from roslin.search.coinciding import is_sure
 from roslin.search.engine import WholeCollection
-from roslin.search.work import Progress, Work
+from roslin.search.work import Work
+from roslin.types import Numbers, Progress
 
 if TYPE_CHECKING:
     from roslin.collection import write
+    from roslin.collection.sources import Sources
     from roslin.concordances.attribution import Identification
 
-__all__ = ["Collection", "Query", "SearchOptions", "Selection", "Within", "WorkOptions"]
-
-Numbers = npt.NDArray[np.int64]
 
 Query = Melody | Source
 """A melody, notation as text or bytes, or a file: a path, or the name of a file that is there."""
@@ -105,12 +104,12 @@ class Collection(Store):
     @classmethod
     def build(
         cls,
-        sources: write.Sources,
+        sources: Sources,
         path: str | Path,
         *,
         strict: bool = False,
         voices: Voices = "apart",
-        progress: write.Progress | None = None,
+        progress: write.BuildProgress | None = None,
         allow_damaged: bool = False,
         allow_smaller: bool = False,
     ) -> Collection:
@@ -131,11 +130,11 @@ class Collection(Store):
 
     def add(
         self,
-        sources: write.Sources,
+        sources: Sources,
         *,
         strict: bool = False,
         voices: Voices = "apart",
-        progress: write.Progress | None = None,
+        progress: write.BuildProgress | None = None,
         allow_damaged: bool = False,
         replace: bool = False,
     ) -> BuildReport:
@@ -168,7 +167,7 @@ class Collection(Store):
         ids: str | Sequence[str] = (),
         *,
         records: str | Sequence[str] = (),
-        progress: write.Progress | None = None,
+        progress: write.BuildProgress | None = None,
     ) -> int:
         """Remove melodies by id, and all of catalogue records by number; how many are left.
 

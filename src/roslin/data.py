@@ -23,8 +23,6 @@ from pathlib import Path
 
 from roslin.errors import RoslinError, UnknownNameError
 
-__all__ = ["DATA_SETS", "DataFile", "DataSet", "data_set", "get", "path"]
-
 
 @dataclass(frozen=True, slots=True)
 class DataFile:

@@ -17,13 +17,9 @@ from contextvars import ContextVar, Token
 from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.errors import TimeLimitError
-
-__all__ = ["Deadline", "StopFlag", "check_stopped", "stop_flag"]
-
-StopFlag = npt.NDArray[np.bool_]  # (1,)
+from roslin.types import Flags
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -31,7 +27,7 @@ Result = TypeVar("Result")
 _CURRENT: ContextVar[Deadline | None] = ContextVar("the limit of the work in hand", default=None)
 
 
-def stop_flag() -> StopFlag:
+def stop_flag() -> Flags:
     """The flag of the work in hand, for a loop to look at; without a limit of time it is never set."""
     deadline = _CURRENT.get()
     return np.zeros(1, np.bool_) if deadline is None else deadline.flag

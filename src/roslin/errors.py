@@ -39,39 +39,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-__all__ = [
-    "ArgumentError",
-    "ChangedError",
-    "ClusterError",
-    "CollectionError",
-    "CrashedError",
-    "DamagedError",
-    "DecisionError",
-    "ExperimentError",
-    "FilterError",
-    "FormatError",
-    "FrozenError",
-    "HungError",
-    "LossError",
-    "MelodyError",
-    "MissingExtraError",
-    "NotKeptError",
-    "NotationError",
-    "PlaceError",
-    "PluginError",
-    "Problem",
-    "ReadingWarning",
-    "RoslinError",
-    "SandboxError",
-    "SmallerError",
-    "SourceError",
-    "TimeLimitError",
-    "UnknownExpertError",
-    "UnknownNameError",
-    "UnknownRecordError",
-    "shortened",
-]
-
 _LONGEST_SHOWN = 80
 _LONGEST_FOUND = 400  # of what a problem found; readers cut what can be long where they know how much says enough
 

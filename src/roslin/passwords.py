@@ -6,8 +6,6 @@ import hashlib
 import hmac
 import secrets
 
-__all__ = ["hashed", "is_password"]
-
 
 def hashed(password: str) -> str:
     """A password as it is kept.

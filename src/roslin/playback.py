@@ -16,8 +16,6 @@ from roslin.errors import MelodyError
 from roslin.melody import TICKS_PER_QUARTER, Melody, checked_table
 from roslin.notation.midi import write_midi
 
-__all__ = ["QUARTERS_PER_MINUTE", "midi_bytes", "note_list"]
-
 QUARTERS_PER_MINUTE = 100.0
 
 _GRACE_TICKS = TICKS_PER_QUARTER // 8

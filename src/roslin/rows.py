@@ -27,31 +27,6 @@ from urllib.parse import quote, unquote
 
 from roslin.errors import FormatError, MissingExtraError, Problem, shortened
 
-__all__ = [
-    "COLUMN_NAMES",
-    "HALF_CHARACTER",
-    "Row",
-    "called",
-    "column_rows",
-    "form_of",
-    "frame_rows",
-    "half_character",
-    "is_frame",
-    "is_missing",
-    "most_unpacked",
-    "named",
-    "number",
-    "read_json",
-    "read_text",
-    "refuse",
-    "replacing",
-    "table_rows",
-    "to_word",
-    "whole_number",
-    "write_text",
-    "write_whole",
-]
-
 # What a column may be called: Roslin's own name first, then those of ir_measures, ranx and trec tools.
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "q_id", "qid", "topic", "input.query"),

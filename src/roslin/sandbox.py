@@ -34,8 +34,6 @@ from typing import IO, Any, Self
 
 from roslin.errors import CrashedError, HungError, SandboxError
 
-__all__ = ["FUNCTIONS", "MEMORY_LIMIT_BYTES", "TIME_LIMIT_SECONDS", "SandboxError", "Worker", "shared_worker"]
-
 TIME_LIMIT_SECONDS = 20.0
 MEMORY_LIMIT_BYTES = 4 * 2**30
 MAX_MESSAGE_BYTES = 256 * 2**20

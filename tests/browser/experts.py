@@ -18,8 +18,6 @@ from roslin.experiment.folder import StudyFolder
 from roslin.experiment.store import EventStore
 from roslin.web.experiment.links import StudySignatures
 
-__all__ = ["Served", "kept", "ready", "said", "served"]
-
 _DAY_MS = 86_400_000
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
-__all__ = ["complaints", "cut_drawings", "drawn_notes", "is_too_wide", "keep", "press", "serious_complaints"]
-
 _SERIOUS = ("serious", "critical")
 
 

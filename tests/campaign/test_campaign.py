@@ -19,11 +19,11 @@ from roslin.errors import ArgumentError, CollectionError, FormatError, MelodyErr
 from roslin.evaluate import evaluate
 from roslin.evaluate.disagreement import disagreements
 from roslin.matchers import DP, Matcher
-from roslin.matchers.base import Distances
 from roslin.report.campaign import campaign_page, campaign_text, write_report
 from roslin.represent.packed import Packed
 from roslin.starter import truth_path, tunes_path
 from roslin.truth import Truth, read_truth
+from roslin.types import Distances
 
 QUERIES = ["roslin-castle", "white-cockade", "la-folia"]
 SMALL = {query: read_truth(truth_path())[query] for query in QUERIES}

@@ -15,8 +15,6 @@ from subprocess import CompletedProcess
 
 from roslin.cli import main
 
-__all__ = ["roslin"]
-
 _IMPORTED = ["roslin.cli", "roslin.api", "roslin.matchers", "roslin.campaign", "roslin.report.campaign", "roslin.run"]
 
 

@@ -650,7 +650,7 @@ def test_errors_keep_their_parts_between_processes() -> None:
 
 
 def test_the_command_and_python_search_with_the_same_matcher(starter: Path) -> None:
-    from roslin.search.engine import DEFAULT_MATCHER
+    from roslin.matchers import DEFAULT_MATCHER
 
     asked = ("search", starter, "--id", "greensleeves", "--format", "json")
     assert roslin(*asked).stdout == roslin(*asked, "--matcher", DEFAULT_MATCHER).stdout != "[]\n"

@@ -22,6 +22,7 @@ from roslin.collection import write
 from roslin.collection.check import check
 from roslin.collection.export import export
 from roslin.collection.files import DATABASE, writing
+from roslin.collection.sources import Sources
 from roslin.collection.store import Store
 from roslin.errors import (
     ArgumentError,
@@ -333,7 +334,7 @@ def test_ids_are_one_line_and_count_in_their_file(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_not_there_is_refused_before_anything_is_replaced(collection_path: Path) -> None:
-    wrong: list[write.Sources] = ["'4CDE", ["missing.krn"], (*three_melodies(), Path("missing.krn"))]
+    wrong: list[Sources] = ["'4CDE", ["missing.krn"], (*three_melodies(), Path("missing.krn"))]
     for sources in wrong:
         for work in (write.build, write.add):
             with pytest.raises(CollectionError, match=r"(missing\.krn|'4CDE): there is no such file or folder \("):

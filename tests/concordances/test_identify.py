@@ -14,9 +14,10 @@ from roslin.collection.filters import metadata
 from roslin.concordances.attribution import Attribution, Identification, SourceMatch, attributed
 from roslin.concordances.concordance import SourceRecord
 from roslin.concordances.identify import by_source, identify, melodies_of, source_named
-from roslin.concordances.names import folded_name, is_nobody, record_of
+from roslin.concordances.names import folded_name, is_nobody
 from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError, UnknownRecordError
 from roslin.notation.query import read_source
+from roslin.notation.record import record_of
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 

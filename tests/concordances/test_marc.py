@@ -21,6 +21,7 @@ from roslin.collection import write
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import Concordances
+from roslin.concordances.decisions import PairDecision
 from roslin.concordances.find import find_concordances
 from roslin.concordances.marc import (
     CONCORDANT,
@@ -32,7 +33,7 @@ from roslin.concordances.marc import (
     write_patches,
 )
 from roslin.concordances.pairs import FoundPairs
-from roslin.concordances.review import PairDecision, Review
+from roslin.concordances.review import Review
 from roslin.errors import ArgumentError, FormatError, NotationError
 from roslin.melody import Melody
 from roslin.notation import load, records

@@ -10,7 +10,6 @@ from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from roslin import Collection, Melody, load
@@ -32,9 +31,9 @@ from roslin.search.chance import TAIL_SHARE, between, middles_and_spreads, sampl
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 from roslin.starter import tunes_path
+from roslin.types import Floats
 
 LEVEL = 0.1
-Floats = npt.NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")

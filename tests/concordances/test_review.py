@@ -19,14 +19,8 @@ from roslin.collection import write
 from roslin.collection.files import locked
 from roslin.collection.store import Store
 from roslin.concordances import review as review_module
-from roslin.concordances.review import (
-    PairDecision,
-    Review,
-    merge_into,
-    merge_reviews,
-    notes_digest,
-    review_path,
-)
+from roslin.concordances.decisions import VERDICTS, GroupState, PairDecision, notes_digest
+from roslin.concordances.review import Review, merge_into, merge_reviews, review_path
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 
@@ -126,7 +120,7 @@ def test_a_decision_about_a_group_is_one_about_each_of_its_pairs(tmp_path: Path)
     assert review.group_state([]).verdict == "open"
     assert len(review.decide_all(group, "accept", "", "A")) == 2
     assert review.state("b", "c").verdict == "accept"
-    assert review.group_state(group[:2]) == review_module.GroupState("accept", {"accept": 2}, 0)
+    assert review.group_state(group[:2]) == GroupState("accept", {"accept": 2}, 0)
     review.decide("a", "b", "reject", "", "A")
     assert review.group_state(group[:2]).verdict == "mixed"
     review.decide("a", "b", "accept", "", "B")
@@ -174,7 +168,7 @@ _AUTHORS = st.sampled_from(["A", "B", "Č"])
 _DECISIONS = st.builds(
     lambda author, verdict, second, pair, id: decision(author, verdict, second, pair=pair, id=id),
     _AUTHORS,
-    st.sampled_from(review_module.VERDICTS),
+    st.sampled_from(VERDICTS),
     st.integers(0, 3),
     st.sampled_from([("a", "b"), ("a", "c"), ("b", "c")]),
     st.sampled_from("0123456789"),

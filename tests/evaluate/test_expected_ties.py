@@ -15,10 +15,11 @@ import pytest
 from roslin.errors import UnknownNameError
 from roslin.evaluate import MEASURES, Measure, evaluate, measure, measures, tie_sensitivity
 from roslin.evaluate.measures.base import DRAWN_ORDERS
-from roslin.evaluate.rankings import Floats, Hits, drawn, hits_of_run, judge
+from roslin.evaluate.rankings import Hits, drawn, hits_of_run, judge
 from roslin.evaluate.tables import remarks
 from roslin.run import Ranking, Run
 from roslin.truth import Truth
+from roslin.types import Floats
 
 VARIANTS = [
     "AP(variant=serra)",

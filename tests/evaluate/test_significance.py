@@ -21,7 +21,6 @@ from roslin.evaluate import (
     reach,
 )
 from roslin.evaluate.exchanges import exchange_p, pair_tests, smallest_p, student_p
-from roslin.evaluate.rankings import Floats
 from roslin.evaluate.significance import (
     Comparison,
     bootstrap_intervals,
@@ -33,6 +32,7 @@ from roslin.evaluate.significance import (
 )
 from roslin.evaluate.tables import comparisons
 from roslin.truth import Truth
+from roslin.types import Floats
 
 # -- means ------------------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,6 @@ from roslin.experiment.events import Decision, trial_state
 from roslin.experiment.experts import StudyExpert
 from roslin.experiment.store import EventStore
 
-__all__ = ["filled"]
-
 _DAY_MS = 86_400_000
 
 

@@ -26,8 +26,6 @@ from roslin.web.experiment.server import serve_study
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 
-__all__ = ["KillableServer", "keep_busy", "quiet_settings"]
-
 _STARTS_WITHIN = 120
 _TRIES = 20
 

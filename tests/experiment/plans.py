@@ -9,8 +9,6 @@ from roslin.experiment.events import Decision, TrialState
 from roslin.experiment.plan import Item, Practice, Question, StudyPlan, StudyRules, Task
 from roslin.experiment.store import EventStore
 
-__all__ = ["judge_all", "ranked", "ranking_plan"]
-
 
 def ranking_plan(queries: int = 3, candidates: int = 4, **rules: Any) -> StudyPlan:
     """A plan whose queries hide among their own candidates: q1 with q1, q1-1, q1-2 ..."""

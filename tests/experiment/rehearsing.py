@@ -20,8 +20,6 @@ from roslin.web.experiment.rehearsal import rehearse, serving
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 
-__all__ = ["SEED", "fifty_study", "opened", "rehearsed"]
-
 SEED = 4
 
 

@@ -10,8 +10,6 @@ from roslin.experiment.folder import StudyFolder, create_study
 from roslin.starter import truth_path, tunes_path
 from roslin.truth.qrel import read_truth
 
-__all__ = ["PASSWORD_FILE", "SMALL", "small_study", "starter_study", "study_text"]
-
 PASSWORD_FILE = "password.txt"  # beside the study, for tests of the dashboard
 # Three queries with six candidates each: variants of the query, the nearest first, and tunes that are others.
 SMALL = {

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roslin.experiment.comparisons import (
-    SIZES,
-    as_votes,
-    fitted_strengths,
-    is_check,
-    most_comparisons,
-    next_comparison,
-)
+from roslin.experiment.comparisons import as_votes, fitted_strengths, is_check, next_comparison
 from roslin.experiment.events import ExpertChoice
+from roslin.experiment.plan import SIZES, most_comparisons
 from roslin.truth.choice_models import bradley_terry, group_votes
 from roslin.truth.preferences import count_votes
 

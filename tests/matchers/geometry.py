@@ -7,8 +7,6 @@ import numpy as np
 from roslin import Melody
 from roslin.melody import TICKS_PER_QUARTER
 
-__all__ = ["DEGENERATE", "Note", "chord", "melody_of", "notes_of", "one_note", "random_polyphony", "repeated"]
-
 Note = tuple[float, float, int]  # onset, duration, pitch
 
 

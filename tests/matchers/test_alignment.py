@@ -15,10 +15,10 @@ from roslin import Melody, matcher
 from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import NoteAlignment
-from roslin.matchers.edit.alignment import Array, Numbers
 from roslin.matchers.edit.shifts import transpositions
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
+from roslin.types import Floats, Numbers
 
 PLAIN = NoteAlignment(metric=False)
 
@@ -147,7 +147,7 @@ def test_blocks_of_documents_of_any_length() -> None:
 # -- inner metric weight ----------------------------------------------------------------------------------------------
 
 
-def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Array:
+def inner_metric_weights(onsets: Numbers, offsets: Numbers) -> Floats:
     weights = np.empty(len(onsets))
     kernels.inner_metric_weights(onsets, offsets, stop_flag(), weights)
     return weights

@@ -14,9 +14,9 @@ from tests.matchers.melodies import a_fourth_higher
 from roslin import Collection, Melody, load, matcher, matchers
 from roslin.errors import ArgumentError, MelodyError, UnknownNameError
 from roslin.matchers import MATCHERS, Matcher
-from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed, pack
 from roslin.starter import tunes_path
+from roslin.types import Distances
 
 NAMES = matchers()
 # These list only melodies in which something is found: the others are infinitely far.

@@ -12,9 +12,10 @@ from tests.matchers.melodies import CASTLE, TUNES, any_melody, random_melody, so
 import roslin
 from roslin import ArgumentError, Collection, Melody, load, matcher, matchers
 from roslin.matchers import DEFAULT_MATCHER, Explanation, Step, explain
-from roslin.matchers.base import Distances, Matcher
+from roslin.matchers.base import Matcher
 from roslin.matchers.explanation import bounded, scaled
 from roslin.represent.packed import Packed, pack
+from roslin.types import Distances
 
 VARIANTS = [
     "alignment(aligner='local', divide='mean')",

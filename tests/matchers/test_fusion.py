@@ -10,10 +10,12 @@ import pytest
 from roslin import Melody, load, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import fuse
-from roslin.matchers.base import Distances, Matcher
-from roslin.matchers.fusion import Fusion, scaled
+from roslin.matchers.base import Matcher
+from roslin.matchers.fusion import Fusion
 from roslin.represent.packed import Packed
+from roslin.run.fusion import scaled
 from roslin.starter import tunes_path
+from roslin.types import Distances
 
 QUERY = Melody.from_notes([0], [1], [60])
 CANDIDATES = [QUERY] * 4

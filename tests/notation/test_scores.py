@@ -14,7 +14,7 @@ import pytest
 from tests.notation.reading import read_score
 
 from roslin import sandbox
-from roslin.errors import FormatError, MelodyError, NotationError, UnknownNameError
+from roslin.errors import FormatError, MelodyError, NotationError, SandboxError, UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import kern, load, mei, musicxml, scores
 from roslin.notation.mei.notes import Pitch, ScoreNote, merge_ties
@@ -652,7 +652,7 @@ def test_notes_lost_in_conversion_are_told(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_crash_of_the_converter_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Crashing:
         def call(self, function: str, payload: dict[str, Any]) -> dict[str, Any]:
-            raise sandbox.SandboxError(f"{function}: the worker process crashed (SIGSEGV)")
+            raise SandboxError(f"{function}: the worker process crashed (SIGSEGV)")
 
     monkeypatch.setattr(scores, "shared_worker", Crashing)
     expected = (

@@ -11,8 +11,6 @@ from roslin.concordances.concordance import Concordances
 from roslin.concordances.pairs import FoundPairs
 from roslin.notation import pae
 
-__all__ = ["NASTY", "catalogue", "concorded", "related"]
-
 NASTY = "<script>alert(\"1\")</script> & 'quotes'"
 TUNE = "%G-2@c '4CDEF/GAGE/2D'C//"
 OTHER = "%G-2@3/4 ''4C8'BAGF/4EGC/2.D//"

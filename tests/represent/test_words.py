@@ -3,16 +3,8 @@ from __future__ import annotations
 import pytest
 
 from roslin import Melody
-from roslin.represent.words import (
-    bar_number,
-    in_words,
-    note_name,
-    place_words,
-    places_named,
-    spelled,
-    tempo_words,
-    transposition_words,
-)
+from roslin.melody import bar_number, note_name
+from roslin.represent.words import in_words, place_words, places_named, spelled, tempo_words, transposition_words
 
 BARRED = Melody.from_notes(range(12), [1] * 12, [60] * 12, barlines=[4, 8, 12])
 WITH_PICK_UP = Melody.from_notes(range(12), [1] * 12, [60] * 12, barlines=[1, 5, 9])

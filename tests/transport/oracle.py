@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Set = tuple[Array, Array]
+from roslin.types import Floats
+
+Set = tuple[Floats, Floats]
 
 
 def random_set(rng: np.random.Generator, size: int) -> Set:
@@ -21,7 +21,7 @@ def random_set(rng: np.random.Generator, size: int) -> Set:
         np.where(rng.random(size) < 0.4, 0.0, rng.uniform(0.1, 1, size)),
         np.full(size, 1 / 3),
     )
-    weights: Array = kinds[rng.integers(len(kinds))]
+    weights: Floats = kinds[rng.integers(len(kinds))]
     if not weights.sum() > 0:
         weights[0] = 1.0
     return points, weights
@@ -40,10 +40,10 @@ def random_pair(rng: np.random.Generator, largest: int = 14) -> tuple[Set, Set]:
     return a, b
 
 
-def ground(a: Array, b: Array, name: str) -> Array:
+def ground(a: Floats, b: Floats, name: str) -> Floats:
     """All distances, written down as they stand."""
     difference = np.abs(a[:, None, :] - b[None, :, :])
-    distances: Array = difference.sum(axis=2) if name == "cityblock" else np.sqrt((difference**2).sum(axis=2))
+    distances: Floats = difference.sum(axis=2) if name == "cityblock" else np.sqrt((difference**2).sum(axis=2))
     return distances
 
 
@@ -52,7 +52,7 @@ def highs(a: Set, b: Set, name: str) -> float:
     return program(ground(a[0], b[0], name), a[1], b[1])
 
 
-def program(distances: Array, weights_a: Array, weights_b: Array) -> float:
+def program(distances: Floats, weights_a: Floats, weights_b: Floats) -> float:
     """The EMD by its definition: rows and columns at most their weight, all flow together the lighter weight."""
     from scipy.optimize import linprog
 

@@ -11,8 +11,7 @@ import pytest
 from roslin.native import kernels
 from roslin.transport.arguments import GROUNDS, Points
 from roslin.transport.emd import emd_flow
-
-Array = npt.NDArray[np.float64]
+from roslin.types import Floats
 
 
 def columns_bound(*given: Any) -> float:
@@ -21,7 +20,7 @@ def columns_bound(*given: Any) -> float:
     return float(bound[0])
 
 
-def levels_of(y: Array, weight: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+def levels_of(y: Floats, weight: Floats) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     pitches, weights, numbers = np.empty(len(y)), np.empty(len(y)), np.empty(len(y), np.int64)
     count = kernels.pitch_levels(y, weight, pitches, weights, numbers)
     return pitches[:count], weights[:count], numbers

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.transport.oracle import Array, ground, highs, random_pair, random_set
+from tests.transport.oracle import ground, highs, random_pair, random_set
 
 from roslin import emd, emd_flow, emd_many, ptd, ptd_flow
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.native import kernels
 from roslin.transport.emd import ptd_many
+from roslin.types import Floats
 
 GROUNDS = ("euclidean", "cityblock")
 
@@ -158,7 +159,7 @@ def test_weights_that_differ_by_many_powers_of_ten() -> None:
         assert emd(a[0], heavy_a, b[0], heavy_b) == pytest.approx(expected, abs=1e-9)
 
 
-def solve(cost: Array, supply: Array, capacity: Array, limit: float) -> tuple[float, bool]:
+def solve(cost: Floats, supply: Floats, capacity: Floats, limit: float) -> tuple[float, bool]:
     flow, found = np.empty(cost.shape), np.empty(2)
     never = np.zeros(1, np.bool_)
     kernels.partial_transport(np.ascontiguousarray(cost), supply, capacity, limit, never, flow, found)

@@ -24,10 +24,11 @@ from roslin.truth.choice_models import (
 from roslin.truth.grouping import Method
 from roslin.truth.model import Groups
 from roslin.truth.preferences import QueryVotes, Vote, count_votes, read_votes, segment_votes, segments
-from roslin.truth.rankings import Floats, QueryRankings, as_rankings
+from roslin.truth.rankings import QueryRankings, as_rankings
 from roslin.truth.ranktests import pairwise_less
 from roslin.truth.simulate import simulate_rankings
 from roslin.truth.tables import more_experts
+from roslin.types import Floats
 
 
 def votes(*counted: str) -> list[Vote]:

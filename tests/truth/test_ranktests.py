@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from roslin.errors import UnknownNameError
-from roslin.truth.rankings import Floats
 from roslin.truth.ranktests import TESTS, corrected_pairs, pairwise_less, two_tailed, u_statistics
+from roslin.types import Floats
 
 
 def table(*samples: list[float]) -> Floats:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from roslin import Collection
 
-__all__ = ["FRERE", "HOSTILE", "catalogue"]
-
 FRERE = "'4CDEC/CDEC/EF2G/"
 _IN_G = "'4GAB''C'/GABG/B''C2D/"  # another tune: it goes up to the C
 _VARIANT = "'4CDEC/CDEC/EFGG/8GAGF4EC/"

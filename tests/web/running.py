@@ -15,8 +15,6 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-__all__ = ["Server", "free_port", "running"]
-
 _STARTS_WITHIN = 60
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from roslin import Matcher, Melody, register_matcher
-from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 
 
 class Slow(Matcher):

@@ -24,9 +24,9 @@ from tests.web.running import running
 
 from roslin import Collection, CollectionError, Melody, load
 from roslin.matchers import DP
-from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed
 from roslin.sandbox import shared_worker
+from roslin.types import Distances
 from roslin.web import health as health_module
 from roslin.web import library as library_module
 from roslin.web.app import create_app

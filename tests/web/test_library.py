@@ -14,8 +14,8 @@ import pytest
 from roslin import Melody
 from roslin.errors import TimeLimitError
 from roslin.matchers import MATCHERS, Matcher
-from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.web import service
 from roslin.web.library import GoneError, Library
 from roslin.web.progress import Wait

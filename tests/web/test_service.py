@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 from roslin import Collection, Melody, load, matcher, matchers
 from roslin.deadline import check_stopped, stop_flag
 from roslin.matchers import DEFAULT_MATCHER, MATCHERS, Explanation, Matcher
-from roslin.matchers.base import Distances
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.web import explaining, service
 from roslin.web.app import create_app
 from roslin.web.library import Library

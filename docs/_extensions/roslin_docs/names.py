@@ -133,10 +133,14 @@ def has_example(thing: Any) -> bool:
 
 
 def _definer(module: ModuleType, name: str) -> str:
-    """The module deepest down that lists the name, for a thing that knows no module itself."""
-    listing = (
-        other
-        for other, each in sys.modules.items()
-        if other.startswith(f"{module.__name__}.") and name in getattr(each, "__all__", ())
-    )
-    return max(listing, key=lambda other: other.count("."), default=module.__name__)
+    """The module below this one whose source assigns the name, for a thing that knows no module itself."""
+    below = (other for other in list(sys.modules) if other.startswith(f"{module.__name__}."))
+    return next((other for other in below if name in _assigned(other)), module.__name__)
+
+
+def _assigned(module_name: str) -> set[str]:
+    """The names that a module assigns."""
+    tree = ast.parse(inspect.getsource(sys.modules[module_name]))
+    targets = [each for node in tree.body if isinstance(node, ast.Assign) for each in node.targets]
+    targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    return {each.id for each in targets if isinstance(each, ast.Name)}

@@ -55,10 +55,9 @@ from roslin.melody import Melody
 from roslin.notation import jsonl
 from roslin.run import Ranking, Run
 from roslin.search.program import checksum, program_versions
-from roslin.search.work import Progress, Work
+from roslin.search.work import Work
 from roslin.truth.model import Truth
-
-__all__ = ["CAMPAIGN_MEASURES", "DEPTH", "Campaign", "System", "run_campaign"]
+from roslin.types import Progress
 
 # The measure of MIREX 2005 first; then those by which known items and works in several sources are judged.
 CAMPAIGN_MEASURES = ("ADR", "AP", "R@10", "RR")

@@ -31,26 +31,12 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
-from roslin.matchers.fusion import scaled
 from roslin.melody import Melody
+from roslin.run.fusion import scaled
 from roslin.truth.model import Truth
+from roslin.types import Floats, Progress
 
-__all__ = [
-    "QueryScores",
-    "average_precisions",
-    "choose_members",
-    "cross_validated",
-    "evenly",
-    "fit_weights",
-    "fitted_folds",
-    "judged_by",
-    "left_out",
-    "member_scores",
-]
-
-Floats = npt.NDArray[np.float64]
 Weights = tuple[float, ...]
-Progress = Callable[[float, str], None]
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 GAIN = 0.0015

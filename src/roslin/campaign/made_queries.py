@@ -33,17 +33,15 @@ from roslin.melody import Melody, NoteTable, base40_from_midi, checked_table
 from roslin.represent.line import melodic_line
 from roslin.truth.model import Truth
 from roslin.truth.qrel import write_truth
-
-__all__ = ["EDITS", "edited", "make_queries", "write_queries"]
+from roslin.types import Numbers
 
 LEAST_NOTES = 8
 _COLUMNS = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
 _ONSET, _DURATION, _PITCH, _BASE40, _GRACE = range(5)
 
-Rows = npt.NDArray[np.int64]
 # Gets the notes, those of them that are no grace notes (their places), and a function that draws one of several.
 Draw = Callable[[str, int], int]
-Edit = Callable[[Rows, npt.NDArray[np.int64], Draw], Rows | None]
+Edit = Callable[[Numbers, npt.NDArray[np.int64], Draw], Numbers | None]
 
 
 def make_queries(collection: Store, number: int = 6, seed: int = 2007) -> tuple[list[Melody], Truth]:
@@ -124,7 +122,7 @@ def _drawn(seed: int, id: str, what: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}\n{what}\n{id}".encode()).digest()[:8], "big")
 
 
-def _deleted(rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw) -> Rows | None:
+def _deleted(rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw) -> Numbers | None:
     """Only a note that follows the one before without a rest: then the time is filled, and nothing else changes."""
     onset, end = rows[:, _ONSET], rows[:, _ONSET] + rows[:, _DURATION]
     places = [k for k in range(1, len(sounding)) if end[sounding[k - 1]] == onset[sounding[k]]]
@@ -135,11 +133,11 @@ def _deleted(rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw) -> Rows | 
     changed = rows.copy()
     changed[before, _DURATION] += rows[note, _DURATION]
     is_its_grace = (rows[:, _GRACE] == 1) & (onset == onset[note])
-    keep: Rows = changed[~is_its_grace & (np.arange(len(rows)) != note)]
+    keep: Numbers = changed[~is_its_grace & (np.arange(len(rows)) != note)]
     return keep
 
 
-def _inserted(rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw) -> Rows | None:
+def _inserted(rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw) -> Numbers | None:
     note = sounding[draw("place", len(sounding))]
     half = rows[note, _DURATION] // 2
     step = (-2, -1, 1, 2)[draw("step", 4)]
@@ -154,17 +152,17 @@ def _inserted(rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw) -> Rows |
     return np.vstack([changed, new])
 
 
-def _enlarged(rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw) -> Rows | None:
+def _enlarged(rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw) -> Numbers | None:
     return _with_interval(rows, sounding, draw, lambda size: size + (1, 2)[draw("by", 2)], least=1)
 
 
-def _compressed(rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw) -> Rows | None:
+def _compressed(rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw) -> Numbers | None:
     return _with_interval(rows, sounding, draw, lambda size: max(size - (1, 2)[draw("by", 2)], 1), least=2)
 
 
 def _with_interval(
-    rows: Rows, sounding: npt.NDArray[np.int64], draw: Draw, resized: Callable[[int], int], *, least: int
-) -> Rows | None:
+    rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw, resized: Callable[[int], int], *, least: int
+) -> Numbers | None:
     """One interval of at least so many semitones gets another size; the notes after it move along."""
     intervals = np.diff(rows[sounding, _PITCH])
     places = np.flatnonzero(np.abs(intervals) >= least)

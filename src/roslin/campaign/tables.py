@@ -16,8 +16,6 @@ from roslin.evaluate.tables import groupings, remarks, tie_ranges
 from roslin.matchers import Matcher
 from roslin.values.named import members_of
 
-__all__ = ["all_remarks", "disagreement_table", "main_tables", "pairs", "standings", "tie_table", "times"]
-
 _TIES = {
     "expected": "Values are means over all orders of documents at the same distance.",
     "given": "Documents at the same distance stand in the order of their ids.",

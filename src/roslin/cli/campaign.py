@@ -16,9 +16,6 @@ from roslin.cli.plugins import PluginOption
 from roslin.cli.rules import TieRule, TiesOption
 from roslin.display.text import counted
 
-__all__ = ["app"]
-
-
 app = typer.Typer(
     cls=DefaultCommandGroup,
     help="Run many systems on the same queries, and compare them.\n\n"

@@ -16,8 +16,6 @@ from roslin.display.text import counted
 if TYPE_CHECKING:
     from roslin.collection.report import BuildReport
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Build and look after collections of melodies.", no_args_is_help=True, rich_markup_mode=None)
 
 _SUFFIX = ".roslin"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from roslin.concordances.certainty import Certainty
     from roslin.concordances.concordance import Concordances
 
-__all__ = ["app"]
-
 
 class _Group(DefaultCommandGroup):
     """`roslin concordances X` is `roslin concordances find X`."""

@@ -10,8 +10,6 @@ import typer
 from roslin.cli.concordances import CollectionPath
 from roslin.cli.output import progress_bar, remark
 
-__all__ = ["report_command"]
-
 
 def report_command(
     collection: CollectionPath,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from roslin.concordances.concordance import Concordances
     from roslin.concordances.review import Review
 
-__all__ = ["app", "export_command", "marc_command"]
-
 app = typer.Typer(
     help="What people decided about concordances.\n\nExample: roslin concordances review list mine.roslin",
     no_args_is_help=True,

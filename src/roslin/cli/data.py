@@ -9,8 +9,6 @@ import typer
 
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Public data sets: what there is, and how to get it.\n\nExample: roslin data list",
     no_args_is_help=True,

@@ -6,8 +6,6 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-__all__ = ["DefaultCommandGroup"]
-
 
 class DefaultCommandGroup(TyperGroup):
     """`roslin campaign X` is `roslin campaign run X`."""

@@ -15,8 +15,6 @@ from roslin.display.text import counted
 if TYPE_CHECKING:
     from roslin.api import Collection
 
-__all__ = ["demo"]
-
 _LISTS_OF = 10  # no tune of the starter collection has more variants
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from roslin.display.table import Table
     from roslin.evaluate import Evaluation
 
-__all__ = ["evaluate_command"]
-
 _PANELS = 200
 
 

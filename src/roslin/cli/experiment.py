@@ -15,8 +15,6 @@ from roslin.cli.output import progress_bar, remark
 from roslin.cli.plugins import PluginOption
 from roslin.display.text import counted
 
-__all__ = ["app", "needs_experiment"]
-
 app = typer.Typer(
     help="Studies in which people put melodies in order.\n\nExample: roslin experiment example my-study",
     no_args_is_help=True,

@@ -11,8 +11,6 @@ import typer
 from roslin.cli.experiment import needs_experiment
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 
-__all__ = ["bots_command"]
-
 _MODELS = "mallows, plackett-luce or context"
 
 

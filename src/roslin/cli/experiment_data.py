@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from roslin.experiment.experts import StudyExpert
     from roslin.experiment.store import EventStore
 
-__all__ = ["backup_command", "delete_command", "export_study_command", "move_command", "status_command"]
-
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 DatabaseOption = Annotated[
     str, typer.Option("--database", help="Another database than the one that the study remembers.")

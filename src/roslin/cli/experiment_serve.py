@@ -16,8 +16,6 @@ from roslin.cli.output import progress_bar, remark
 if TYPE_CHECKING:
     from roslin.web.experiment.settings import ExperimentSettings
 
-__all__ = ["invite_command", "serve_study_command", "try_command"]
-
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 DatabaseOption = Annotated[
     str,

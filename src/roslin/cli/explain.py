@@ -25,8 +25,6 @@ from roslin.cli.search import chosen_readings
 if TYPE_CHECKING:
     from roslin.notation import Options
 
-__all__ = ["explain_command"]
-
 
 @with_reading_options
 def explain_command(

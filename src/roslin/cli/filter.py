@@ -16,8 +16,6 @@ from roslin.cli.search import chosen_query
 if TYPE_CHECKING:
     from roslin.notation import Options
 
-__all__ = ["filter_command"]
-
 
 @with_options(options=reading_options, narrowing=filter_options)
 def filter_command(

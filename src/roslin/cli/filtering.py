@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.represent.edits import EditCosts
 
-__all__ = ["Narrowing", "filter_options", "needed"]
-
 _RANGE = "LOW..HIGH, LOW.. or ..HIGH"
 _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
 

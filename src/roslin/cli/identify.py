@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
-__all__ = ["identify_command"]
-
 _SHOWN = ("rank", "attribution", "sources", "perhaps", "identical", "incipits", "chance", "meaning")
 _SOURCE_SHOWN = (
     "attribution",

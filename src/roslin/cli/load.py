@@ -15,8 +15,6 @@ from roslin.display.text import counted
 if TYPE_CHECKING:
     from roslin.notation import Options, Record
 
-__all__ = ["load_command"]
-
 
 @with_reading_options
 def load_command(

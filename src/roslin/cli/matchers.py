@@ -5,8 +5,6 @@ from __future__ import annotations
 from roslin.cli.output import FormatOption, OutputFormat, print_rows
 from roslin.cli.plugins import PluginOption
 
-__all__ = ["matchers_command"]
-
 
 def matchers_command(format: FormatOption = OutputFormat.table, _plugins: PluginOption = None) -> None:
     """List the ways to compare melodies.

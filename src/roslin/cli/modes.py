@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["CompareOption", "KeyOption", "PlaceOption"]
-
 CompareOption = Annotated[
     str | None,
     typer.Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from roslin.search.work import Progress, Work
-
-__all__ = ["DaskOption", "ProxyOption", "with_options", "work_of"]
+    from roslin.search.work import Work
+    from roslin.types import Progress
 
 Command = Callable[..., None]
 

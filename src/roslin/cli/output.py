@@ -15,17 +15,6 @@ import typer
 
 from roslin.display.table import Table, tables_to_json
 
-__all__ = [
-    "FormatOption",
-    "OutputFormat",
-    "print_rows",
-    "print_table",
-    "print_tables",
-    "progress_bar",
-    "remark",
-    "write_tables",
-]
-
 _NOT_IN_A_FILE = re.compile(r"[^\w.-]+")
 _WAIT_SECONDS = 1.0
 _SPEED_SECONDS = 300.0  # of which the speed is judged that says what is left

@@ -11,8 +11,6 @@ import typer
 
 from roslin.cli.output import remark
 
-__all__ = ["PluginOption", "load_plugins", "show_plugin_warnings"]
-
 
 def load_plugins(paths: list[Path] | None) -> list[Path] | None:
     """Load the files, and leave their names to the processes that are started from here."""

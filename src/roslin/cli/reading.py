@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
-__all__ = [
-    "NotationOption",
-    "PaeOption",
-    "QueryArgument",
-    "StrictOption",
-    "VoicesChoice",
-    "VoicesOption",
-    "melody_from_file",
-    "reading_options",
-    "refuse_options",
-    "tell",
-    "text_of",
-    "with_reading_options",
-]
-
 QueryArgument = Annotated[
     str | None, typer.Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
 ]

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["SameId", "TieRule", "TiesOption"]
-
 
 class TieRule(StrEnum):
     """What tied scores are worth: `roslin.evaluate.rankings.TIES`."""

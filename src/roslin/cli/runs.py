@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from roslin.run import Run
     from roslin.truth import Truth
 
-__all__ = ["app", "name_and_path", "read_runs"]
-
 app = typer.Typer(
     help="Files of runs: put together, and pooled for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run",
     no_args_is_help=True,

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Searched = Collection | Shards
 
-__all__ = ["chosen_query", "chosen_readings", "print_run", "search_command", "write_page"]
-
 
 _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 

@@ -12,8 +12,6 @@ from roslin.cli.options import ProxyOption
 from roslin.cli.output import remark
 from roslin.cli.plugins import PluginOption
 
-__all__ = ["serve_command"]
-
 
 def serve_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.notation import Options
 
-__all__ = ["show_command"]
-
 
 @with_reading_options
 def show_command(

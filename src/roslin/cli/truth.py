@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.truth import Method, Rankings
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Ground truths from what people judged.\n\nExample: roslin truth group rankings.csv -o truth.qrel",
     no_args_is_help=True,

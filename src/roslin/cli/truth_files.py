@@ -13,8 +13,6 @@ from roslin.cli.truth_options import spare
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["compare_command", "convert_command"]
-
 
 def compare_command(
     truth: Annotated[Path, typer.Argument(help="A truth.")],

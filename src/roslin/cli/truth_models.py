@@ -23,8 +23,6 @@ from roslin.cli.truth_options import (
 if TYPE_CHECKING:
     from roslin.truth import Method
 
-__all__ = ["simulate_command", "strengths_command", "votes_command"]
-
 
 @with_options(rankings=rankings_file, method=strength_method)
 def strengths_command(

@@ -13,24 +13,6 @@ from roslin.cli.output import remark
 if TYPE_CHECKING:
     from roslin.truth import Method, Rankings, Truth
 
-__all__ = [
-    "RankingsFile",
-    "RuleOption",
-    "SeedOption",
-    "ShufflesOption",
-    "TailsOption",
-    "TruthOutput",
-    "WayOption",
-    "check_output",
-    "consistency_method",
-    "grouping_method",
-    "pair_method",
-    "rankings_file",
-    "spare",
-    "strength_method",
-    "write_and_say",
-]
-
 TruthOutput = Annotated[
     Path | None, typer.Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")
 ]

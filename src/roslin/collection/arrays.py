@@ -25,8 +25,6 @@ import numpy.typing as npt
 from roslin.collection.files import whole_file
 from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, seal
 
-__all__ = ["ArrayFile", "Arrays", "Room", "derived", "room_in_memory"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 Lengths = Mapping[str, int]
 Room = Callable[[Lengths], Arrays]

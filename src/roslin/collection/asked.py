@@ -20,8 +20,6 @@ from roslin.errors import FilterError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
 
-__all__ = ["ASKED", "NEAR", "asked_filters", "chosen_values", "metadata_of"]
-
 # Cheap ones first, which is the order in which they are applied.
 ASKED = (
     "pitch_range",

@@ -23,30 +23,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.text import counted
 from roslin.errors import CollectionError, FilterError
 from roslin.represent.edits import EditCosts, edit_distance_from
-
-__all__ = [
-    "EDIT_DISTANCE",
-    "Addition",
-    "Cost",
-    "Filter",
-    "FilterReport",
-    "FilterStep",
-    "Parameter",
-    "apply_filters",
-    "call_text",
-    "costs_as_text",
-    "costs_of",
-]
+from roslin.types import Numbers
 
 EDIT_DISTANCE = "roslin_edit_distance"  # SQL function (query, candidate, costs as text)
 
 Parameter = str | int | float
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ from roslin.collection.verified import damaged_files, unsafe
 from roslin.errors import DamagedError
 from roslin.represent.features import describe
 
-__all__ = ["check"]
-
 _SAMPLE = 1000
 
 

@@ -10,8 +10,6 @@ import re
 
 from roslin.errors import FilterError
 
-__all__ = ["century_number", "century_of", "year_of", "years_of"]
-
 _YEAR = re.compile(r"(?<!\d)(1\d{3}|20\d\d)(?!\d)")
 _DECADE = re.compile(r"(?<!\d)(1\d{2}|20\d)-(?!\d)")
 _HUNDREDS = re.compile(r"(?<!\d)(1\d|20)-{1,2}(?!\d)")

@@ -22,8 +22,6 @@ import numpy.typing as npt
 
 from roslin.errors import FilterError
 
-__all__ = ["NearDuplicate", "remove_near_duplicates"]
-
 Durations = Callable[[int], Sequence[int]]
 _GRAM = 4  # letters; containers are looked up by pieces of this length
 

@@ -12,8 +12,6 @@ from roslin.notation import jsonl, pae
 from roslin.notation.record import METADATA_FIELDS
 from roslin.rows import replacing
 
-__all__ = ["EXPORTS", "export"]
-
 _PARQUET_ROWS = 10_000
 
 

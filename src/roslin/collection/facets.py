@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.collection.dates import century_number, century_of
 from roslin.collection.filters import CENTURY
@@ -24,12 +23,8 @@ from roslin.collection.folding import folded_field
 from roslin.collection.store import Store
 from roslin.errors import UnknownNameError
 from roslin.represent.key_names import key_name
+from roslin.types import Flags, Ints, Numbers
 
-__all__ = ["FACETS", "Facet", "FacetTable", "FacetValue", "facets_of"]
-
-Numbers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
 Chosen = Mapping[str, Sequence[str]]
 
 _UNKNOWN = -1
@@ -71,7 +66,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class _FacetField:
-    codes: Codes  # by melody; `_UNKNOWN` where nothing is said
+    codes: Ints  # by melody; `_UNKNOWN` where nothing is said
     values: list[str]
     labels: list[str]
 
@@ -101,7 +96,7 @@ class FacetTable:
                 found.append(Facet(name, values, int((codes == _UNKNOWN).sum())))
         return found
 
-    def _values(self, name: str, field: _FacetField, codes: Codes, chosen: Sequence[str]) -> tuple[FacetValue, ...]:
+    def _values(self, name: str, field: _FacetField, codes: Ints, chosen: Sequence[str]) -> tuple[FacetValue, ...]:
         counts = np.bincount(codes[codes != _UNKNOWN], minlength=len(field.values))
         wanted = set(_folded(name, chosen))
         listed = [
@@ -153,7 +148,7 @@ def _read_centuries(store: Store) -> _FacetField:
     return _FacetField(to_century[codes], labels, labels)
 
 
-def _encoded(store: Store, name: str) -> tuple[Codes, list[str]]:
+def _encoded(store: Store, name: str) -> tuple[Ints, list[str]]:
     """The values of a field, each with a number; by melody, which it has."""
     known: dict[str, int] = {}
     rows = store.connection.execute(f"SELECT {name} FROM folded ORDER BY number")  # noqa: S608 - our own names

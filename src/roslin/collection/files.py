@@ -38,36 +38,6 @@ import numpy as np
 from roslin.errors import CollectionError
 from roslin.melody import NOTE_DTYPE
 
-__all__ = [
-    "ARRAY_NAMES",
-    "DATABASE",
-    "FORMAT_VERSION",
-    "REJECTS",
-    "REVIEW",
-    "WARNINGS",
-    "array_dtype",
-    "array_header",
-    "array_path",
-    "chance_path",
-    "checksums_path",
-    "derived_files",
-    "holds_other_files",
-    "index_path",
-    "is_token",
-    "locked",
-    "new_token",
-    "publish",
-    "remembered_path",
-    "remove_leftovers",
-    "remove_scratch",
-    "sync",
-    "table_path",
-    "whole_file",
-    "workspace",
-    "write_text",
-    "writing",
-]
-
 FORMAT_VERSION = 4
 DATABASE = "collection.sqlite"
 REJECTS = "rejects.tsv"

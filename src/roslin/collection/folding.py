@@ -16,8 +16,6 @@ from roslin.collection.dates import year_of
 from roslin.melody import Melody
 from roslin.represent.key_names import key_name
 
-__all__ = ["FOLDED_FIELDS", "fold", "folded_field", "folded_metadata", "said_of"]
-
 _OWN_FIELDS = ("title", "composer", "voice", "key", "metre", "text", "source")
 _EXTRA_FIELDS = {"scoring": ("scoring",), "library": ("siglum", "library"), "date": ("date", "year")}
 FOLDED_FIELDS = (*_OWN_FIELDS, *_EXTRA_FIELDS)

@@ -12,8 +12,6 @@ from threading import Lock
 from roslin.collection.store import Store
 from roslin.errors import CollectionError
 
-__all__ = ["opened"]
-
 _MOST = 64  # the one that was opened first makes room
 _OPENED: dict[str, Store] = {}
 _LOCK = Lock()

@@ -17,8 +17,6 @@ from roslin.collection.files import REJECTS, WARNINGS
 from roslin.display.table import Table
 from roslin.errors import DamagedError
 
-__all__ = ["BuildReport", "FileCount"]
-
 _FILES_SHOWN = 20
 _LATER = ("skipped", "replaced", "unchanged")  # only where there are any: an older Roslin does not know them
 

@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from roslin.collection.files import remembered_path, whole_file
 
-__all__ = ["SEAL_BYTES", "Remembered", "checksum_of", "is_sealed", "read_sealed", "seal", "write_sealed"]
-
 SEAL_BYTES = 128  # the first line: a checksum and spaces, so that arrays after it start where their width allows
 _BLOCK = 2**20
 _MOST_BYTES = 2**20  # of a small sealed file; ours have a few lines

@@ -27,8 +27,6 @@ from roslin.notation.record import Record, Voices
 from roslin.represent.features import Description, describe
 from roslin.rows import HALF_CHARACTER, half_character
 
-__all__ = ["Incoming", "MelodyRows", "Reading", "Sources", "Spread", "check_sources", "read", "rows_of"]
-
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 
 _HIDDEN_FOLDER_SUFFIX = ".roslin"

@@ -27,8 +27,6 @@ from roslin.melody import Melody, SignatureChange
 from roslin.notation.record import record_of
 from roslin.represent.packed import Packed
 
-__all__ = ["METADATA_COLUMNS", "REPORT", "Store", "chosen_places", "token_of"]
-
 METADATA_COLUMNS = (
     "id",
     "title",

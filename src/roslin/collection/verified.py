@@ -35,19 +35,6 @@ from roslin.collection.sealed import Remembered, checksum_of, is_sealed, read_se
 from roslin.errors import DamagedError, shortened
 from roslin.melody.table import BASE40_RANGE, MAX_TICKS, PITCH_RANGE, VOICE_RANGE
 
-__all__ = [
-    "damaged",
-    "damaged_files",
-    "is_as_written",
-    "missing",
-    "open_array",
-    "out_of_range",
-    "read_checksums",
-    "unsafe",
-    "verified_arrays",
-    "write_checksums",
-]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 _TICKS = (0, MAX_TICKS)

@@ -56,9 +56,7 @@ from roslin.melody import NOTE_DTYPE
 from roslin.notation.record import Voices
 from roslin.notation.sources import id_stem
 
-__all__ = ["Progress", "Sources", "add", "build", "remove"]
-
-Progress = Callable[[int, str], None]
+BuildProgress = Callable[[int, str], None]
 """Called now and then with the number of melodies read so far and what is being read."""
 
 _REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
@@ -73,7 +71,7 @@ def build(
     *,
     strict: bool = False,
     voices: Voices = "apart",
-    progress: Progress | None = None,
+    progress: BuildProgress | None = None,
     spread: Spread | None = None,
     allow_damaged: bool = False,
     allow_smaller: bool = False,
@@ -107,7 +105,7 @@ def add(
     *,
     strict: bool = False,
     voices: Voices = "apart",
-    progress: Progress | None = None,
+    progress: BuildProgress | None = None,
     spread: Spread | None = None,
     allow_damaged: bool = False,
     replace: bool = False,
@@ -136,7 +134,7 @@ def add(
 
 
 def remove(
-    ids: Sequence[str], path: str | Path, *, records: Sequence[str] = (), progress: Progress | None = None
+    ids: Sequence[str], path: str | Path, *, records: Sequence[str] = (), progress: BuildProgress | None = None
 ) -> int:
     """Remove melodies by id, and all melodies of catalogue records by number; how many are left.
 
@@ -252,7 +250,7 @@ def _publish_new(
     folder: Path,
     base: Callable[[Path], Store | None],
     incoming: Callable[[_Preparation], Iterator[Incoming]],
-    progress: Progress | None,
+    progress: BuildProgress | None,
     check: Callable[[_Preparation], None] = lambda _: None,
     is_removal: bool = False,
 ) -> BuildReport:

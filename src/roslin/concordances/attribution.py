@@ -20,8 +20,6 @@ from roslin.display.table import Table
 from roslin.display.words import _, ngettext
 from roslin.run.meaning import CLOSE, MEANINGS, SAME_NOTES, expected_words, meaning_of
 
-__all__ = ["COMMON", "Attribution", "Identification", "SourceMatch", "attributed"]
-
 COMMON = 5  # composers; what so many have is rather a scale or a signal than somebody's tune
 
 

@@ -18,35 +18,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.concordances.journal import Arrays
 from roslin.concordances.mapped import map_array, new_array, write_array
 from roslin.matchers.roslin.table import FIELDS, MelodyTable, Rows
 from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
 from roslin.native import kernels
+from roslin.types import Bytes, Ints, Numbers, UBytes
 
-__all__ = [
-    "ALPHABETS",
-    "MOST",
-    "Alphabet",
-    "Buckets",
-    "Candidates",
-    "are_safe",
-    "bucket_parts",
-    "candidates_by",
-    "map_buckets",
-    "map_rows",
-    "part_of_buckets",
-    "rare_buckets",
-    "write_buckets",
-    "write_letters",
-]
-
-Bytes = npt.NDArray[np.int8]
-Letters = npt.NDArray[np.uint8]
-Longs = npt.NDArray[np.int32]
-Numbers = npt.NDArray[np.int64]
 # From a melody's place to the places of those worth comparing with it.
 Candidates = Callable[[int], Numbers]
 
@@ -63,25 +42,25 @@ class Buckets(NamedTuple):
     """Which melodies are in a bucket, and in which buckets a melody is; both end to end."""
 
     starts: Numbers  # [buckets + 1]: where each bucket begins in `members`
-    members: Longs
+    members: Ints
     of_starts: Numbers  # [melodies + 1]: where each melody begins in `buckets`
-    buckets: Longs
+    buckets: Ints
 
 
 class Alphabet(NamedTuple):
     """A way to read notes as letters from 1 on, 0 for none, and how short and how long grams of them are."""
 
     name: str
-    letters: Callable[[Encoded], Letters]
+    letters: Callable[[Encoded], UBytes]
     lengths: tuple[int, int]
 
 
-def _semitones(notes: Encoded) -> Letters:
+def _semitones(notes: Encoded) -> UBytes:
     intervals = notes.intervals.astype(np.int64)
     return np.where(intervals == NO_INTERVAL, 0, intervals + _MIDDLE).astype(np.uint8)
 
 
-def _sizes(notes: Encoded) -> Letters:
+def _sizes(notes: Encoded) -> UBytes:
     intervals = notes.intervals.astype(np.int64)
     size = np.sign(intervals) * (1 + (np.abs(intervals) > _LARGE) + (np.abs(intervals) > _LARGER))
     change = np.diff(notes.values.astype(np.int64), prepend=0)
@@ -110,7 +89,7 @@ def write_letters(table: MelodyTable, folder: Path) -> None:
     new_array(folder / "rows.bin", np.int8, FIELDS * int(offsets[-1]), fill_rows)
     for alphabet in ALPHABETS:
 
-        def fill(room: Letters, alphabet: Alphabet = alphabet) -> None:
+        def fill(room: UBytes, alphabet: Alphabet = alphabet) -> None:
             for start, some in _by_place(table):
                 room[offsets[start] : offsets[start] + len(some.pitches)] = alphabet.letters(some)
 
@@ -142,8 +121,8 @@ def part_of_buckets(folder: Path, number: int, parts: int) -> Arrays:
 
 
 def rare_buckets(
-    letters: Letters, offsets: Numbers, lengths: tuple[int, int], most: int, part: tuple[int, int] = (0, 1)
-) -> tuple[Longs, Longs]:
+    letters: UBytes, offsets: Numbers, lengths: tuple[int, int], most: int, part: tuple[int, int] = (0, 1)
+) -> tuple[Ints, Ints]:
     """(sizes, members) of the buckets, which hold 2 to `most` melodies, of part k of n. Letter 0 is none."""
     grams = kernels.count_grams(letters, offsets, lengths[0], *part)
     high, low, owners = np.empty(grams, np.uint64), np.empty(grams, np.uint64), np.empty(grams, np.int32)
@@ -174,7 +153,7 @@ def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arra
             room[following] = room[done] + np.cumsum(part["sizes"], dtype=np.int64)
             done += len(part["sizes"])
 
-    def fill_members(room: Longs) -> None:
+    def fill_members(room: Ints) -> None:
         done = 0
         for part in parts():
             room[done : done + len(part["members"])] = part["members"]

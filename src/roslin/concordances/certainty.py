@@ -13,8 +13,6 @@ from roslin.concordances.groups import STRICTER
 from roslin.display.words import N_, _, number
 from roslin.errors import ArgumentError
 
-__all__ = ["LEVELS", "Certainty"]
-
 # The doubt that each word allows at most, and the word that stands beside a pair.
 LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
 _WORDS = {"same": N_("same tune"), "probably": N_("probably"), "perhaps": N_("perhaps")}

@@ -31,26 +31,17 @@ import numpy.typing as npt
 from roslin.collection.files import new_token, remove_scratch, whole_file, write_text
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.copies import Digests, firsts_of
+from roslin.concordances.copies import firsts_of
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.groups import TuneGroup, groups_of
 from roslin.concordances.mapped import map_array, write_array
-from roslin.concordances.names import is_nobody, record_of, surname
+from roslin.concordances.names import is_nobody, surname
 from roslin.concordances.pairs import PAIR_ARRAYS, FoundPairs
 from roslin.display.words import N_
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
-
-__all__ = [
-    "KINDS",
-    "KIND_WORDS",
-    "Concordances",
-    "GroupKind",
-    "SourceRecord",
-    "choose_level",
-    "earlier_pairs",
-    "kept_state",
-]
+from roslin.notation.record import record_of
+from roslin.types import Words
 
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
@@ -165,7 +156,7 @@ class Concordances:
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def write(self, folder: str | Path, digests: Digests | None = None, beyond: FoundPairs | None = None) -> None:
+    def write(self, folder: str | Path, digests: Words | None = None, beyond: FoundPairs | None = None) -> None:
         """Keep them in a folder, all or nothing. With the digests of all melodies a later comparison can go on.
 
         `beyond`: the same pairs and others beyond the level, for another level and for a later comparison.

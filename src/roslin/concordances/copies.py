@@ -14,19 +14,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.matchers.roslin.notes import encoded
 from roslin.matchers.roslin.table import MelodyTable
 from roslin.matchers.roslin.values import Encoded
 from roslin.represent.packed import Packed
-
-__all__ = ["MOST_COPIES", "Digests", "Unfolded", "digests_of", "firsts_of", "representatives", "same_among", "unfold"]
+from roslin.types import Numbers, Words
 
 MOST_COPIES = 1000
 
-Digests = npt.NDArray[np.uint64]  # [melodies, 2]: the same for melodies that are the same
-Numbers = npt.NDArray[np.int64]
 
 _AT_ONCE = 20_000
 _DIGEST_BYTES = 16
@@ -42,7 +38,7 @@ def same_among(melodies: Packed) -> Numbers:
     return firsts_of(_as_digests(_digests_of(encoded(melodies))))
 
 
-def firsts_of(digests: Digests) -> Numbers:
+def firsts_of(digests: Words) -> Numbers:
     """For every melody, by number, the first one with the same digest."""
     order = np.lexsort((digests[:, 0], digests[:, 1]))  # of equal ones, the first stays first
     differs = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
@@ -93,7 +89,7 @@ def unfold(one: Numbers, two: Numbers, copies: Numbers, new: Numbers | None = No
     return Unfolded(first[sorting], second[sorting], of[kept][sorting], folded)
 
 
-def digests_of(table: MelodyTable) -> Digests:
+def digests_of(table: MelodyTable) -> Words:
     """What the measure sees of each melody."""
     digests = bytearray()
     for start in range(0, len(table), _AT_ONCE):
@@ -110,5 +106,5 @@ def _digests_of(notes: Encoded) -> bytearray:
     return digests
 
 
-def _as_digests(digests: bytearray) -> Digests:
+def _as_digests(digests: bytearray) -> Words:
     return np.frombuffer(digests, np.uint64).reshape(-1, 2)

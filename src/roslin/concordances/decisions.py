@@ -29,24 +29,6 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.melody import Melody
 
-__all__ = [
-    "MAX_AUTHOR",
-    "MAX_NOTE",
-    "TIME",
-    "VERDICTS",
-    "GroupState",
-    "Pair",
-    "PairDecision",
-    "PairState",
-    "check",
-    "in_time_order",
-    "notes_digest",
-    "pair_of",
-    "read_time",
-    "state_of",
-    "state_of_group",
-]
-
 VERDICTS = ("accept", "reject", "undecided")
 MAX_NOTE = 10_000
 MAX_AUTHOR = 200

@@ -16,16 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.copies import Digests, firsts_of
+from roslin.concordances.copies import firsts_of
 from roslin.errors import ArgumentError
-
-__all__ = ["EarlierPairs"]
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from roslin.types import Floats, Numbers, Words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +28,7 @@ class EarlierPairs:
     """Pairs by the numbers that melodies had then, without those of copies; and the digest of every melody then."""
 
     folder: Path
-    digests: Digests
+    digests: Words
     first: Numbers
     second: Numbers
     distances: Floats
@@ -53,12 +48,12 @@ class EarlierPairs:
                 "what is beyond that is not in it"
             )
 
-    def new_among(self, digests: Digests) -> Numbers:
+    def new_among(self, digests: Words) -> Numbers:
         """The numbers of the melodies that were not there."""
         firsts = firsts_of(np.concatenate([self.digests, digests]))[len(self.digests) :]
         return np.flatnonzero(firsts >= len(self.digests))
 
-    def pairs_among(self, digests: Digests) -> tuple[Numbers, Numbers, Floats]:
+    def pairs_among(self, digests: Words) -> tuple[Numbers, Numbers, Floats]:
         """The pairs whose melodies are still there, by today's numbers; of copies, the first stands for all."""
         today = firsts_of(np.concatenate([digests, self.digests]))[len(digests) :]
         first, second = today[self.first], today[self.second]

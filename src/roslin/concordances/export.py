@@ -26,8 +26,6 @@ from roslin.display.text import for_xml
 from roslin.errors import UnknownNameError
 from roslin.rows import replacing, to_word
 
-__all__ = ["EXPORTS", "ReviewedTruth", "export", "member_rows", "pair_rows", "reviewed_truth"]
-
 Row = dict[str, Any]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -21,8 +21,6 @@ from roslin.matchers.roslin.scores import fitted, tables
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 
-__all__ = ["REACH", "concordances_folder", "find_concordances", "kept_concordances"]
-
 _WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
 # Pairs are kept up to this doubt: another level, and what is new later, need no comparison of the rest.
 REACH = 0.9

@@ -17,13 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["STRICTER", "TuneGroup", "WeakLink", "bridges", "connected", "groups_of", "grown"]
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from roslin.types import Flags, Floats, Numbers
 
 STRICTER = 10.0
 _MET = 0.5  # the share of the pairs between two parts without which they stay apart

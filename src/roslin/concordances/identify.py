@@ -16,23 +16,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.attribution import Identification, SourceMatch, attributed
 from roslin.concordances.concordance import SourceRecord
-from roslin.concordances.names import record_of
 from roslin.errors import MelodyError, NotationError, UnknownRecordError
 from roslin.melody import Melody
+from roslin.notation.record import record_of
 from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
 from roslin.run.meaning import BY_CHANCE
 from roslin.search import search
 from roslin.search.work import Work
-
-__all__ = ["by_source", "identify", "melodies_of", "source_named"]
-
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Numbers
 
 _DEPTH = 200  # of each search; a list is far shorter where chance begins
 _DEEPEST = 2000

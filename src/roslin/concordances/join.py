@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.concordances.blocking import Buckets, candidates_by
 from roslin.matchers.roslin.notes import one
@@ -24,12 +23,7 @@ from roslin.matchers.roslin.scoring import scorer
 from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows
 from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.native import kernels
-
-__all__ = ["PIECE", "ScoredPairs", "Shortlist", "join_places", "piece_count", "piece_of"]
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int32]
+from roslin.types import Flags, Numbers, Scores
 
 PIECE = 512  # melodies that are compared with all others in one piece of work
 _ROOM = 1.05  # bytes hold so many times the score that is needed

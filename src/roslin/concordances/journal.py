@@ -23,8 +23,6 @@ from roslin.collection.files import whole_file, write_text
 from roslin.errors import ArgumentError
 from roslin.search.work import Work
 
-__all__ = ["Arrays", "Journal", "Stage", "do_pieces"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 _ABOUT = "about.json"
 

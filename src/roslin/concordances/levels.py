@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.matchers.roslin.notes import backwards, one
 from roslin.matchers.roslin.rounding import Planner
@@ -20,12 +19,7 @@ from roslin.matchers.roslin.table import MelodyTable
 from roslin.matchers.roslin.values import Tables
 from roslin.native import kernels
 from roslin.search.chance import TAIL_SHARE, Tail, between, middles_and_spreads
-
-__all__ = ["NEVER", "Chances", "chances_of"]
-
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int32]
+from roslin.types import Floats, Numbers, Scores
 
 NEVER = np.iinfo(np.int32).max  # of a melody so short that chance explains even the whole of it
 

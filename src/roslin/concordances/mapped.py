@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.files import whole_file
-
-__all__ = ["kept_array", "map_array", "new_array", "write_array"]
-
-Array = npt.NDArray[Any]
+from roslin.types import Array
 
 
 def map_array(path: Path, dtype: npt.DTypeLike) -> Array:

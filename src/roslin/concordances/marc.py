@@ -29,13 +29,12 @@ import numpy as np
 
 from roslin.collection.files import write_text
 from roslin.concordances.concordance import Concordances, SourceRecord
-from roslin.concordances.review import PairDecision, Review
+from roslin.concordances.decisions import PairDecision
+from roslin.concordances.review import Review
 from roslin.display.text import counted, for_xml
 from roslin.errors import ArgumentError, NotationError
 from roslin.notation.marcxml import linked_records
 from roslin.notation.sources import open_streams
-
-__all__ = ["CONCORDANT", "RELATION", "MarcPatches", "RecordPatch", "existing_links", "patches_of", "write_patches"]
 
 CONCORDANT = "Concordant source"
 RELATION = "rdau:P60191"  # "is equivalent", which Muscat shows as a concordant source

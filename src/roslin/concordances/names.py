@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 
 from roslin.collection.folding import fold
-from roslin.notation.record import record_of
-
-__all__ = ["ANONYMUS", "folded_name", "is_nobody", "plain_name", "record_of", "surname"]
 
 ANONYMUS = "Anonymus"
 _NOBODY = frozenset(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.blocking import bucket_parts, write_buckets
-from roslin.concordances.copies import Digests, digests_of, unfold
+from roslin.concordances.copies import digests_of, unfold
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.join import ScoredPairs, piece_count
 from roslin.concordances.journal import Journal, Stage, do_pieces
@@ -47,12 +47,7 @@ from roslin.run.meaning import BY_CHANCE
 from roslin.search.program import checksum
 from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
-
-__all__ = ["JOIN_VERSION", "PAIR_ARRAYS", "FoundPairs", "find_pairs", "make_buckets"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Flags, Floats, Numbers, Words
 
 JOIN_VERSION = 3  # of what a journal holds
 _RARE = 0.01  # of all the work, if so much
@@ -209,7 +204,7 @@ def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
     return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
 
 
-def _taken_over(ready: Prepared, earlier: EarlierPairs, digests: Digests) -> ScoredPairs:
+def _taken_over(ready: Prepared, earlier: EarlierPairs, digests: Words) -> ScoredPairs:
     """Earlier pairs that still reach what is needed, scored again, by place."""
     one, two, _ = earlier.pairs_among(digests)
     places = [ready.table.places[np.searchsorted(ready.distinct, end)].astype(np.int64) for end in (one, two)]

@@ -23,7 +23,6 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.collection.store import Store
 from roslin.concordances.blocking import are_safe, map_buckets, map_rows, part_of_buckets, write_letters
@@ -38,12 +37,7 @@ from roslin.matchers.roslin.table import MelodyTable, Room, fill_table
 from roslin.matchers.roslin.values import Tables
 from roslin.search.chance import Tail, sample_of, tails_of
 from roslin.search.roslin_table import fitted_stamp, open_table, read_table, write_table
-
-__all__ = ["BucketPiece", "ChancePiece", "Join", "PairPiece", "Prepared", "keep_needed", "opened", "prepare"]
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int32]
+from roslin.types import Flags, Numbers, Scores
 
 _AT_ONCE = 50_000  # melodies
 

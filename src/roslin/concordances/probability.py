@@ -16,11 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["FITTED", "Fitted", "probability"]
+from roslin.types import Floats
 
-Floats = npt.NDArray[np.float64]
 _LEAST = 1e-300  # what the logarithm of no chance at all is taken of
 
 

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
-from roslin.concordances.copies import Digests, firsts_of, unfold
+from roslin.concordances.copies import firsts_of, unfold
 from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.journal import Arrays, Journal, Stage, do_pieces
 from roslin.concordances.mapped import map_array, write_array
@@ -34,12 +33,7 @@ from roslin.represent.packed import Packed
 from roslin.search.engine import within_radius
 from roslin.search.longest import longest_query
 from roslin.search.work import Work
-
-__all__ = ["RADIUS_VERSION", "RadiusPiece", "digests_of_notes", "find_within"]
-
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from roslin.types import Flags, Floats, Numbers, Words
 
 RADIUS_VERSION = 1  # of what a journal holds
 PIECE = 64  # melodies that are queries in one piece of work
@@ -172,7 +166,7 @@ def _comparable(packed: Packed, chosen: Matcher, numbers: Numbers) -> Numbers:
     return np.concatenate(found)
 
 
-def digests_of_notes(packed: Packed) -> Digests:
+def digests_of_notes(packed: Packed) -> Words:
     """A digest of all that a matcher can see of each melody: its notes and bar lines."""
     digests = bytearray()
     for start in range(0, len(packed), _AT_ONCE):

@@ -30,9 +30,7 @@ from typing import Any
 from roslin.collection.files import DATABASE, REVIEW, locked, sync
 from roslin.collection.store import Store
 from roslin.concordances.decisions import (
-    MAX_NOTE,
     TIME,
-    VERDICTS,
     GroupState,
     Pair,
     PairDecision,
@@ -47,22 +45,6 @@ from roslin.concordances.decisions import (
 )
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, CollectionError
-
-__all__ = [
-    "MAX_NOTE",
-    "VERDICTS",
-    "GroupState",
-    "MergedReviews",
-    "PairDecision",
-    "PairState",
-    "Review",
-    "existing_review",
-    "merge_into",
-    "merge_reviews",
-    "notes_digest",
-    "opened_review",
-    "review_path",
-]
 
 _WAIT_S = 10.0  # for another process that is writing a decision
 

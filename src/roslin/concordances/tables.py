@@ -8,8 +8,6 @@ from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances
 from roslin.concordances.groups import TuneGroup
 from roslin.display.table import Table
 
-__all__ = ["PEOPLE_READ", "groups_table", "kinds_table"]
-
 # Of the columns of groups, those for a person at a terminal, and in which form.
 PEOPLE_READ = (
     "group",

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from roslin.errors import Problem
 
-__all__ = ["deviations"]
-
 _PLACES_NAMED = 4
 
 

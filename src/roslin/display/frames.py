@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from roslin.errors import ArgumentError, UnknownNameError
 
-__all__ = ["FrameLibrary", "frame"]
-
 FrameLibrary = Literal["pandas", "polars"]
 _LIBRARIES = ("pandas", "polars")
 

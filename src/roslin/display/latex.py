@@ -10,8 +10,6 @@ from roslin.display.text import rounded
 if TYPE_CHECKING:
     from roslin.display.table import Table
 
-__all__ = ["latex_table", "latex_text"]
-
 _SPECIAL = str.maketrans(
     {
         "\\": r"\textbackslash{}",

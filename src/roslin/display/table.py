@@ -17,8 +17,6 @@ from typing import Any
 from roslin.display.frames import FrameLibrary, frame
 from roslin.display.text import rounded, table_lines
 
-__all__ = ["Table", "tables_to_json"]
-
 
 @dataclass(frozen=True, slots=True)
 class Table:

@@ -14,8 +14,6 @@ from roslin.display.words import _, capital, ngettext, number
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["environment", "render"]
-
 _ROOMS = ("display", "report", "web")
 
 

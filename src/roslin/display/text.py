@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-__all__ = ["counted", "for_xml", "rounded", "table_lines"]
-
 _WIDEST = 50
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _COARSE = ("percent", "ms")  # columns in which more than one decimal would only look exact

@@ -18,8 +18,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["N_", "Words", "_", "capital", "continued", "in_words", "ngettext", "number", "words"]
-
 
 class Words:
     """English, as it stands in the code. Other languages are children of it."""

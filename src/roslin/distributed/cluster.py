@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 from roslin.errors import ArgumentError
 
-__all__ = ["Cluster"]
-
 _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
 _ADDRESS = re.compile(r"(?:tcp|tls)://[^\s/]+:\d{1,5}")
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.collection.files import write_text
 from roslin.collection.opened import opened
@@ -36,10 +35,7 @@ from roslin.search.chance import Background, Tail, default_tails, mode_of, sampl
 from roslin.search.coinciding import can_ask, is_sure
 from roslin.search.engine import WholeCollection, search
 from roslin.search.work import Work
-
-__all__ = ["SHARDS", "Shards", "is_sharded", "write_shards"]
-
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Numbers
 
 SHARDS = "shards.json"
 _VERSION = 2

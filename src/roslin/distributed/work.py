@@ -24,9 +24,8 @@ from typing import Any, Self, TypeVar
 from roslin.distributed.cluster import Cluster
 from roslin.errors import ClusterError, MissingExtraError
 from roslin.search.program import COUNTED, program_versions
-from roslin.search.work import Progress, Work
-
-__all__ = ["ClusterWork"]
+from roslin.search.work import Work
+from roslin.types import Progress
 
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")

@@ -31,9 +31,9 @@ from typing import Any, Literal
 
 from roslin.engrave.score import mei_from_melody
 from roslin.engrave.stored import cache_folder, read_entry, write_entry
-from roslin.errors import NotationError, Problem
+from roslin.errors import NotationError, Problem, SandboxError
 from roslin.melody import Melody
-from roslin.sandbox import SandboxError, Worker, shared_worker
+from roslin.sandbox import Worker, shared_worker
 
 __all__ = ["OPTIONS", "Engraving", "Layout", "cache_folder", "engrave", "mei_from_melody"]
 

@@ -27,8 +27,6 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 
-__all__ = ["MAX_BAR_LINES", "MAX_NOTES", "MAX_VOICES", "mei_from_melody"]
-
 MAX_VOICES = 8
 MAX_NOTES = 5000
 MAX_BAR_LINES = 2000

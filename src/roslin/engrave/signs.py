@@ -6,8 +6,6 @@ from roslin.melody import SignatureChange, base40_from_midi
 from roslin.melody.pitches import LETTERS, is_spelled, spelled
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 
-__all__ = ["ACCIDENTALS", "SOUNDING", "clef_sign", "key_and_metre", "key_sign", "metre_sign", "spelling"]
-
 ACCIDENTALS = {-2: "ff", -1: "f", 0: "n", 1: "s", 2: "x"}
 SOUNDING = ACCIDENTALS | {2: "ss"}
 _SHARPS, _FLATS = "FCGDAEB", "BEADGCF"

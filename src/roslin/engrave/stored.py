@@ -20,8 +20,6 @@ from pathlib import Path
 
 from roslin.errors import ArgumentError
 
-__all__ = ["cache_folder", "read_entry", "write_entry"]
-
 _MEGABYTES = "ROSLIN_CACHE_MEGABYTES"
 _DEFAULT_MEGABYTES = 256
 _FOLDERS = 256

@@ -5,8 +5,6 @@ from __future__ import annotations
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS
 
-__all__ = ["FLAGGED", "TUPLETS", "VALUE_TICKS", "beat_ticks", "grace_value", "is_writable", "note_values"]
-
 _NAMES = ("long", "breve", "1", "2", "4", "8", "16", "32", "64", "128", "256", "512")
 _TICKS = [4 * WHOLE_NOTE_TICKS >> power for power in range(len(_NAMES))]
 FLAGGED = frozenset(_NAMES[5:])

@@ -15,19 +15,9 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.measures.base import Measure, hits_of_one, register
-from roslin.evaluate.rankings import Floats, Groups, Hits, RankedIds, share
+from roslin.evaluate.rankings import Groups, Hits, RankedIds, share
+from roslin.types import Floats
 from roslin.values.parameters import choice
-
-__all__ = [
-    "LiftArea",
-    "interpolated_precision",
-    "lift_area",
-    "lift_curve",
-    "mean_lift_curve",
-    "normalised_lift_curve",
-    "precision_recall_curve",
-    "roc_curve",
-]
 
 Curve = tuple[Floats, Floats]
 

@@ -22,15 +22,14 @@ from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, Score, measure
-from roslin.evaluate.rankings import SAME_ID, TIES, Floats, Hits, hits_of_run, in_trec_order, judge
+from roslin.evaluate.rankings import SAME_ID, TIES, Hits, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
 from roslin.truth.model import Truth
 from roslin.truth.qrel import read_truth
+from roslin.types import Floats
 
 if TYPE_CHECKING:
     from roslin.evaluate.judges import Judges
-
-__all__ = ["DEFAULT_MEASURES", "Evaluation", "evaluate", "values_of"]
 
 # What the symbolic melodic similarity task of MIREX 2005 reported.
 DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
-from roslin.evaluate.rankings import Floats
+from roslin.types import Floats
 
 SEED = 2005
 EXCHANGES = 20_000

@@ -35,8 +35,6 @@ try:
 except ImportError:
     raise MissingExtraError("the bridge", "ir_measures", "ir_measures") from None
 
-__all__ = ["NAMES", "RoslinProvider"]
-
 _CUTOFF = {"k": "cutoff"}
 
 

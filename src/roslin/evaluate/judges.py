@@ -24,11 +24,9 @@ import numpy as np
 
 from roslin.evaluate.evaluation import Evaluation, evaluate
 from roslin.evaluate.measures.base import EmptyTruthWarning
-from roslin.evaluate.rankings import Floats
 from roslin.truth.grouping import Method, panel_truths
 from roslin.truth.rankings import Rankings
-
-__all__ = ["Judges", "with_judges"]
+from roslin.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError
 from roslin.run import Ranking, Run
 from roslin.truth.model import Truth
+from roslin.types import Floats, Numbers
 
 TIES = ("expected", "given", "trec")
 SAME_ID = ("keep", "drop")
@@ -170,7 +171,7 @@ def _scores(ranking: Mapping[Any, float], query: Hashable | None) -> Floats:
     return scores
 
 
-def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], query: Hashable | None) -> Ints:
+def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], query: Hashable | None) -> Numbers:
     scores = _scores(ranking, query)
     ordered = np.sort(scores)
     if not wanted:
@@ -211,9 +212,6 @@ def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], qu
 # Shapes: Q queries, G groups of all queries one after the other, H hits ordered by query and rank, in a tie by group.
 
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
 NONRELEVANT = -1
 
 
@@ -243,41 +241,41 @@ class JudgedPlaces:
     """Where the judged documents of one query were found, in any order."""
 
     depth: int
-    rank: Ints
-    group: Ints
-    before: Ints  # documents before the tie that it stands in
-    tied: Ints  # documents of that tie; 1 where it has a rank of its own
+    rank: Numbers
+    group: Numbers
+    before: Numbers  # documents before the tie that it stands in
+    tied: Numbers  # documents of that tie; 1 where it has a rank of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
     """Relevant documents in the rankings of Q queries. Ranks count from 1, groups of a query from 0."""
 
-    depth: Ints  # (Q,) ranks in the ranking, without the query itself
-    nonrelevant: Ints  # (Q,) documents judged not relevant; -1 where every document outside the groups was
-    group_offset: Ints  # (Q + 1,) where the groups of a query begin in the next two
-    group_size: Ints  # (G,)
+    depth: Numbers  # (Q,) ranks in the ranking, without the query itself
+    nonrelevant: Numbers  # (Q,) documents judged not relevant; -1 where every document outside the groups was
+    group_offset: Numbers  # (Q + 1,) where the groups of a query begin in the next two
+    group_size: Numbers  # (G,)
     group_gain: Floats  # (G,)
-    query: Ints  # (H,) which query, from 0
-    rank: Ints  # (H,)
-    group: Ints  # (H,) which group, as an index into group_size
-    nonrelevant_before: Ints  # (H,) documents judged not relevant at smaller ranks, without those of its own tie
-    nonrelevant_found: Ints  # (Q,) documents judged not relevant in the ranking
-    before: Ints  # (H,) documents before the tie of the hit
-    tied: Ints  # (H,) documents of its tie: 1 where it has a rank of its own
-    nonrelevant_tied: Ints  # (H,) documents judged not relevant in its tie
+    query: Numbers  # (H,) which query, from 0
+    rank: Numbers  # (H,)
+    group: Numbers  # (H,) which group, as an index into group_size
+    nonrelevant_before: Numbers  # (H,) documents judged not relevant at smaller ranks, without those of its own tie
+    nonrelevant_found: Numbers  # (Q,) documents judged not relevant in the ranking
+    before: Numbers  # (H,) documents before the tie of the hit
+    tied: Numbers  # (H,) documents of its tie: 1 where it has a rank of its own
+    nonrelevant_tied: Numbers  # (H,) documents judged not relevant in its tie
 
     def __len__(self) -> int:
         return len(self.depth)
 
     @property
-    def relevant(self) -> Ints:
+    def relevant(self) -> Numbers:
         """(Q,) How many documents are relevant: n of paper 000, R of others."""
         total = np.concatenate([[0], np.cumsum(self.group_size)])
         return np.asarray(total[self.group_offset[1:]] - total[self.group_offset[:-1]], dtype=np.int64)
 
     @property
-    def group_start(self) -> Ints:
+    def group_start(self) -> Numbers:
         """(G,) How many documents the groups before this one hold, in the same query."""
         total = np.concatenate([[0], np.cumsum(self.group_size)])
         first = np.repeat(self.group_offset[:-1], np.diff(self.group_offset))
@@ -292,7 +290,7 @@ class Hits:
             weights = weights[keep]
         return np.bincount(query, weights, minlength=len(self)).astype(np.float64)
 
-    def order_in_query(self) -> Ints:
+    def order_in_query(self) -> Numbers:
         """(H,) 1 for the first hit of a query, 2 for its second ..."""
         first = np.searchsorted(self.query, self.query)
         return np.asarray(np.arange(len(self.query)) - first + 1, dtype=np.int64)
@@ -304,11 +302,11 @@ class Hits:
         """Whether the rank of any hit is open."""
         return bool(self.tied.max(initial=1) > 1)
 
-    def within(self, k: int | Ints) -> Floats:
+    def within(self, k: int | Numbers) -> Floats:
         """(H,) The probability that a hit stands among the first k; k is one number, or one a hit."""
         return np.clip((k - self.before) / self.tied, 0.0, 1.0)
 
-    def expected(self, of_rank: Callable[[Ints], Floats]) -> Floats:
+    def expected(self, of_rank: Callable[[Numbers], Floats]) -> Floats:
         """(H,) The mean of a function of the rank over all ranks that a hit may have."""
         values = np.asarray(of_rank(self.rank), dtype=np.float64)
         open = np.flatnonzero(self.tied > 1)
@@ -320,19 +318,19 @@ class Hits:
             values[open] = (total[before + tied] - total[before]) / tied
         return values
 
-    def tie_edges(self) -> Ints:
+    def tie_edges(self) -> Numbers:
         """(T + 1,) Where the ties begin among the hits, those of one document too, and the number of hits."""
         if not len(self.query):
             return np.zeros(1, dtype=np.int64)
         is_new = (np.diff(self.query) != 0) | (np.diff(self.before) != 0)
         return np.concatenate([[0], np.flatnonzero(is_new) + 1, [len(self.query)]]).astype(np.int64)
 
-    def hits_before(self) -> Ints:
+    def hits_before(self) -> Numbers:
         """(H,) Hits of the same query before the tie of the hit."""
         edges = self.tie_edges()
         return np.repeat(self.order_in_query()[edges[:-1]] - 1, np.diff(edges))
 
-    def hits_tied(self) -> Ints:
+    def hits_tied(self) -> Numbers:
         """(H,) Hits in the tie of the hit, itself one of them."""
         sizes = np.diff(self.tie_edges())
         return np.repeat(sizes, sizes)
@@ -367,7 +365,7 @@ def in_extreme_order(hits: Hits, *, best: bool) -> Hits:
     return _untied(hits, hits.before + hits.tied - place, hits.nonrelevant_before + hits.nonrelevant_tied)
 
 
-def _untied(hits: Hits, rank: Ints, worse: Ints) -> Hits:
+def _untied(hits: Hits, rank: Numbers, worse: Numbers) -> Hits:
     order = np.lexsort((rank, hits.query))
     rank = rank[order]
     return replace(

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from roslin.display.table import Table
 from roslin.evaluate.measures.base import measure
 
-__all__ = ["DOCUMENTS", "ROWS", "Cell", "answer_set", "main", "table"]
-
 DOCUMENTS = 2054
 LENGTH = 14
 STARS: dict[str, tuple[int, ...]] = {

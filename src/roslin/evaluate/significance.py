@@ -20,8 +20,8 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.evaluation import Evaluation
 from roslin.evaluate.exchanges import EXCHANGES, SEED, check_level, exchange_p, pair_tests, smallest_p
 from roslin.evaluate.measures.base import Measure, Score, measure
-from roslin.evaluate.rankings import Floats
 from roslin.truth.ranktests import benjamini_hochberg, holm
+from roslin.types import Floats
 
 _BLOCK = 512
 _MANY_QUERIES = 1_000  # beyond this the interval is nearly that of a normal distribution, and fewer draws do

@@ -18,9 +18,10 @@ from roslin.evaluate.evaluation import Evaluation, values_of
 from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
 from roslin.evaluate.measures.base import DRAWN_ORDERS
-from roslin.evaluate.rankings import Floats, hits_of_run, in_extreme_order, judge
+from roslin.evaluate.rankings import hits_of_run, in_extreme_order, judge
 from roslin.evaluate.significance import Comparison, Reach, compare, reach
 from roslin.run import Run
+from roslin.types import Floats
 
 _SAME_ID = {
     "keep": "kept, as any other document; if queries are documents of the collection, drop it (same_id)",

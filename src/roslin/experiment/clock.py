@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-__all__ = ["now_ms"]
-
 
 def now_ms() -> int:
     """Milliseconds since 1970, in UTC."""

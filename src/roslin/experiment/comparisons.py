@@ -25,13 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.experiment.events import ExpertChoice
-from roslin.experiment.plan import SIZES, chance_of, most_comparisons
+from roslin.experiment.plan import chance_of
 from roslin.truth.preferences import Vote
-
-__all__ = ["SIZES", "as_votes", "fitted_strengths", "is_check", "most_comparisons", "next_comparison"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from roslin.types import Floats, Numbers
 
 _PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two times of three
 _STEPS = 30
@@ -107,7 +103,7 @@ def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) 
     return means, np.linalg.inv(curve).astype(np.float64)
 
 
-def _tables(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> list[tuple[Integers, Floats]]:
+def _tables(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> list[tuple[Numbers, Floats]]:
     """For each size of sets: the places of what was compared, (choices, size), and the share of the choice of each."""
     place = {name: k for k, name in enumerate(documents)}
     rows: dict[int, list[list[int]]] = {}
@@ -133,11 +129,11 @@ def as_votes(query: str, expert: str, choices: Iterable[ExpertChoice]) -> list[V
 
 
 @lru_cache(maxsize=32)
-def _all_sets(count: int, size: int) -> Integers:
+def _all_sets(count: int, size: int) -> Numbers:
     return np.array(list(combinations(range(count), size)), dtype=np.int64).reshape(-1, size)
 
 
-def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Integers:
+def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Numbers:
     """The sets of which no two were asked together."""
     together = np.zeros((count, count), dtype=bool)
     for places in asked:
@@ -149,7 +145,7 @@ def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Integers:
     return sets[~known]
 
 
-def _parts(count: int, asked: Iterable[Sequence[int]]) -> Integers:
+def _parts(count: int, asked: Iterable[Sequence[int]]) -> Numbers:
     """The number of the part to which each candidate belongs: inside a part, chains of comparisons link any two."""
     parts = list(range(count))
     for places in asked:
@@ -159,14 +155,14 @@ def _parts(count: int, asked: Iterable[Sequence[int]]) -> Integers:
     return np.array(parts)
 
 
-def _spans(sets: Integers, parts: Integers) -> Integers:
+def _spans(sets: Numbers, parts: Numbers) -> Numbers:
     """How many parts each set would link."""
     ordered = np.sort(parts[sets], axis=1)
-    spans: Integers = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+    spans: Numbers = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
     return spans
 
 
-def _gains(sets: Integers, means: Floats, covariance: Floats, chance: np.random.Generator) -> Floats:
+def _gains(sets: Numbers, means: Floats, covariance: Floats, chance: np.random.Generator) -> Floats:
     """The expected information gain of each set, in nats."""
     half = chance.standard_normal((_DRAWS // 2, len(means)))
     spread = np.concatenate([half, -half]) @ np.linalg.cholesky(covariance).T

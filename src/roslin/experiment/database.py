@@ -28,8 +28,6 @@ from sqlalchemy.engine import Connection, Engine, Transaction
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 
-__all__ = ["STEPS", "DamagedStudyError", "StudyDatabase", "without_password"]
-
 STEPS = Path(__file__).parent / "migrations"
 _VERSION_TABLE = "roslin_version"
 _STUDY_LOCK = 0x526F736C696E  # any number that no other program takes

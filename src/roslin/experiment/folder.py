@@ -43,9 +43,7 @@ from roslin.experiment.reading import StudyDraft, asked_pools, read_study
 from roslin.experiment.store import EventStore
 from roslin.melody import Melody
 from roslin.passwords import hashed, is_password
-from roslin.search.work import Progress
-
-__all__ = ["Created", "StudyFolder", "create_study", "throwaway_study"]
+from roslin.types import Progress
 
 _LOG = logging.getLogger("roslin.experiment")
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are mistaken for one another

@@ -24,8 +24,6 @@ from roslin.experiment.toml_table import TomlTable
 from roslin.melody import Melody
 from roslin.notation.query import read_query
 
-__all__ = ["FileMaterial", "Material", "MelodyMaterial", "melody_item", "open_material"]
-
 _COLUMNS = ("id", "picture", "sound")
 _LARGEST = 20 * 1024 * 1024
 _PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}

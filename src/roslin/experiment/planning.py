@@ -23,7 +23,7 @@ from roslin.melody import Melody
 from roslin.notation import pae
 from roslin.represent.edits import EditCosts, parse_costs
 from roslin.represent.strings import chromatic_string, rhythm_string
-from roslin.search.work import Progress
+from roslin.types import Progress
 
 POOL_COLUMNS = ("query", "document", "title", "composer", "why")
 

@@ -10,8 +10,6 @@ from roslin.experiment.overview import QueryProgress
 from roslin.report.rank_plots import PLOT_HEIGHT, box_plot, scale_axis, scale_of
 from roslin.report.svg import SvgElement, group, line, rect, svg, text
 
-__all__ = ["day_plot", "quota_plot", "time_plot"]
-
 _WIDTH, _NAMES, _NUMBERS = 900.0, 200.0, 80.0
 _ROW = 24.0
 _DAYS, _BARS_HEIGHT = 60, 90.0

@@ -18,15 +18,6 @@ from roslin.experiment.questionnaire import KEYS, read_questions
 from roslin.experiment.toml_table import NAME, TomlTable, read_toml
 from roslin.rows import table_rows
 
-__all__ = [
-    "SHIPPED_LANGUAGES",
-    "QueryWish",
-    "StudyDraft",
-    "asked_pools",
-    "read_study",
-    "shipped_text",
-]
-
 SHIPPED_LANGUAGES = ("en", "de")
 _TEXTS = ("consent", "instructions", "thanks")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")

@@ -19,8 +19,6 @@ from roslin.experiment.experts import StudyExpert, everybody, expert_named, expe
 from roslin.experiment.plan import StudyPlan, Words
 from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN
 
-__all__ = ["MOVED", "StoredBackup", "StudyStatus", "StudyStore", "status_of"]
-
 StudyStatus = Literal["open", "paused", "closed"]
 MOVED = "moved"  # the setting that says where
 _TRACES = "traces"  # the setting that says so

@@ -17,8 +17,6 @@ from typing import Any
 
 from roslin.errors import ExperimentError, Problem, RoslinError
 
-__all__ = ["MOST_WHOLE", "NAME", "Key", "TomlTable", "line_of", "read_toml"]
-
 Key = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in arrays from 0, as ("queries", 2, "id")."""
 

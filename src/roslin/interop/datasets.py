@@ -25,8 +25,6 @@ try:
 except ImportError:
     raise MissingExtraError("the data set", "ir_datasets", "pyterrier") from None
 
-__all__ = ["STARTER", "MelodyDocument", "MelodyQrel"]
-
 STARTER = "roslin/starter"
 
 

@@ -17,8 +17,6 @@ from roslin.errors import ArgumentError
 from roslin.melody import Melody
 from roslin.notation import Options, load
 
-__all__ = ["from_music21"]
-
 
 def from_music21(stream: Any, *, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:
     """The melodies of a score, a part, a measure, any other stream, or a single note; of an opus, those of all scores.

@@ -35,8 +35,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from roslin.run import Run
 
-__all__ = ["MatcherTransformer", "StarterProvider"]
-
 _FOUND = ("docno", "score", "rank")
 
 

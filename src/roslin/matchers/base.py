@@ -13,36 +13,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.words import N_
 from roslin.errors import ArgumentError, MelodyError, PluginError, RoslinError
 from roslin.matchers.explanation import Explanation, Step
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, SupportsPacked, melody_of, pack, pieces
+from roslin.types import Distances
 from roslin.values.named import Named
 from roslin.values.numbers import one_number_each
 from roslin.values.plugins import failure, is_own
 from roslin.values.registry import NamedRegistry
 
-__all__ = [
-    "COMPARED_AT_ONCE",
-    "COMPOUND",
-    "MATCHERS",
-    "Distances",
-    "Matcher",
-    "Modes",
-    "Tell",
-    "check_query",
-    "matcher",
-    "matchers",
-    "register",
-    "register_matcher",
-    "rounded",
-]
-
 Given = TypeVar("Given")
-Distances = npt.NDArray[np.float64]
 Tell = Callable[[float], None]
 # By mode and value (`roslin.matchers.modes`), the parameters that make it so.
 Modes = Mapping[str, Mapping[str, Mapping[str, Any]]]

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from roslin.matchers.base import Matcher
     from roslin.melody import Melody
 
-__all__ = ["Explanation", "Pairs", "Rows", "Step", "bounded", "scaled", "together"]
-
 Rows = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 

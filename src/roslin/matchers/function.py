@@ -21,12 +21,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from roslin.matchers.base import Compare, Distances, Matcher
+from roslin.matchers.base import Compare, Matcher
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.values.functions import class_of_function
-
-__all__ = ["FunctionMatcher", "function_matcher"]
 
 
 @dataclass(frozen=True, repr=False)

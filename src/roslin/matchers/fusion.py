@@ -22,15 +22,14 @@ from typing import Any
 import numpy as np
 
 from roslin.display.words import N_, _
-from roslin.matchers.base import Distances, Matcher, Tell, matcher, register
+from roslin.matchers.base import Matcher, Tell, matcher, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
-from roslin.run.fusion import contributions, scaled
+from roslin.run.fusion import contributions
+from roslin.types import Distances
 from roslin.values.parameters import choice, reals, whole
 from roslin.values.parameters import members as made_of
-
-__all__ = ["SEVEN", "Fusion", "fuse", "scaled"]
 
 # Seven unlike systems that find more together than any of them alone; chosen on RISM's two lists of the same work in
 # different sources and on half of the titles that tune books share (docs/measurements/rism.md).

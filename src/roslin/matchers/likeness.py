@@ -12,8 +12,6 @@ from roslin.matchers.explanation import Explanation, Step
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 
-__all__ = ["likeness"]
-
 _AID = DP(place="inside")
 
 

@@ -21,8 +21,6 @@ from roslin.matchers.base import MATCHERS, Matcher
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
 from roslin.values.named import members_of
 
-__all__ = ["MODES", "MODE_WORDS", "Mode", "has_mode", "in_mode", "those_with"]
-
 # What can be chosen, and how people call it.
 MODES: dict[str, tuple[str, ...]] = {"compare": COMPARED, "place": PLACES, "key": KEYS}
 MODE_WORDS = {

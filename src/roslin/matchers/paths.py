@@ -11,18 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.matchers.explanation import Rows, Step, together
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.types import Flags, Floats
 
-__all__ = ["Begins", "Edits", "Ends", "Flags", "Way", "both_lines", "edits", "runs", "side_by_side", "successive"]
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Begins = Literal["corner", "top", "anywhere"]
 Ends = Literal["corner", "bottom", "anywhere", "inside"]
 
@@ -49,7 +45,7 @@ class Way:
 
     rows: int
     columns: int
-    costs: Array
+    costs: Floats
     before: int = 0
     after: int = 0
 
@@ -62,7 +58,7 @@ class Edits:
     steps: tuple[Step, ...]
 
 
-def side_by_side(costs: Array, missing: Array, added: Array) -> tuple[Way, ...]:
+def side_by_side(costs: Floats, missing: Floats, added: Floats) -> tuple[Way, ...]:
     """The three ways of the textbook: one for one, leave out, put in. Of equally cheap ways, agree early."""
     return Way(0, 1, added), Way(1, 1, costs), Way(1, 0, missing)
 

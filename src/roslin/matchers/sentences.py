@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from roslin.matchers.base import Matcher
     from roslin.matchers.explanation import Step
 
-__all__ = ["Told", "told", "transformation_words"]
-
 # How many steps are of each kind. A step by itself is called by its kind.
 _KINDS = {
     "same": N_("{count} agree"),

@@ -12,8 +12,6 @@ from roslin.represent.words import places_named, spelled
 if TYPE_CHECKING:
     from roslin.matchers.explanation import Explanation, Step
 
-__all__ = ["as_text", "steps_table"]
-
 _STEPS = ("step", "query", "candidate", "words", "cost")
 _MOVES = ("step", "query", "candidate", "weight", "distance", "cost")
 _LAID = ("segment", "back")

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roslin.errors import ArgumentError
-from roslin.melody.table import MAX_TICKS, TICKS_PER_QUARTER, Ticks
+from roslin.melody.table import MAX_TICKS, TICKS_PER_QUARTER
+from roslin.types import Numbers
 
 if TYPE_CHECKING:
     from roslin.melody.melody import Melody
-
-__all__ = ["bar_edges", "bar_number", "bar_numbers", "metre_fraction"]
 
 _SIGNS = {"c": "4/4", "c/": "2/2"}
 _FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
@@ -72,7 +71,7 @@ def bar_edges(melody: Melody, first: int, last: int) -> tuple[int, int]:
     return int(edges[first - known[0]]), MAX_TICKS if last == known[-1] else int(edges[last - known[0] + 1])
 
 
-def _lines(melody: Melody) -> Ticks:
+def _lines(melody: Melody) -> Numbers:
     """The start and every bar line once, with those that bars of rest in a row would have."""
     lines = np.unique(np.concatenate([[0], melody.barlines_ticks]))
     within = [tick for start, end in pairwise(lines.tolist()) for tick in _within_rest(melody, start, end)]
@@ -96,7 +95,7 @@ def _measure_ticks(melody: Melody, place: int) -> int:
     return 0 if found is None else 4 * found[0] * TICKS_PER_QUARTER // found[1]
 
 
-def _edges(melody: Melody) -> Ticks:
+def _edges(melody: Melody) -> Numbers:
     """Where bars begin, and where the last one ends."""
     lines = _lines(melody)
     return np.append(lines, melody.end_ticks) if melody.end_ticks > lines[-1] else lines

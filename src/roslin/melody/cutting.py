@@ -16,8 +16,6 @@ from roslin.melody.table import MAX_TICKS, NoteTable, locked, sorted_table
 if TYPE_CHECKING:
     from roslin.melody.melody import Melody
 
-__all__ = ["cut_notes", "cut_time"]
-
 
 def cut_notes(melody: Melody, first: int, stop: int) -> Melody:
     """The rows from `first` to before `stop`. Rests before the first note of the melody stay where it does."""

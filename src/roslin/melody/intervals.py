@@ -19,17 +19,6 @@ from roslin.display.words import N_, _
 from roslin.errors import FilterError
 from roslin.melody.pitches import NATURAL_SEMITONES
 
-__all__ = [
-    "EXAMPLES",
-    "Kind",
-    "NamedInterval",
-    "an_interval",
-    "diatonic_name",
-    "interval_name",
-    "read_intervals",
-    "refusal",
-]
-
 Kind = Literal["diatonic", "chromatic"]
 
 _ORDINALS = (

@@ -30,7 +30,6 @@ from roslin.melody.table import (
     TICKS_PER_QUARTER,
     VOICE_RANGE,
     NoteTable,
-    Ticks,
     base40_from_midi,
     checked_table,
     locked,
@@ -41,8 +40,7 @@ from roslin.melody.table import (
 )
 from roslin.melody.transposing import transposed
 from roslin.melody.writing import writer
-
-__all__ = ["Melody", "MelodyNote", "SignatureChange"]
+from roslin.types import Numbers
 
 _NOTES_PRINTED = 8
 
@@ -114,7 +112,7 @@ class Melody:
     notation: str | None = None
     clef: str | None = None
     key_signature: str | None = None
-    barlines_ticks: Ticks = field(default_factory=lambda: locked(np.empty(0, dtype=np.int64)))
+    barlines_ticks: Numbers = field(default_factory=lambda: locked(np.empty(0, dtype=np.int64)))
     changes: tuple[SignatureChange, ...] = ()
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     problems: tuple[Problem, ...] = field(default=(), compare=False)

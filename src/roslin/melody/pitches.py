@@ -7,17 +7,6 @@ the same for every interval of one name.
 
 from __future__ import annotations
 
-__all__ = [
-    "BASE40_NATURALS",
-    "LETTERS",
-    "MOST_SIGNS",
-    "NATURAL_SEMITONES",
-    "alterations",
-    "is_spelled",
-    "note_name",
-    "spelled",
-]
-
 LETTERS = "CDEFGAB"
 NATURAL_SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # of the letters, above C
 BASE40_NATURALS = (2, 8, 14, 19, 25, 31, 37)  # the base-40 numbers of the letters

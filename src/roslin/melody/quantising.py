@@ -11,11 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["Times", "note_values", "quarters_from_seconds"]
-
-Seconds = npt.NDArray[np.float64]
+from roslin.types import Floats
 
 # Quarters, and how rare such notes are at the beginnings of melodies: minus the logarithm of their share in the RISM
 # catalogue, counted from the eighth, the most frequent.
@@ -44,11 +41,11 @@ _CHANGES = ((np.arange(-_TEMPO_MOVES, _TEMPO_MOVES + 1) * _TEMPO_STEP) / _OF_CHA
 class Times(NamedTuple):
     """Onsets and durations of notes in quarters."""
 
-    onsets: Seconds
-    durations: Seconds
+    onsets: Floats
+    durations: Floats
 
 
-def note_values(lengths: Seconds) -> tuple[Seconds, Seconds]:
+def note_values(lengths: Floats) -> tuple[Floats, Floats]:
     """Lengths in seconds as note values: quarters, and the seconds of a quarter there.
 
     >>> note_values(np.array([0.5, 0.26, 0.25, 1.04]))[0].tolist()
@@ -62,7 +59,7 @@ def note_values(lengths: Seconds) -> tuple[Seconds, Seconds]:
     return quarters, seconds
 
 
-def _followed(lengths: Seconds, places: int) -> tuple[float, Seconds, Seconds]:
+def _followed(lengths: Floats, places: int) -> tuple[float, Floats, Floats]:
     """The cheapest way through the lengths in beats of so many places: its price, quarters, seconds of a quarter."""
     steps = np.rint(_VALUES / _GRID).astype(int)
     ends = np.arange(places)
@@ -97,7 +94,7 @@ def _followed(lengths: Seconds, places: int) -> tuple[float, Seconds, Seconds]:
     return price, quarters, seconds
 
 
-def quarters_from_seconds(onsets: Seconds, offsets: Seconds) -> Times:
+def quarters_from_seconds(onsets: Floats, offsets: Floats) -> Times:
     """The notes of one melody, in the order of their onsets, as note values; the first begins at 0.
 
     A note lasts until the next begins, but for a silence that is most of a beat and longer than the note itself. Notes

@@ -19,12 +19,11 @@ import numpy as np
 
 from roslin.errors import ArgumentError, MelodyError
 from roslin.melody.bars import metre_fraction
-from roslin.melody.table import MAX_TICKS, Ticks, locked, sorted_table
+from roslin.melody.table import MAX_TICKS, locked, sorted_table
+from roslin.types import Numbers
 
 if TYPE_CHECKING:
     from roslin.melody.melody import Melody
-
-__all__ = ["stretched"]
 
 _SHORTEST_UNIT = 128
 
@@ -64,7 +63,7 @@ def _checked(factor: Any) -> Fraction:
     raise ArgumentError(f"a melody is stretched by a finite number above 0; got {factor!r}")
 
 
-def _times(ticks: Ticks, by: Fraction) -> Ticks:
+def _times(ticks: Numbers, by: Fraction) -> Numbers:
     """Ticks times a factor, rounded to the nearest; in whole numbers of any size, which numpy has not."""
     double = [2 * tick * by.numerator + by.denominator for tick in ticks.tolist()]
     return np.array([min(tick // (2 * by.denominator), MAX_TICKS) for tick in double], dtype=np.int64)

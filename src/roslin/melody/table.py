@@ -23,25 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import MelodyError
-
-__all__ = [
-    "BASE40_RANGE",
-    "MAX_TICKS",
-    "NOTE_DTYPE",
-    "PITCH_RANGE",
-    "TICKS_PER_QUARTER",
-    "VOICE_RANGE",
-    "NoteTable",
-    "Ticks",
-    "base40_from_midi",
-    "checked_table",
-    "locked",
-    "note_table",
-    "read_only",
-    "sorted_table",
-    "ticks_from_quarters",
-    "whole_numbers",
-]
+from roslin.types import Numbers
 
 TICKS_PER_QUARTER = 40320
 
@@ -67,7 +49,6 @@ _LOWEST, _HIGHEST = np.array([(0, MAX_TICKS - 1), (0, MAX_TICKS - 1), PITCH_RANG
 _BASE40_OF_PITCH_CLASS = np.array([2, 3, 8, 13, 14, 19, 20, 25, 26, 31, 36, 37])
 
 NoteTable = npt.NDArray[np.void]
-Ticks = npt.NDArray[np.int64]
 
 
 def base40_from_midi(pitch_midi: npt.ArrayLike) -> npt.NDArray[np.int16]:
@@ -139,7 +120,7 @@ def sorted_table(table: NoteTable) -> NoteTable:
     return locked(table)
 
 
-def ticks_from_quarters(name: str, quarters: Iterable[float | Fraction]) -> Ticks:
+def ticks_from_quarters(name: str, quarters: Iterable[float | Fraction]) -> Numbers:
     """Quarter notes as ticks: fractions exactly, other numbers to the nearest tick. `name` is for a refusal."""
     values = list(quarters)
     try:

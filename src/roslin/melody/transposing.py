@@ -23,8 +23,6 @@ from roslin.melody.table import BASE40_RANGE, PITCH_RANGE, base40_from_midi, sor
 if TYPE_CHECKING:
     from roslin.melody.melody import Melody
 
-__all__ = ["transposed"]
-
 # Staff steps of 0 to 11 semitones, the usual ones first.
 _STEPS = ((0,), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 5), (5, 4), (5, 6), (6, 5), (6, 7))
 _ORDER_OF_SHARPS = "FCGDAEB"

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["WRITERS", "writer"]
-
 WRITERS = {
     "pae": "roslin.notation.pae:write",
     "midi": "roslin.playback:midi_bytes",

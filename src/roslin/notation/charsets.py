@@ -8,8 +8,6 @@ from __future__ import annotations
 import codecs
 import re
 
-__all__ = ["EXPECTED", "character_set"]
-
 EXPECTED = "a character set such as UTF-8 or ISO-8859-1"
 _CHARACTER_SETS = re.compile(r"ascii|big5|cp\d|euc_|gb|hp-|hz|iso|johab|koi8|kz|mac|ptcp|shift_|tis|utf-(8|16|32)")
 

@@ -16,8 +16,6 @@ from roslin.notation.pae import read as read_pae
 from roslin.notation.pae.lowercase import capitals
 from roslin.notation.typography import plain
 
-__all__ = ["Editable", "editable"]
-
 _LINE_END = re.compile(r"[\r\n]")
 _OWN_HEADER = re.compile(r"\s*(?:%\S*\s+)?")
 

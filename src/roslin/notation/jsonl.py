@@ -30,8 +30,6 @@ from roslin.notation.pae.signatures import read_clef, read_key_signature, read_t
 from roslin.notation.record import MAX_PROBLEMS, METADATA_FIELDS, Record, failed
 from roslin.rows import HALF_CHARACTER, half_character
 
-__all__ = ["looks_like_jsonl", "read_jsonl", "write_jsonl"]
-
 MAX_LINE_BYTES = 16 * 2**20
 
 _NOTE_COLUMNS = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]

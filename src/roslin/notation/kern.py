@@ -24,8 +24,6 @@ from roslin.notation.mei.notes import Pitch
 from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.scores import MAX_DENOMINATOR, StaffChoice, decode_xml, reader, refusal, to_mei
 
-__all__ = ["MAX_SPINES", "matches", "read"]
-
 MAX_SPINES = 500
 MAX_DIGITS = 6  # of a length
 MAX_QUARTERS = 64  # of a note; verovio fills all other spines with rests as long as it, and they may have no end

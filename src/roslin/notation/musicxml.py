@@ -42,8 +42,6 @@ from roslin.notation.scores import (
     to_mei,
 )
 
-__all__ = ["MAX_MEMBERS", "MAX_RATIO", "MAX_UNPACKED_BYTES", "matches", "read", "unpacked"]
-
 MAX_UNPACKED_BYTES = MAX_FILE_BYTES
 MAX_MEMBERS = 1000  # of an archive: a score and perhaps some pictures
 MAX_RATIO = 200  # unpacked to packed; 55 at most in music21's corpus

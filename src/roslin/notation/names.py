@@ -32,8 +32,6 @@ from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.sources import read_all
 from roslin.notation.typography import plain
 
-__all__ = ["could_have_octaves", "in_other_octaves", "looks_like_names", "read", "read_names", "with_octaves"]
-
 _LEAST_NOTES = 3  # fewer are as likely a word or a key
 _LEAST_SYLLABLES = 2
 _NAMES_SHOWN = 12

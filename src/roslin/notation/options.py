@@ -12,8 +12,6 @@ from roslin.notation.record import Voices
 if TYPE_CHECKING:
     from roslin.notation.midi.grid import Grid
 
-__all__ = ["Options"]
-
 
 class Options(TypedDict, total=False):
     """Options of `load` and `records`. None and False ask for nothing.

@@ -15,8 +15,6 @@ from roslin.notation import detect, records, unreadable, with_ids
 from roslin.notation.record import Record, Voices
 from roslin.notation.sources import DAMAGED, id_stem, open_streams
 
-__all__ = ["Part", "parts", "read_part"]
-
 _LINES = 1000
 _HEAD_BYTES = 4096
 

@@ -30,8 +30,6 @@ from roslin.notation.typed import other_notation
 if TYPE_CHECKING:
     from roslin.run import Run
 
-__all__ = ["Surest", "has_readings", "read_query", "read_source", "readings", "surest"]
-
 _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none was found less well
 _LEAST_TIED = 3  # fewer notes say nothing
 _KINDS = {"names": "note names with octaves", "abc": "ABC with lengths", "pae": "Plaine & Easie"}

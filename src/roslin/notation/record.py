@@ -15,21 +15,6 @@ from typing import Literal
 from roslin.errors import MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
 
-__all__ = [
-    "FAILED",
-    "MAX_PROBLEMS",
-    "MAX_REPEATED_IN_FILE",
-    "MAX_REPEATED_NOTES",
-    "METADATA_FIELDS",
-    "MOST_TIMES_PLAYED",
-    "VOICES",
-    "Record",
-    "Repeats",
-    "Voices",
-    "failed",
-    "record_of",
-]
-
 # A melody for each voice of a score, or one melody of all of them.
 Voices = Literal["apart", "together"]
 VOICES: tuple[Voices, ...] = ("apart", "together")

@@ -17,27 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
-from roslin.errors import MelodyError, NotationError, Problem, UnknownNameError
+from roslin.errors import MelodyError, NotationError, Problem, SandboxError, UnknownNameError
 from roslin.notation.charsets import EXPECTED, character_set
 from roslin.notation.record import Record, Voices
 from roslin.notation.sources import read_all
-from roslin.sandbox import SandboxError, shared_worker
-
-__all__ = [
-    "MAX_DENOMINATOR",
-    "MAX_DEPTH",
-    "MAX_ELEMENTS",
-    "MAX_FILE_BYTES",
-    "Element",
-    "Reader",
-    "StaffChoice",
-    "decode_xml",
-    "first_elements",
-    "parse_xml",
-    "reader",
-    "refusal",
-    "to_mei",
-]
+from roslin.sandbox import shared_worker
 
 MAX_FILE_BYTES = 64 * 2**20
 MAX_ELEMENTS = 3_000_000  # at most 373,296 in music21's corpus

@@ -33,8 +33,6 @@ from typing import IO, Any, BinaryIO, TypeVar
 from roslin import rows
 from roslin.errors import FormatError
 
-__all__ = ["DAMAGED", "PACKED", "Stream", "id_stem", "open_streams", "read_all"]
-
 MAX_ARCHIVE_FILES = 100_000
 MAX_TEXT_BYTES = 64 * 2**20
 

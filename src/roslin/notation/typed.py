@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_bare_abc", "is_plaine_and_easie", "other_notation"]
-
 _STARTS_PLAINE_AND_EASIE = re.compile(
     r"\s*(?:['\",]*[0-9]|[',]+[A-Ga-g]|\"[A-Ga-g](?![^\"\s]{0,8}\")|!(?![a-z.()<>+]+!)|[%@$\[{<=\-])"
 )

@@ -10,8 +10,6 @@ from itertools import islice
 from roslin.errors import Problem
 from roslin.notation.record import MAX_PROBLEMS
 
-__all__ = ["plain", "without_quotes"]
-
 _MEANT = {
     "'": "‘’‛′´`ʹʻʼ＇",
     '"': "“”‟″＂",

@@ -22,8 +22,6 @@ from roslin.melody import Melody
 from roslin.report.document import document
 from roslin.report.plots import heat_map, interval_plot
 
-__all__ = ["campaign_page", "campaign_text", "write_report"]
-
 _MOST_ROWS = 5_000
 _DRAWN_QUERIES, _DRAWN_DOCUMENTS = 5, 3
 

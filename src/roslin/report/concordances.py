@@ -33,19 +33,7 @@ from roslin.report.tune_groups import (
     summaries,
 )
 from roslin.rows import write_whole
-
-__all__ = [
-    "COLUMNS",
-    "GROUPS_ON_PAGE",
-    "PageGroup",
-    "compared_words",
-    "concordances_page",
-    "disagreeing_pairs",
-    "left_out_words",
-    "page_group",
-    "source_link",
-    "write_report",
-]
+from roslin.types import Progress
 
 GROUPS_ON_PAGE = 50
 _FIELD = re.compile(r"\{(?:id|record)\}")
@@ -63,7 +51,6 @@ COLUMNS = (
     ("work", N_("Work")),
 )
 
-Tell = Callable[[float, str], None]
 Link = Callable[[SourceRecord], str]
 
 
@@ -181,7 +168,7 @@ def disagreeing_pairs(concordances: Concordances) -> int:
 
 
 def write_report(
-    concordances: Concordances, target: str | Path, *, link: Link | None = None, progress: Tell | None = None
+    concordances: Concordances, target: str | Path, *, link: Link | None = None, progress: Progress | None = None
 ) -> Path:
     """Write the report: one page if the target is named .html, a folder otherwise. The page to open."""
     target = Path(target)
@@ -221,7 +208,7 @@ def concordances_page(
     shown: Sequence[GroupSummary],
     *,
     link: Link | None = None,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
     around: tuple[str, str] | None = None,
     said: Sequence[str] = (),
     page_of: Callable[[RelatedGroup], str] = lambda _group: "",
@@ -264,7 +251,9 @@ def anchor(summary: GroupSummary | RelatedGroup) -> str:
     return f"group-{summary.number}"
 
 
-def _told(concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Glyphs, tell: Tell) -> Iterator[PageGroup]:
+def _told(
+    concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Glyphs, tell: Progress
+) -> Iterator[PageGroup]:
     for done, summary in enumerate(shown, start=1):
         yield page_group(concordances, summary, f"{anchor(summary)}-", glyphs)
         tell(done / len(shown), "drawing")

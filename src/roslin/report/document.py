@@ -17,8 +17,6 @@ from typing import Any
 from roslin.display.templates import render
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
 
-__all__ = ["document", "said_of_file", "versions"]
-
 
 def document(template: str, **values: Any) -> str:
     """The page that a template makes of these values; `heading` is one of them."""

@@ -14,8 +14,6 @@ from roslin.evaluate.tables import comparisons, groupings, means, per_query, rem
 from roslin.report.document import document, said_of_file, versions
 from roslin.report.plots import Curve, curve_plot
 
-__all__ = ["evaluation_page", "provenance"]
-
 _MOST_ROWS = 5_000
 _MOST_QUERIES = 200
 _MOST_RANKS = 50

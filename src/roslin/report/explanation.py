@@ -6,8 +6,6 @@ from roslin.matchers import Explanation
 from roslin.report.document import document
 from roslin.report.flow import flow_svg, name_of
 
-__all__ = ["explanation_page"]
-
 
 def explanation_page(explanation: Explanation, note: str) -> str:
     """The whole page; `note` says how it was made."""

@@ -23,12 +23,9 @@ import numpy as np
 from roslin.display.words import _, capital, number
 from roslin.matchers import Explanation
 from roslin.matchers.transport.base import Transport
-from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
 from roslin.report.svg import SvgElement, circle, group, line, rect, svg, text
 from roslin.report.ties import FARTHEST, Tie, colour_of, ties_of
-from roslin.represent.words import bar_number, note_name
-
-__all__ = ["flow_svg", "name_of"]
 
 _LEFT, _RIGHT, _TOP = 92.0, 18.0, 30.0
 _WIDEST, _LEAST_QUARTER, _MOST_QUARTER = 900.0, 14.0, 44.0

@@ -13,8 +13,6 @@ from dataclasses import replace
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.report.svg import SvgElement, group, line, rect, svg
 
-__all__ = ["pianoroll_svg"]
-
 _QUARTER_WIDTH = 22.0
 _SEMITONE_HEIGHT = 4.0
 _MARGIN = 6.0

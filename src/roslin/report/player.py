@@ -24,8 +24,6 @@ from roslin.report.pianoroll import pianoroll_svg
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["PLAYER_STYLE", "drawing", "marked", "melody_figure", "player_script", "playing"]
-
 _NARROW = 400  # pixels; a drawing that is no wider is shown everywhere
 _NOTE = re.compile(r'data-note="(\d+)" class="')
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from roslin.evaluate.rankings import Floats
 from roslin.report.svg import SvgElement, circle, line, path, rect, svg, text
-
-__all__ = ["Curve", "curve_plot", "heat_map", "interval_plot"]
+from roslin.types import Floats
 
 # (x, y) of the points of a curve.
 Curve = tuple[Floats, Floats]

@@ -15,20 +15,7 @@ import numpy as np
 
 from roslin.display.text import counted
 from roslin.report.svg import SvgElement, circle, group, line, rect, svg, text
-from roslin.truth.rankings import Floats
-
-__all__ = [
-    "PLOT_HEIGHT",
-    "SQUARE",
-    "Scale",
-    "bar_height",
-    "box_plot",
-    "experience_plot",
-    "mean_and_deviation",
-    "p_squares",
-    "scale_axis",
-    "scale_of",
-]
+from roslin.types import Floats
 
 PLOT_HEIGHT = 44
 SQUARE = 11

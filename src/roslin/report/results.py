@@ -9,8 +9,6 @@ from roslin.report.document import document
 from roslin.run import Run
 from roslin.run.meaning import CHANCE_LINE, by_chance
 
-__all__ = ["results_page"]
-
 
 def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str) -> str:
     """The whole page; `melodies` are those of the run, in its order, and `note` describes how it was made."""

@@ -16,8 +16,6 @@ from typing import Any
 
 from roslin.display.templates import render
 
-__all__ = ["SvgElement", "circle", "group", "line", "path", "placed", "plot_style", "rect", "svg", "text"]
-
 _VIEW_BOX = re.compile(r'viewBox="([^"]+)"')
 
 

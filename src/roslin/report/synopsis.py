@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from roslin.melody import Melody
 
-__all__ = ["SIGNS", "Glyphs", "synopsis"]
-
 SIGNS = {"pitch": "another pitch", "length": "another length", "only": "only here", "missing": "missing here"}
 
 _SVG = "http://www.w3.org/2000/svg"

@@ -9,8 +9,6 @@ from roslin.display.words import _, number
 from roslin.matchers import Explanation, Step
 from roslin.melody import TICKS_PER_QUARTER
 
-__all__ = ["FARTHEST", "Tie", "colour_of", "ties_of"]
-
 FARTHEST = 3.0  # the distance at which a line is red
 _NEAR, _FAR = (47, 127, 181), (214, 48, 39)
 _THICKEST, _THINNEST, _PLAIN = 7.0, 1.2, 2.0  # width of a line; plain: of one that carries no weight

@@ -31,18 +31,6 @@ from roslin.truth.consistency import Boundary
 from roslin.truth.study import QueryStudy, Study
 from roslin.truth.tables import MOST_EXPERTS
 
-__all__ = [
-    "Melodies",
-    "common_scale",
-    "confidence_text",
-    "few_votes_text",
-    "heading_of",
-    "rankings_provenance",
-    "title_of",
-    "truth_csv",
-    "truth_page",
-]
-
 Melodies = Mapping[str, Melody]
 
 

@@ -19,8 +19,6 @@ from roslin.report.svg import SvgElement, group, line, placed, plot_style, svg, 
 from roslin.report.truth import Melodies, common_scale, confidence_text, few_votes_text, heading_of, title_of
 from roslin.truth.study import QueryStudy, Study
 
-__all__ = ["truth_svg"]
-
 _WIDTH = 840
 _ROW = 80
 _PLOT_AT = 440

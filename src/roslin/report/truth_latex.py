@@ -15,10 +15,8 @@ from roslin.display.latex import latex_text
 from roslin.display.text import counted
 from roslin.report.rank_plots import Scale, mean_and_deviation, scale_of
 from roslin.report.truth import Melodies, common_scale, confidence_text, few_votes_text, title_of
-from roslin.truth.rankings import Floats
 from roslin.truth.study import QueryStudy, Study
-
-__all__ = ["latex_box_plot", "latex_squares", "truth_latex"]
+from roslin.types import Floats
 
 _WIDTH = 200.0
 _HEIGHT = 26.0

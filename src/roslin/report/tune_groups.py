@@ -24,17 +24,6 @@ from roslin.report.player import playing
 from roslin.report.synopsis import Glyphs, synopsis
 from roslin.report.variants import Variant, compared
 
-__all__ = [
-    "DrawnLine",
-    "GroupLine",
-    "GroupSummary",
-    "HoldingPair",
-    "RelatedGroup",
-    "drawn_lines",
-    "group_lines",
-    "summaries",
-]
-
 UNNAMED = N_("no composer named")
 _NAMES = 8
 

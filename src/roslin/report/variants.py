@@ -22,8 +22,6 @@ from roslin.matchers import Explanation, Matcher
 from roslin.melody import Melody
 from roslin.represent.words import transposition_words
 
-__all__ = ["Variant", "compared", "grace_steps"]
-
 _Number = TypeVar("_Number", int, Fraction)
 
 

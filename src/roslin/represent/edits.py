@@ -19,8 +19,6 @@ from roslin.display.words import _
 from roslin.errors import FilterError
 from roslin.native import kernels
 
-__all__ = ["EditCosts", "edit_distance", "edit_distance_from", "parse_costs"]
-
 _OPERATIONS = ("insertion", "deletion", "replacement")
 _ALPHABETS = ("UDR", "LS=")  # of gross contours, of rhythms
 

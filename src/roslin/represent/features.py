@@ -26,23 +26,10 @@ from typing import NamedTuple
 
 from roslin.errors import UnknownNameError
 from roslin.melody import Melody
-from roslin.represent.edits import EditCosts, edit_distance
+from roslin.melody.intervals import Kind
+from roslin.represent.intervals import KINDS
 from roslin.represent.line import melodic_line
-from roslin.represent.strings import KINDS, Kind, line_strings, steps_from_base40
-
-__all__ = [
-    "LONGEST_MOTIVE",
-    "Description",
-    "EditCosts",
-    "describe",
-    "describe_line",
-    "duration_ratio",
-    "edit_distance",
-    "interval_histogram",
-    "max_interval",
-    "motives",
-    "pitch_range",
-]
+from roslin.represent.strings import line_strings, steps_from_base40
 
 LONGEST_MOTIVE = 100  # intervals
 

@@ -18,10 +18,7 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError
 from roslin.native import kernels
 from roslin.represent.line import Lines
-
-__all__ = ["GramIndex", "gram_index"]
-
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Numbers
 
 _LARGEST = 2**63
 

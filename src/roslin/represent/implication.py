@@ -45,21 +45,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates, pack
 from roslin.represent.points import metrical_stress
-
-__all__ = ["LABELS", "Structures", "structures"]
+from roslin.types import Numbers
 
 # Label k and its retrospective twin, if it has one, follow each other.
 LABELS = (
     "P", "(P)", "D", "ID", "(ID)", "IP", "(IP)", "VP", "(VP)", "R", "(R)", "IR", "(IR)", "VR", "(VR)", "dyad", "monad",
 )  # fmt: skip
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

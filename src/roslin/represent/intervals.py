@@ -18,25 +18,11 @@ from roslin.melody.intervals import (
     EXAMPLES,
     Kind,
     NamedInterval,
-    an_interval,
     diatonic_name,
     interval_name,
     read_intervals,
     refusal,
 )
-
-__all__ = [
-    "CHROMATIC_LETTERS",
-    "DIATONIC_LETTERS",
-    "KINDS",
-    "Kind",
-    "an_interval",
-    "interval_name",
-    "interval_semitones",
-    "interval_words",
-    "parse_interval",
-    "parse_intervals",
-]
 
 KINDS: tuple[Kind, ...] = ("diatonic", "chromatic")
 LARGEST = 26  # letters in the alphabet

@@ -11,8 +11,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["key_name"]
-
 _SYLLABLES = {"do": "C", "ut": "C", "re": "D", "mi": "E", "fa": "F", "sol": "G", "la": "A", "si": "B"}
 _MODES = {
     **dict.fromkeys(("major", "maj", "dur", "majeur", "maggiore", "mayor"), "major"),

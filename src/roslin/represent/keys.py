@@ -20,15 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.native import kernels
-
-__all__ = ["KEYS", "PROFILES", "RATINGS", "REACH", "Key", "all_keys", "find_key", "local_keys"]
-
-Array = npt.NDArray[np.float64]
+from roslin.types import Floats
 
 _NAMES = ("C", "C sharp", "D", "E flat", "E", "F", "F sharp", "G", "A flat", "A", "B flat", "B")
 
 # As printed in Krumhansl 1990: C, C sharp, ... B in C major and in C minor.
-RATINGS: Array = np.array([
+RATINGS: Floats = np.array([
     [6.35, 2.23, 3.48, 2.33, 4.38, 4.09, 2.52, 5.19, 2.39, 3.66, 2.29, 2.88],
     [6.33, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17],
 ])  # fmt: skip
@@ -55,7 +52,7 @@ class Key:
         return f"{_NAMES[self.tonic]} {'minor' if self.is_minor else 'major'}"
 
 
-def all_keys(ratings: Array) -> Array:
+def all_keys(ratings: Floats) -> Floats:
     """(24, 12): ratings of the pitch classes in C major and C minor, (2, 12), moved to every key."""
     return np.array([np.roll(mode, tonic) for mode in ratings for tonic in range(12)])
 

@@ -20,10 +20,7 @@ from roslin.errors import MelodyError
 from roslin.melody import Melody, NoteTable
 from roslin.native import kernels
 from roslin.represent.packed import Candidates, pack
-
-__all__ = ["Lines", "melodic_line", "melodic_lines", "top_rows"]
-
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Numbers
 
 
 def melodic_line(melody: Melody, voice: int | None = None) -> NoteTable:

@@ -17,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import NOTE_DTYPE, Melody, NoteTable
+from roslin.types import Numbers
 
-__all__ = ["Candidates", "Packed", "SupportsMelodies", "SupportsPacked", "melody_of", "pack", "pieces"]
-
-Numbers = npt.NDArray[np.int64]
 Made = TypeVar("Made")
 
 

@@ -50,11 +50,7 @@ from roslin.melody import TICKS_PER_QUARTER, NoteTable
 from roslin.native import kernels
 from roslin.represent.line import top_rows
 from roslin.represent.packed import Candidates, Packed, pack
-
-__all__ = ["BAR_WITHOUT_LINES", "PITCHES", "WEIGHTS", "PointSets", "metrical_stress", "point_sets"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Floats, Numbers
 
 # Where a melody has no bar lines, four quarters count as a bar.
 BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
@@ -67,17 +63,17 @@ class PointSets:
     `rows` says which note of the packed table each point is.
     """
 
-    time: Array
-    duration: Array
-    pitch: Array
-    weight: Array
+    time: Floats
+    duration: Floats
+    pitch: Floats
+    weight: Floats
     offsets: npt.NDArray[np.int64]
     rows: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def one(self, k: int) -> tuple[Array, Array]:
+    def one(self, k: int) -> tuple[Floats, Floats]:
         """(points, weights) of set k, as `roslin.emd` takes them."""
         span = slice(self.offsets[k], self.offsets[k + 1])
         return np.column_stack([self.time[span], self.pitch[span]]), self.weight[span]
@@ -130,12 +126,12 @@ class _Table:
     notes: NoteTable
 
     @property
-    def quarters(self) -> Array:
-        lengths: Array = self.notes["duration_ticks"] / TICKS_PER_QUARTER
+    def quarters(self) -> Floats:
+        lengths: Floats = self.notes["duration_ticks"] / TICKS_PER_QUARTER
         return lengths
 
 
-def metrical_stress(onset: Numbers, duration: Numbers, offsets: Numbers, packed: Packed) -> Array:
+def metrical_stress(onset: Numbers, duration: Numbers, offsets: Numbers, packed: Packed) -> Floats:
     """Metrical stress of every note, 1/8 to 1, of notes in order of time with the bar lines of their melodies."""
     stress = np.empty(len(onset))
     kernels.metrical_stress(
@@ -144,12 +140,12 @@ def metrical_stress(onset: Numbers, duration: Numbers, offsets: Numbers, packed:
     return stress
 
 
-def _stress(table: _Table) -> Array:
+def _stress(table: _Table) -> Floats:
     onset = np.ascontiguousarray(table.notes["onset_ticks"])
     return metrical_stress(onset, table.notes["duration_ticks"], table.offsets, table.packed)
 
 
-def _turns(table: _Table) -> Array:
+def _turns(table: _Table) -> Floats:
     """1 at the first and last note of a melody and where it changes direction, else 0."""
     turns, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
     rows, offsets = top_rows(table.notes, table.offsets)
@@ -178,7 +174,7 @@ _ACCENTS = {
 }
 
 
-def _accents(table: _Table) -> Array:
+def _accents(table: _Table) -> Floats:
     """Melodic accent of every note, 0 to 1."""
     accents, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
     rows, offsets = top_rows(table.notes, table.offsets)
@@ -193,17 +189,17 @@ def _accents(table: _Table) -> Array:
     return accents
 
 
-def _perceptual(table: _Table) -> Array:
-    weights: Array = np.sqrt(table.quarters) * (1 + _stress(table) + _turns(table))
+def _perceptual(table: _Table) -> Floats:
+    weights: Floats = np.sqrt(table.quarters) * (1 + _stress(table) + _turns(table))
     return weights
 
 
-def _fifths(_: Array, base40: npt.NDArray[np.int64]) -> Array:
+def _fifths(_: Floats, base40: npt.NDArray[np.int64]) -> Floats:
     """Place on the line of fifths: each letter has its place, each sharp adds seven."""
     return _FIFTHS_OF_BASE40[base40 % 40]
 
 
-def _fifths_table() -> Array:
+def _fifths_table() -> Floats:
     table = np.zeros(40)
     for letter, natural in zip((0, 2, 4, -1, 1, 3, 5), (2, 8, 14, 19, 25, 31, 37), strict=True):  # C D E F G A B
         for sharps in range(-2, 3):
@@ -213,13 +209,13 @@ def _fifths_table() -> Array:
 
 _FIFTHS_OF_BASE40 = _fifths_table()
 
-PITCHES: dict[str, Callable[[Array, npt.NDArray[np.int64]], Array]] = {
+PITCHES: dict[str, Callable[[Floats, npt.NDArray[np.int64]], Floats]] = {
     "semitone": lambda midi, _: midi,
     "base40": lambda _, base40: np.multiply(base40, 12 / 40, dtype=np.float64),
     "fifths": _fifths,
 }
 
-WEIGHTS: dict[str, Callable[[_Table], Array]] = {
+WEIGHTS: dict[str, Callable[[_Table], Floats]] = {
     "duration": lambda table: table.quarters,
     "uniform": lambda table: np.ones(len(table.notes)),
     "sqrt": lambda table: np.sqrt(table.quarters),

@@ -16,10 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.represent.points import PointSets
-
-__all__ = ["Segments", "segment_count", "segments"]
-
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Numbers
 
 
 @dataclass(frozen=True, slots=True)

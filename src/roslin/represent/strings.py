@@ -25,28 +25,8 @@ from roslin.melody import Melody
 from roslin.represent.intervals import (
     CHROMATIC_LETTERS,
     DIATONIC_LETTERS,
-    KINDS,
-    Kind,
-    interval_words,
-    parse_interval,
-    parse_intervals,
 )
 from roslin.represent.line import melodic_line
-
-__all__ = [
-    "KINDS",
-    "Kind",
-    "Strings",
-    "chromatic_string",
-    "contour_string",
-    "diatonic_string",
-    "interval_words",
-    "line_strings",
-    "parse_interval",
-    "parse_intervals",
-    "rhythm_string",
-    "steps_from_base40",
-]
 
 
 class Strings(NamedTuple):

@@ -6,18 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from roslin.display.words import _, ngettext, number
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
-from roslin.represent.intervals import an_interval, interval_name
-
-__all__ = [
-    "bar_number",
-    "in_words",
-    "note_name",
-    "place_words",
-    "places_named",
-    "spelled",
-    "tempo_words",
-    "transposition_words",
-]
+from roslin.melody.intervals import an_interval, interval_name
 
 _SAME = 1e-6
 # Base-40 intervals within an octave, in semitones; the others have no common name.

@@ -25,15 +25,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.run.run import Ranking, Run
+from roslin.types import Floats
 
-__all__ = ["METHODS", "SCALES", "contributions", "fuse_runs", "scaled"]
-
-Floats = npt.NDArray[np.float64]
 METHODS = ("sum", "mnz", "rrf")
 SCALES = ("zscore", "minmax", "rank", "none")
 _RRF = 60.0

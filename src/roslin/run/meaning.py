@@ -11,21 +11,6 @@ from collections.abc import Sequence
 
 from roslin.display.words import N_, _, ngettext
 
-__all__ = [
-    "BY_CHANCE",
-    "CHANCE_LINE",
-    "CLOSE",
-    "FEW_NOTES",
-    "MEANINGS",
-    "PERHAPS",
-    "SAME_NOTES",
-    "by_chance",
-    "coinciding_words",
-    "expected_words",
-    "headline_of",
-    "meaning_of",
-]
-
 CLOSE = 0.005  # with one query in two hundred, something that means nothing comes as near
 PERHAPS = 0.1  # one in three is a relative
 BY_CHANCE = 1.0  # from here on a list holds more chance than sense

@@ -16,8 +16,6 @@ from roslin.errors import shortened
 if TYPE_CHECKING:
     from roslin.run.run import Run
 
-__all__ = ["contradiction", "oddities", "several_tags"]
-
 _TAGS_NAMED = 3
 
 

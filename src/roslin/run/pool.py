@@ -14,8 +14,6 @@ from roslin.display.text import counted
 from roslin.errors import ArgumentError
 from roslin.run.run import Run
 
-__all__ = ["RunPool", "pool_runs"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunPool:

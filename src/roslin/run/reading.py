@@ -31,8 +31,6 @@ from roslin.run.oddities import contradiction, oddities, several_tags
 from roslin.run.run import Kind, Ranking, Run, checked_value
 from roslin.run.writing import JSON_MARK
 
-__all__ = ["read_run"]
-
 _COLUMNS = ("query", "document", "score|distance|rank")
 _TREC = ("query", "Q0", "document", "rank", "score", "tag")
 

@@ -18,8 +18,6 @@ from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
 from roslin.run.meaning import BY_CHANCE, PERHAPS, SAME_NOTES, coinciding_words, headline_of, meaning_of
 
-__all__ = ["Hit", "Kind", "Ranking", "Run", "checked_value"]
-
 Kind = Literal["distance", "score", "rank", "order"]
 # The titles of documents, or a function that looks them up; None for those without.
 Titles = Mapping[str, str | None] | Callable[[Sequence[str]], Sequence[str | None]]

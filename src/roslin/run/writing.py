@@ -21,8 +21,6 @@ from roslin.rows import form_of, replacing, to_word, write_text
 if TYPE_CHECKING:
     from roslin.run.run import Hit, Ranking, Run
 
-__all__ = ["JSON_MARK", "comma_separated", "json_text", "trec", "write"]
-
 JSON_MARK = "roslin run"
 _MEASURED = ("distance", "score")
 

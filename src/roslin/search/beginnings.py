@@ -12,8 +12,6 @@ from roslin.melody import Melody
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 
-__all__ = ["MOST_AT_ONCE", "beginnings", "onsets_compared"]
-
 MOST_AT_ONCE = 50_000
 
 _LONGER = 1.25  # how many times as many onsets as the query a beginning has: ornaments need room

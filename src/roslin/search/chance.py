@@ -47,31 +47,13 @@ from roslin.melody import Melody, NoteTable
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
+from roslin.types import Distances, Numbers, Scores
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin.rounding import Planner
     from roslin.matchers.roslin.table import MelodyTable
     from roslin.matchers.roslin.values import Encoded
 
-__all__ = [
-    "SAMPLED",
-    "TAIL_SHARE",
-    "Background",
-    "Null",
-    "Tail",
-    "between",
-    "calibrated",
-    "decoy",
-    "default_tails",
-    "middles_and_spreads",
-    "mode_of",
-    "sample_of",
-    "tails_of",
-]
-
-Distances = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int32]
 
 SAMPLED = 500  # melodies compared with every query
 _FAR = 0.16  # quantile: one standard deviation below the median, were they normal

@@ -18,18 +18,13 @@ than the alignment's replaces it.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.matchers import P2, Matcher, Roslin
-from roslin.matchers.base import Distances
 from roslin.melody import Melody
 from roslin.run import Run
 from roslin.run.meaning import BY_CHANCE, CLOSE
 from roslin.search.chance import TAIL_SHARE
-
-__all__ = ["COINCIDING", "LEAST_NOTES", "can_ask", "evidence_of", "is_sure"]
-
-Evidence = npt.NDArray[np.float64]
+from roslin.types import Distances, Floats
 
 COINCIDING = P2()
 LEAST_NOTES = 13  # fewer coincide too often by chance
@@ -58,7 +53,7 @@ def is_sure(run: Run) -> bool:
     return ranking.agreeing > 0 or min(ranking.expected or (np.inf,)) <= CLOSE
 
 
-def evidence_of(distances: Distances, sampled: Distances, searched: int) -> Evidence:
+def evidence_of(distances: Distances, sampled: Distances, searched: int) -> Floats:
     """Minus the logarithm (to base 10) of the expected chance matches; minus infinity where it is not believed."""
     if len(sampled) < _LEAST_SAMPLED:
         return np.full(len(distances), -np.inf)

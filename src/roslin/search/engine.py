@@ -34,14 +34,11 @@ from roslin.search.longest import check_length
 from roslin.search.ranking import FoundMelodies, nearest_first, stopped
 from roslin.search.work import Work
 from roslin.transport.align import Query
+from roslin.types import Distances, Numbers
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin.table import MelodyTable
 
-__all__ = ["DEFAULT_MATCHER", "WholeCollection", "depended_on", "search", "within_radius"]
-
-Numbers = npt.NDArray[np.int64]
-Distances = npt.NDArray[np.float64]
 _Compared = TypeVar("_Compared")
 
 # Of segments, in one piece of work: under a second where every one of them has to be solved.

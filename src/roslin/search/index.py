@@ -11,7 +11,6 @@ version is not this program's or a disk has changed it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -24,11 +23,9 @@ from roslin.collection.sealed import Remembered
 from roslin.collection.store import Store
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.packed import Packed
-
-__all__ = ["INDEX_VERSION", "Index", "open_index"]
+from roslin.types import Progress
 
 INDEX_VERSION = 4
-Progress = Callable[[float, str], None]
 
 _MELODIES_AT_ONCE = 50_000
 _HIGHEST_TICK = 2**31 - 1

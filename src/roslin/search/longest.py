@@ -14,8 +14,6 @@ from roslin.errors import ArgumentError
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 
-__all__ = ["check_length", "longest_query"]
-
 _TIMES = 10
 
 

@@ -19,7 +19,6 @@ from itertools import pairwise
 from math import ceil, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.deadline import check_stopped
 from roslin.errors import TimeLimitError
@@ -31,12 +30,7 @@ from roslin.search.index import Index
 from roslin.search.work import Work
 from roslin.transport.align import Query, Setting, notes_of, rules_of
 from roslin.transport.bounds import Block, scan_of
-
-__all__ = ["Nearest", "Scanning", "nearest", "possible_within"]
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Distances = npt.NDArray[np.float64]
+from roslin.types import Distances, Flags, Numbers
 
 # Melodies scanned, and compared, in one piece of work.
 PIECE = 8192

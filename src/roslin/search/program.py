@@ -10,8 +10,6 @@ from pathlib import Path
 
 from roslin.native import kernels
 
-__all__ = ["COUNTED", "checksum", "program_versions"]
-
 # Rooms of the program that a distance depends on.
 COUNTED = ("melody", "represent", "transport", "matchers", "search")
 

@@ -16,11 +16,7 @@ from roslin.collection.store import Store
 from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.run import Kind, Ranking, Run
-
-__all__ = ["FoundMelodies", "nearest_first", "stopped"]
-
-Numbers = npt.NDArray[np.int64]
-Distances = npt.NDArray[np.float64]
+from roslin.types import Distances, Numbers
 
 # What is at infinity cannot be compared with the query: it is in no list.
 _FARTHEST = float(np.finfo(np.float64).max)

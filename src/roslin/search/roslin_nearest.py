@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.errors import TimeLimitError
 from roslin.matchers.roslin.roslin import Roslin
@@ -26,24 +25,8 @@ from roslin.search.chance import Null
 from roslin.search.nearest import Nearest
 from roslin.search.same import Agreement, same_notes
 from roslin.search.work import Work
+from roslin.types import Distances, Flags, Numbers, Scores
 
-__all__ = [
-    "Aligned",
-    "Best",
-    "aligned_distances",
-    "aligned_within",
-    "best_aligned",
-    "closer_bounds",
-    "nearest",
-    "prepared",
-    "scores_of",
-    "upper_bounds",
-]
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int32]
-Distances = npt.NDArray[np.float64]
 # The key by which melodies with these scores are ranked, the smallest first: it falls as scores rise. The second
 # argument is numbers, or a slice of them.
 KeyOf = Callable[[Scores, Numbers | slice], Distances]

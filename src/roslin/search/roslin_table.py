@@ -24,11 +24,9 @@ from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, seal
 from roslin.collection.store import Store
 from roslin.matchers.roslin.table import DTYPES, FIELDS, MELODIES, MelodyTable, build_table
 from roslin.matchers.roslin.values import Tables
-
-__all__ = ["TABLE_VERSION", "fitted_stamp", "open_table", "read_table", "write_table"]
+from roslin.types import Progress
 
 TABLE_VERSION = 2
-Progress = Callable[[float, str], None]
 
 _HEADER_BYTES = 128
 _FIRST_BYTE = SEAL_BYTES + _HEADER_BYTES

@@ -18,15 +18,12 @@ import numpy.typing as npt
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.types import Flags, Numbers
 
 if TYPE_CHECKING:
     from roslin.matchers.roslin.table import MelodyTable
     from roslin.matchers.roslin.values import Encoded
 
-__all__ = ["LEAST_SAME", "Agreement", "same_notes"]
-
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 LEAST_SAME = 4  # notes; fewer are in nearly every melody
 # Differences of note values, in quarters of an octave of time: by rounding of both, and of the logarithm alone.

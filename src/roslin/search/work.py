@@ -17,11 +17,9 @@ from typing import Self, TypeVar
 
 from roslin.deadline import Deadline
 from roslin.errors import ArgumentError, TimeLimitError
-
-__all__ = ["Progress", "Work"]
+from roslin.types import Progress
 
 # (share of the work done, 0 to 1, and what is being done)
-Progress = Callable[[float, str], None]
 
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")

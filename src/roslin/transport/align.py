@@ -40,13 +40,12 @@ from roslin.errors import MelodyError
 from roslin.melody import Melody
 from roslin.represent.keys import local_keys
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
-from roslin.transport.arguments import GROUNDS, TABLE, Array, Frame, Notes, Pair, Points, Rules
+from roslin.transport.arguments import GROUNDS, TABLE, Frame, Notes, Pair, Points, Rules
 from roslin.transport.ground import GROUND_NAMES, tonal_costs
 from roslin.transport.methods import coincident, evolved, refined, unaligned
+from roslin.types import Floats
 from roslin.values.named import Named
 from roslin.values.parameters import choice, real, reals
-
-__all__ = ["ALIGNMENTS", "Alignment", "Document", "Query", "Setting", "align", "notes_of", "pair_of", "rules_of"]
 
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
 _LENGTHS = ("accent", "duration", "stress")
@@ -60,9 +59,9 @@ class Query:
     the onset of its first note in quarters.
     """
 
-    x: Array
-    y: Array
-    weight: Array
+    x: Floats
+    y: Floats
+    weight: Floats
     order: npt.NDArray[np.int64]
     time_unit: float
     pitch_unit: float
@@ -114,10 +113,10 @@ class Document:
     The moved query is heard in the document: the key is that of the document around each of its notes.
     """
 
-    time: Array
-    pitch: Array
-    weight: Array
-    table: Array
+    time: Floats
+    pitch: Floats
+    weight: Floats
+    table: Floats
 
     @classmethod
     def of(cls, points: PointSets, number: int, setting: Setting) -> Document:
@@ -234,7 +233,7 @@ def in_quarters(query: Query, distance: float, x: float, y: float, tempo: float)
 
 def aligned_points(
     query: Query, document: Document, setting: Setting, x: float, y: float, tempo: float
-) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """((points, weights) of the moved query, the same of the document), in the frame that is measured in."""
     moved = np.column_stack([query.x + x, query.y + y])
     still = np.column_stack([document.time * query.time_unit / tempo, document.pitch * query.pitch_unit])

@@ -7,28 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = [
-    "CITYBLOCK",
-    "EUCLIDEAN",
-    "GROUNDS",
-    "TABLE",
-    "Array",
-    "Flags",
-    "Frame",
-    "Notes",
-    "Numbers",
-    "Pair",
-    "Points",
-    "Rules",
-    "Workspace",
-]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from roslin.types import Flags, Floats, Numbers
 
 # The kernels' numbers for the ground distances (ground.py); one that is not among the named ones has a table.
 EUCLIDEAN, CITYBLOCK, TABLE = 0, 1, 2
@@ -44,9 +23,9 @@ class Points(NamedTuple):
     order    numbers of the points, in the order in which bounds look at them: of a query the heaviest first
     """
 
-    x: Array
-    y: Array
-    weight: Array
+    x: Floats
+    y: Floats
+    weight: Floats
     order: Numbers
 
 
@@ -58,9 +37,9 @@ class Notes(NamedTuple):
     weight   in whatever the weights are
     """
 
-    time: Array
-    pitch: Array
-    weight: Array
+    time: Floats
+    pitch: Floats
+    weight: Floats
 
 
 class Frame(NamedTuple):
@@ -84,7 +63,7 @@ class Rules(NamedTuple):
     stop             (1,): set when the time is over (`roslin.deadline`); then a kernel returns at once, with anything
     """
 
-    tempos: Array
+    tempos: Floats
     scales_weights: bool
     missing: float
     ground: int
@@ -102,7 +81,7 @@ class Pair(NamedTuple):
     document: Notes
     frame: Frame
     rules: Rules
-    table: Array
+    table: Floats
 
 
 class Workspace(NamedTuple):
@@ -115,8 +94,8 @@ class Workspace(NamedTuple):
     stop      (1,): as in `Rules`
     """
 
-    cost: Array
-    flow: Array
-    lines: Array
+    cost: Floats
+    flow: Floats
+    lines: Floats
     indices: Numbers
     stop: Flags

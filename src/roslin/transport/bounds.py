@@ -22,14 +22,7 @@ import numpy.typing as npt
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.transport.align import Query, Setting, rules_of
 from roslin.transport.arguments import Points, Rules
-
-__all__ = ["Block", "Grid", "Heights", "QueryTable", "Scan", "Stamps", "Sums", "can_be_bounded", "scan_of"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Shorts = npt.NDArray[np.uint16]
-Words = npt.NDArray[np.uint64]
+from roslin.types import Floats, Numbers, UBytes, UShorts, Words
 
 # A cell is at most this long, in units of the query's frame, if the query then has at most so many.
 CELL = 0.6
@@ -54,7 +47,7 @@ PART_ROUNDED = 0.01
 
 # -- numbers that native/scan_inline.h has too; tests/transport/test_scan.py compares them ----------------------------
 
-# Bytes in the widest register: so much room tables have at the end, and stamps on both sides.
+# UBytes in the widest register: so much room tables have at the end, and stamps on both sides.
 WIDEST_REGISTER = 64
 # Query weight without a document pitch so near costs 1, 2, 3 semitones, at least.
 PITCH_LEVELS = 3
@@ -90,7 +83,7 @@ class Block(NamedTuple):
     lows: npt.NDArray[np.int8]
     spans: npt.NDArray[np.uint8]
     grids: npt.NDArray[np.int32]
-    offsets: Integers
+    offsets: Numbers
     times: npt.NDArray[np.int32]
     pitches: npt.NDArray[np.int8]
     weights: npt.NDArray[np.float32]
@@ -103,9 +96,9 @@ class Heights(NamedTuple):
     span: int
     semitone: float
     shifts: Words
-    steps: Integers
+    steps: Numbers
     line: int
-    weights: Shorts
+    weights: UShorts
     parts: float
 
 
@@ -115,11 +108,11 @@ class Grid(NamedTuple):
     cell: float
     is_exact: bool
     per_tick: Floats
-    ticks: Integers
-    numbers: Integers
-    pitch: Integers
-    cells: Integers
-    starts: Integers
+    ticks: Numbers
+    numbers: Numbers
+    pitch: Numbers
+    cells: Numbers
+    starts: Numbers
 
 
 class Sums(NamedTuple):
@@ -127,14 +120,14 @@ class Sums(NamedTuple):
 
     reach: float
     factor: float
-    heaviest: Integers
-    factors: Integers
+    heaviest: Numbers
+    factors: Numbers
 
 
 class Stamps(NamedTuple):
     """How far it is at least from the cells around a note to it."""
 
-    numbers: Bytes
+    numbers: UBytes
     stride: int
     off_grid: int
     rows: int
@@ -144,7 +137,7 @@ class Stamps(NamedTuple):
 class QueryTable(NamedTuple):
     """The table of the query, for documents that are lighter."""
 
-    numbers: Bytes
+    numbers: UBytes
     stride: int
     size: int
     place: int
@@ -178,7 +171,7 @@ def can_be_bounded(query: Query, setting: Setting) -> bool:
     )
 
 
-def scan_of(query: Query, setting: Setting, limit: float, grids: Integers) -> Scan:
+def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> Scan:
     """What `scan_block` needs to know of a query and a limit; `grids` are those of some documents."""
     rules, semitone, total = rules_of(setting), query.pitch_unit, float(query.weight.sum())
     pitch = np.rint(query.y / semitone).astype(np.int64)
@@ -213,7 +206,7 @@ def scan_of(query: Query, setting: Setting, limit: float, grids: Integers) -> Sc
     )
 
 
-def _heights(query: Query, pitch: Integers, limit: float, missing: float) -> Heights:
+def _heights(query: Query, pitch: Numbers, limit: float, missing: float) -> Heights:
     semitone, total, span = query.pitch_unit, float(query.weight.sum()), int(pitch.max())
     distinct = np.unique(pitch)
     reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
@@ -230,7 +223,7 @@ def _heights(query: Query, pitch: Integers, limit: float, missing: float) -> Hei
     )
 
 
-def _cell(query: Query, grids: Integers) -> tuple[float, bool]:
+def _cell(query: Query, grids: Numbers) -> tuple[float, bool]:
     """(length of a cell in units, whether all notes of the query lie on borders).
 
     The longest cell that has hardly fewer documents on its grid than any shorter one.
@@ -248,28 +241,28 @@ def _cell(query: Query, grids: Integers) -> tuple[float, bool]:
     return max(length for length, share in shares.items() if share >= most - ENOUGH), True
 
 
-def _steps(weight: Floats, reach: Floats, budget: float) -> Integers:
+def _steps(weight: Floats, reach: Floats, budget: float) -> Numbers:
     """(pitches, levels): what missing each level adds to the cost of missing those inside it, in parts of the budget.
 
     Levels lie inside each other, so that only the sum must be rounded down.
     """
     cost = np.minimum(np.floor(weight[:, None] * reach[None, :] * (PITCH_STEPS + 1) / budget), PITCH_STEPS + 1)
-    steps: Integers = np.minimum(np.diff(cost, axis=1, prepend=0), PITCH_STEPS).astype(np.int64)
+    steps: Numbers = np.minimum(np.diff(cost, axis=1, prepend=0), PITCH_STEPS).astype(np.int64)
     return steps
 
 
-def _query_weights(weight: Floats, pitch: Integers) -> Shorts:
+def _query_weights(weight: Floats, pitch: Numbers) -> UShorts:
     """A query's weights for `transpositions_in_reach`: its weight up to each pitch and above it, down and up."""
     pitches = pitch.max() + WIDEST + RIM - np.arange(LINE)
     below = (weight[:, None] * (pitch[:, None] <= pitches)).sum(axis=0)
     above = (weight[:, None] * (pitch[:, None] > pitches)).sum(axis=0)
     down = [np.floor(line - PART_ROUNDED) for line in (below, above)]
     up = [np.ceil(line + PART_ROUNDED) for line in (below, above)]
-    shorts: Shorts = np.clip(np.concatenate(down + up), 0, LARGEST).astype(np.uint16)
+    shorts: UShorts = np.clip(np.concatenate(down + up), 0, LARGEST).astype(np.uint16)
     return shorts
 
 
-def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground: str) -> Bytes:
+def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground: str) -> UBytes:
     """How far it is at least to a note in the middle, in parts of `reach`, when rounding may take `loss` cells off."""
     rows, cells = ceil(reach / semitone) - 1, ceil(reach / cell)
     around = np.full((2 * rows + 1, 2 * cells + 1), FAR, dtype=np.uint8)
@@ -281,7 +274,7 @@ def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground:
     return around
 
 
-def _stamps(rounds: list[Bytes]) -> Stamps:
+def _stamps(rounds: list[UBytes]) -> Stamps:
     """For documents on the grid and off it, with room on both sides of each row and at the end."""
     rows, cells = (length // 2 for length in rounds[0].shape)
     padded = [np.pad(around, ((0, 0), (WIDEST_REGISTER, WIDEST_REGISTER)), constant_values=FAR) for around in rounds]
@@ -289,7 +282,7 @@ def _stamps(rounds: list[Bytes]) -> Stamps:
     return Stamps(numbers, padded[0].shape[1], padded[0].size, rows, cells)
 
 
-def _query_table(rounds: list[Bytes], pitch: Integers, cells: Integers) -> QueryTable:
+def _query_table(rounds: list[UBytes], pitch: Numbers, cells: Numbers) -> QueryTable:
     """The tables of a query that is heavier than a document."""
     rows, wide = rounds[0].shape
     above, before = WIDEST + rows // 2, MARGIN + wide // 2

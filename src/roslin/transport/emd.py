@@ -21,10 +21,9 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.native import kernels
 from roslin.represent.keys import local_keys
-from roslin.transport.arguments import GROUNDS, Array
+from roslin.transport.arguments import GROUNDS
 from roslin.transport.ground import GROUND_NAMES, tonal_costs
-
-__all__ = ["Flow", "emd", "emd_flow", "emd_many", "least_flow", "ptd", "ptd_flow", "ptd_many"]
+from roslin.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def ptd_many(
     return _many(points_a, weights_a, points_b, weights_b, ground, proportional=True)
 
 
-_Set = tuple[Array, Array]
+_Set = tuple[Floats, Floats]
 
 
 def _many(
@@ -139,7 +138,7 @@ def _many(
     return distances
 
 
-def _joined(sets: list[_Set]) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+def _joined(sets: list[_Set]) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     offsets = np.concatenate([[0], np.cumsum([len(weights) for _, weights in sets])]).astype(np.int64)
     return np.concatenate([points for points, _ in sets]), np.concatenate([weights for _, weights in sets]), offsets
 
@@ -165,7 +164,7 @@ def _known(ground: str) -> None:
         raise UnknownNameError("ground distance", str(ground), sorted(GROUND_NAMES))
 
 
-def _ground(a: _Set, b: _Set, ground: str) -> Array:
+def _ground(a: _Set, b: _Set, ground: str) -> Floats:
     """Distances between all points of A and of B."""
     _known(ground)
     if ground != "tonal":
@@ -183,16 +182,16 @@ def _ground(a: _Set, b: _Set, ground: str) -> Array:
     keys[order] = local_keys(times[order], pitches[order], np.concatenate([a[1], b[1]])[order])
     from_a = tonal_costs(keys[: len(pitch_a)], pitch_a)[pitch_b].T
     from_b = tonal_costs(keys[len(pitch_a) :], pitch_b)[pitch_a]
-    apart: Array = np.hypot(np.subtract.outer(a[0][:, 0], b[0][:, 0]), (from_a + from_b) / 2)
+    apart: Floats = np.hypot(np.subtract.outer(a[0][:, 0], b[0][:, 0]), (from_a + from_b) / 2)
     return apart
 
 
-def _solve(a: _Set, b: _Set, ground: Array) -> Flow:
+def _solve(a: _Set, b: _Set, ground: Floats) -> Flow:
     total, flow = least_flow(ground, a[1], b[1])
     return Flow(float(total / min(a[1].sum(), b[1].sum())), flow, ground)
 
 
-def least_flow(ground: Array, weights_a: Array, weights_b: Array) -> tuple[float, Array]:
+def least_flow(ground: Floats, weights_a: Floats, weights_b: Floats) -> tuple[float, Floats]:
     """(cost, flow) of moving all of the lighter side; flow[i, j] is the weight between i of A and j of B."""
     is_lighter = weights_a.sum() <= weights_b.sum()
     supply, capacity = (weights_a, weights_b) if is_lighter else (weights_b, weights_a)

@@ -25,33 +25,30 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.represent.keys import KEYS, PROFILES, Key
-
-__all__ = ["GROUND_NAMES", "tonal_costs", "tonal_table", "tonal_tables"]
+from roslin.types import Floats
 
 GROUND_NAMES = ("cityblock", "euclidean", "tonal")
 
 STABILITY = 1.0
 
-Array = npt.NDArray[np.float64]
 
-
-def tonal_table(key: Key, stability: float = STABILITY) -> Array:
+def tonal_table(key: Key, stability: float = STABILITY) -> Floats:
     """(128, 128): K of any two MIDI pitches in a key."""
     profile = PROFILES[key.number]
     rating = ((profile - profile.min()) / (profile.max() - profile.min()))[np.arange(128) % 12]
     steps = np.abs(np.subtract.outer(np.arange(128.0), np.arange(128.0)))
-    table: Array = steps * (1 + stability * np.abs(np.subtract.outer(rating, rating))) / (1 + stability / 2)
+    table: Floats = steps * (1 + stability * np.abs(np.subtract.outer(rating, rating))) / (1 + stability / 2)
     return table
 
 
 @cache
-def tonal_tables() -> Array:
+def tonal_tables() -> Floats:
     """(24, 128, 128): K of any two MIDI pitches in every key, by the number of the key."""
     tables = np.array([tonal_table(key) for key in KEYS])
     tables.flags.writeable = False
     return tables
 
 
-def tonal_costs(keys: npt.NDArray[np.int64], pitches: Array) -> Array:
+def tonal_costs(keys: npt.NDArray[np.int64], pitches: Floats) -> Floats:
     """(128, notes): K of any MIDI pitch and each of some notes, in the key of the area around the note."""
     return np.ascontiguousarray(tonal_tables()[keys, :, np.rint(pitches).astype(np.int64)].T)

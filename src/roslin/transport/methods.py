@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from roslin.native import kernels
-from roslin.transport.arguments import TABLE, Array, Numbers, Pair
-
-__all__ = ["coincident", "evolved", "refined", "unaligned"]
+from roslin.transport.arguments import TABLE, Pair
+from roslin.types import Floats, Numbers
 
 Found = tuple[float, float, float, float]
 
@@ -54,12 +53,12 @@ def refined(pair: Pair, counts: Numbers | None = None) -> Found:
     return _as_tuple(found)
 
 
-def _as_tuple(found: Array) -> Found:
+def _as_tuple(found: Floats) -> Found:
     distance, x, y, tempo = found.tolist()
     return distance, x, y, tempo
 
 
-def _distances_at(pair: Pair, tempos: Array, shifts_x: Array, shifts_y: Array) -> Array:
+def _distances_at(pair: Pair, tempos: Floats, shifts_x: Floats, shifts_y: Floats) -> Floats:
     """The distance at alignment after alignment."""
     distances = np.empty(len(tempos))
     kernels.distances_at(pair, tempos, shifts_x, shifts_y, distances)
@@ -90,14 +89,14 @@ def evolved(
     free = [low < high for low, high in bounds]
     fixed = np.array([low for low, _ in bounds])
 
-    def alignments(values: Array) -> tuple[Array, Array, Array]:
+    def alignments(values: Floats) -> tuple[Floats, Floats, Floats]:
         whole = np.repeat(fixed[:, None], values.shape[1], axis=1)
         whole[free] = values
         speeds = np.exp(whole[2])
         is_table = pair.rules.ground == TABLE
         return speeds, whole[0] * frame.time_unit / speeds, np.rint(whole[1]) if is_table else whole[1]
 
-    def measure(values: Array) -> Array:
+    def measure(values: Floats) -> Floats:
         columns = values.reshape(sum(free), -1)
         tally[0] += columns.shape[1]
         return _distances_at(pair, *alignments(columns))

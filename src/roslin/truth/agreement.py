@@ -12,18 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.truth.rankings import Floats, QueryRankings, Rankings
-
-__all__ = [
-    "Attention",
-    "Expert",
-    "attention",
-    "attentive",
-    "careless",
-    "experts",
-    "kendall_w",
-    "krippendorff_alpha",
-]
+from roslin.truth.rankings import QueryRankings, Rankings
+from roslin.types import Floats
 
 _FAR = 3.0  # how many deviations below the median expert make an outlier
 _MAD_TO_SIGMA = 1.4826

@@ -23,8 +23,9 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.grouping import Grouped, Method, group_starts, groups_of
 from roslin.truth.model import UNRANKED, Groups, Truth, arranged_order, counted_ranks, votes_needed
 from roslin.truth.preferences import QueryVotes, Vote, count_votes
-from roslin.truth.rankings import Floats, QueryRankings, as_rankings
+from roslin.truth.rankings import QueryRankings, as_rankings
 from roslin.truth.ranktests import two_tailed
+from roslin.types import Floats
 
 _PRIOR = 0.5
 _ITERATIONS = 200

@@ -23,10 +23,11 @@ import numpy.typing as npt
 
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth.grouping import Flags, Grouped, Method, group_starts
+from roslin.truth.grouping import Grouped, Method, group_starts
 from roslin.truth.model import Groups, Truth, arranged_order, counted_ranks
-from roslin.truth.rankings import Floats, QueryRankings, as_rankings
+from roslin.truth.rankings import QueryRankings, as_rankings
 from roslin.truth.ranktests import corrected_pairs, pairwise_less, two_tailed
+from roslin.types import Flags, Floats
 
 Pair = tuple[str, str]
 

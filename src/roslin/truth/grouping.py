@@ -24,17 +24,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.agreement import attentive
 from roslin.truth.model import UNRANKED, Arranged, Groups, Truth, arrange, votes_needed
-from roslin.truth.rankings import Floats, QueryRankings, Rankings, as_rankings
+from roslin.truth.rankings import QueryRankings, Rankings, as_rankings
 from roslin.truth.ranktests import CORRECTIONS, TESTS, corrected_pairs, pairwise_less, two_tailed
-
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-
+from roslin.types import Flags, Floats, Numbers
 
 # A rule: (differs from the one before, differs from all in reach, differs from any in reach) -> begins a group.
 RULES: dict[str, Callable[[Flags, Flags, Flags], Flags]] = {
@@ -43,7 +39,7 @@ RULES: dict[str, Callable[[Flags, Flags, Flags], Flags]] = {
     "prev": lambda prev, _every, _any: prev,
 }
 # A scope: where what is in reach begins, given where the current group does.
-SCOPES: dict[str, Callable[[Integers], Integers]] = {"group": lambda start: start, "list": np.zeros_like}
+SCOPES: dict[str, Callable[[Numbers], Numbers]] = {"group": lambda start: start, "list": np.zeros_like}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import number
-from roslin.truth.rankings import Floats, QueryRankings
+from roslin.truth.rankings import QueryRankings
+from roslin.types import Floats
 
 Groups = tuple[tuple[str, ...], ...]
 _ROWS_SHOWN = 20

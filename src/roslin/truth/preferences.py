@@ -25,8 +25,6 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import refuse, table_rows
 from roslin.truth.model import Groups, Truth
 
-__all__ = ["ANSWERS", "QueryVotes", "Vote", "count_votes", "read_votes", "segment_votes", "segments"]
-
 # What a vote may say: for the first, for the second, or for neither.
 ANSWERS = {"a": (1, 0, 0), "b": (0, 1, 0), "s": (0, 0, 1)}
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
@@ -37,10 +36,8 @@ from roslin.rows import (
     replacing,
     table_rows,
 )
+from roslin.types import Floats
 
-__all__ = ["QueryRankings", "Rankings", "as_rankings", "check_rankings_path", "read_rankings", "write_rankings"]
-
-Floats = npt.NDArray[np.float64]
 _COLUMNS = ("query", "expert", "document", "rank")
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
-from roslin.truth.rankings import Floats
+from roslin.types import Floats
 
 # Products of two sizes. With 60 ranks each, exact and asymptotic p-values differ by 0.002 at most; up to 10 each the
 # exact ones take microseconds (`tests/truth/test_ranktests.py` has the differences).

@@ -16,20 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.model import Truth
 from roslin.truth.rankings import QueryRankings, Rankings
+from roslin.types import Numbers
 
-__all__ = ["MODELS", "simulate_rankings"]
-
-Integers = npt.NDArray[np.int64]
 _LEAST_NOISE = 1e-12
 
 
-def _mallows(chance: np.random.Generator, experts: int, levels: Integers, noise: float) -> Integers:
+def _mallows(chance: np.random.Generator, experts: int, levels: Numbers, noise: float) -> Numbers:
     """Repeated insertion: candidate i goes j places before the end with a chance proportional to noise^j."""
     orders = []
     tied = len(np.unique(levels)) < len(levels)
@@ -43,14 +40,14 @@ def _mallows(chance: np.random.Generator, experts: int, levels: Integers, noise:
     return np.array(orders, dtype=np.int64).reshape(experts, len(levels))
 
 
-def _plackett_luce(chance: np.random.Generator, experts: int, levels: Integers, noise: float) -> Integers:
+def _plackett_luce(chance: np.random.Generator, experts: int, levels: Numbers, noise: float) -> Numbers:
     """The order of log strength plus Gumbel noise is a draw from the model."""
     strength = levels * np.log(max(noise, _LEAST_NOISE))
     return np.argsort(-(strength + chance.gumbel(size=(experts, len(levels)))), axis=1)
 
 
 # A model: the level of each candidate, 0 for the best, to orders (experts, candidates), the most similar first.
-MODELS: dict[str, Callable[[np.random.Generator, int, Integers, float], Integers]] = {
+MODELS: dict[str, Callable[[np.random.Generator, int, Numbers, float], Numbers]] = {
     "mallows": _mallows,
     "plackett-luce": _plackett_luce,
 }
@@ -103,7 +100,7 @@ def simulate_rankings(
 
 
 # The documents of a query, and the level of each.
-_Asked = dict[str, tuple[tuple[str, ...], Integers]]
+_Asked = dict[str, tuple[tuple[str, ...], Numbers]]
 
 
 def _invented(candidates: int | Sequence[int], queries: int | None, include_query: bool) -> _Asked:

@@ -39,12 +39,12 @@ from roslin.truth.model import Groups, Truth
 from roslin.truth.preferences import QueryVotes, Vote, count_votes, segment_votes, segments
 from roslin.truth.rankings import Rankings, as_rankings
 from roslin.truth.tables import Neighbours, groups, more_experts, people, strengths
+from roslin.types import Progress
 
 # The columns of `Study.lists` that a screen has room for.
 SHOWN = ("query", "group", "document", "median", "mean", "votes", "largest_p", "confidence")
 
 # Told how many queries are done, and which one comes next.
-Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)

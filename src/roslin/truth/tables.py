@@ -17,8 +17,9 @@ from roslin.truth.choice_models import FittedStrengths
 from roslin.truth.consistency import Consistency
 from roslin.truth.grouping import Method, groups_of
 from roslin.truth.model import Groups, Truth
-from roslin.truth.rankings import Floats, QueryRankings, Rankings
+from roslin.truth.rankings import QueryRankings, Rankings
 from roslin.truth.ranktests import pairwise_less, u_statistics
+from roslin.types import Floats
 
 
 def people(rankings: Rankings, left_out: Collection[str] = ()) -> Table:

@@ -11,8 +11,6 @@ from roslin.errors import ArgumentError
 from roslin.values.named import Named
 from roslin.values.plugins import place_of
 
-__all__ = ["Given", "class_of_function", "is_function"]
-
 Value = TypeVar("Value", bound=Named)
 Given = tuple[Callable[..., Any], str, str, str]
 """A function, and its name, summary and reference; empty: those of the function."""

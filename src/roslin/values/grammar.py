@@ -20,8 +20,6 @@ from typing import Any, NoReturn
 
 from roslin.errors import ArgumentError
 
-__all__ = ["NAME", "Written", "read"]
-
 # A name, or a bare word: letters and digits, and the signs of bpref* and bpref-10.
 NAME = re.compile(r"[^\W\d][\w.*+-]*")
 _TOKEN = re.compile(

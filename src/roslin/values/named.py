@@ -22,8 +22,6 @@ from typing import Any, ClassVar, NoReturn
 from roslin.errors import ArgumentError
 from roslin.values.parameters import Members, check, rule_of
 
-__all__ = ["Named", "members_of"]
-
 
 @dataclass(frozen=True, repr=False)
 class Named:

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from roslin.errors import PluginError
 from roslin.values.parameters import shown
 
-__all__ = ["one_number_each"]
-
 _WORDS = {"U": "text", "S": "bytes", "b": "True and False", "c": "complex numbers", "O": "things that are no numbers"}
 
 

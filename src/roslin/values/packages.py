@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-__all__ = ["answer_calls"]
-
 
 class _CallablePackage(ModuleType):
     def __call__(self) -> Any:

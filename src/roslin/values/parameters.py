@@ -21,30 +21,6 @@ from typing import Any
 
 from roslin.errors import ArgumentError, RoslinError, UnknownNameError
 
-__all__ = [
-    "MOST_RANKS",
-    "Choice",
-    "Flag",
-    "Members",
-    "OrNone",
-    "Real",
-    "Rule",
-    "Several",
-    "Text",
-    "Whole",
-    "check",
-    "choice",
-    "flag",
-    "members",
-    "real",
-    "reals",
-    "rule_of",
-    "shown",
-    "text",
-    "whole",
-    "wholes",
-]
-
 # Beyond any list, and few enough that an array of them fits into memory.
 MOST_RANKS = 1_000_000
 _RULE = "rule"

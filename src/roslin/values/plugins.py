@@ -32,21 +32,6 @@ from typing import Any
 
 from roslin.errors import PluginError, RoslinError
 
-__all__ = [
-    "VARIABLE",
-    "Installed",
-    "PluginWarning",
-    "failure",
-    "installed",
-    "is_own",
-    "load_environment",
-    "load_plugin",
-    "loading",
-    "origin_of",
-    "place_of",
-    "warn",
-]
-
 VARIABLE = "ROSLIN_PLUGINS"
 _PREFIX = "roslin_plugin_"  # of the modules that are made of files
 _OWN = "roslin"

@@ -27,8 +27,6 @@ from roslin.values.grammar import NAME, Written, read
 from roslin.values.named import Named, members_of
 from roslin.values.parameters import rule_of, shown
 
-__all__ = ["NamedRegistry", "Registry"]
-
 Thing = TypeVar("Thing")
 Given = TypeVar("Given")
 Value = TypeVar("Value", bound=Named)

@@ -26,8 +26,6 @@ from roslin.web.settings import Settings
 from roslin.web.shelf import Shelf
 from roslin.web.shutdown import Ending, UntilTheEnd
 
-__all__ = ["app_from_environment", "create_app"]
-
 _OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
 `problem` says where it went wrong."""

@@ -6,8 +6,6 @@ import threading
 import time
 from collections import OrderedDict
 
-__all__ = ["Attempts"]
-
 _CLIENTS = 1000
 
 

@@ -13,8 +13,6 @@ from roslin.web.schemas.lists import BrowseAnswer, FacetAnswer, FilterAnswer
 from roslin.web.schemas.melodies import AboutAnswer
 from roslin.web.schemas.requests import NarrowParams
 
-__all__ = ["Browsed", "browse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Browsed:

@@ -14,8 +14,6 @@ from roslin.display.text import counted
 from roslin.melody import Melody
 from roslin.notation.record import record_of
 
-__all__ = ["as_bibtex", "as_text", "roslin_as_text"]
-
 _TEX = re.compile(r"[\\{}$&#%_^~]")
 _ESCAPED = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
 

@@ -34,8 +34,6 @@ from uvicorn.server import ServerState
 from roslin.web.errors import refusal
 from roslin.web.security import household_of
 
-__all__ = ["Connection", "room_for"]
-
 HEADER_SECONDS = 10.0
 BODY_SECONDS = 10.0
 BODY_BYTES = 4096

@@ -8,8 +8,6 @@ from fastapi import Depends, Request
 
 from roslin.web.library import Library
 
-__all__ = ["Opened"]
-
 
 def _library(request: Request) -> Library:
     library: Library = request.app.state.library

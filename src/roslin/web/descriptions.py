@@ -20,8 +20,6 @@ from roslin.melody import Melody, MelodyNote, bar_number
 from roslin.melody.pitches import spelled
 from roslin.represent.key_names import key_name
 
-__all__ = ["in_bars", "key_words", "length_words", "note_words", "query_name"]
-
 # By how often they are raised, the letters from C upwards. German calls them by names of their own.
 _NOTES = {
     0: (N_("C"), N_("D"), N_("E"), N_("F"), N_("G"), N_("A"), N_("B")),

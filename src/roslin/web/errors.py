@@ -29,8 +29,6 @@ from roslin.web.library import BusyError, GoneError
 from roslin.web.rendering import rendered
 from roslin.web.schemas.refusals import Refusal, RefusalBody, RefusedNotation
 
-__all__ = ["RESPONSES", "add_handlers", "answer", "refusal", "refusal_of"]
-
 _LOG = logging.getLogger("roslin.web")
 _CLOSED = 499  # nobody reads it; it is for the log
 _BY_STATUS = {

@@ -8,8 +8,6 @@ from functools import cache
 
 from roslin.starter import tunes_path
 
-__all__ = ["Example", "examples"]
-
 _CHOSEN = ("roslin-castle", "greensleeves", "auld-lang-syne", "ode-to-joy", "la-folia", "frere-jacques")
 _BARS = 4
 

@@ -23,8 +23,6 @@ from roslin.web.queries import chosen_matcher, filters_of, query_of
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.requests import ExplainParams
 
-__all__ = ["explain", "found_as", "match_of"]
-
 
 def explain(library: Library, asked: ExplainParams, reading: Melody | None = None) -> Explanation:
     """Explain one melody by a reading of the query (the first by default), in one of the slots for searches."""

@@ -25,8 +25,6 @@ from roslin.web.library import Library
 from roslin.web.schemas.melodies import MelodyAnswer
 from roslin.web.written import written
 
-__all__ = ["EXPORTS", "LIST_EXPORTS", "Export", "ListExport", "Noted"]
-
 _MEASURED = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes")
 _ABOUT = ("id", "title", "composer", "voice", "key", "metre", "text", "source")
 _CATALOGUED = ("scoring", "library", "shelfmark", "date")

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.datastructures import FormData
 
-__all__ = ["is_foreign", "read_form"]
-
 _OWN_SITES = ("same-origin", "none")
 _MOST_FIELDS = 300
 

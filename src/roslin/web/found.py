@@ -15,8 +15,6 @@ from roslin.web.schemas.lists import FacetAnswer, FilterAnswer, ResultAnswer, Se
 from roslin.web.schemas.melodies import AboutAnswer
 from roslin.web.schemas.requests import ListParams, SearchParams
 
-__all__ = ["Found", "Result", "Show"]
-
 
 @dataclass(frozen=True, slots=True)
 class Show:

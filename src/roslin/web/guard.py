@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["Guard"]
-
 
 class Guard(ABC):
     """What stands before the application, for requests by HTTP."""

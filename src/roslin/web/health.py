@@ -25,8 +25,6 @@ from roslin.web.library import Library
 from roslin.web.readers import shared_readers
 from roslin.web.schemas.server import HealthAnswer
 
-__all__ = ["Health"]
-
 WARM_UP_SECONDS = 120.0  # compiling takes half a minute where nothing is compiled yet
 LOOK_EVERY_SECONDS = 1.0
 _WAIT_SECONDS = 0.2

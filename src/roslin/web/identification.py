@@ -28,8 +28,6 @@ from roslin.web.settings import Settings
 from roslin.web.uploads import shortened_to
 from roslin.web.written import written
 
-__all__ = ["BestMatch", "Identified", "identify_source"]
-
 _MATCHES_SHOWN = 6  # attributions whose surest source is shown in notation
 
 

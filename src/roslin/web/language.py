@@ -23,8 +23,6 @@ from babel.numbers import format_decimal
 
 from roslin.display.words import Words
 
-__all__ = ["LANGUAGES", "SOURCE_LANGUAGE", "Catalogues", "Translation", "catalogue"]
-
 SOURCE_LANGUAGE = "en"
 LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study says which it has
 _MOST_ASKED_FOR = 20

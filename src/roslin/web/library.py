@@ -22,8 +22,6 @@ from roslin.display.words import words
 from roslin.errors import CollectionError, RoslinError, TimeLimitError
 from roslin.web.settings import Settings
 
-__all__ = ["BusyError", "GoneError", "Library"]
-
 _LOOK_EVERY_SECONDS = 1.0
 _ANSWERS_KEPT = 192  # lists, pages of them, and their drawings: some hundred kilobytes at most
 

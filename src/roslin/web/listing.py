@@ -12,18 +12,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from roslin.api import Collection
 from roslin.collection.asked import chosen_values
 from roslin.collection.facets import Facet, facets_of
 from roslin.concordances.copies import same_among
+from roslin.types import Numbers
 from roslin.web.schemas.requests import NarrowParams
-
-__all__ = ["ChosenValue", "Line", "Listing", "listed"]
-
-Numbers = npt.NDArray[np.int64]
 
 # Where nothing is said, a melody comes last; of equals, the one that came before.
 _ORDERED = {

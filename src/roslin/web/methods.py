@@ -5,8 +5,6 @@ from __future__ import annotations
 from roslin.display.words import N_, _
 from roslin.matchers import Matcher
 
-__all__ = ["METHODS", "method_words"]
-
 METHODS = {
     "roslin": N_("Same tune, any key and tempo (recommended)"),
     "dp": N_("Same intervals in a row, rhythm ignored"),

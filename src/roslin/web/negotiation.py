@@ -18,8 +18,6 @@ from roslin.display.words import in_words, words
 from roslin.web.guard import Guard
 from roslin.web.language import Catalogues
 
-__all__ = ["COOKIE", "InTheirLanguage", "in_other_languages", "words_for_scripts"]
-
 COOKIE = "roslin_language"
 _NAME = "lang"
 _YEAR_SECONDS = 365 * 24 * 3600

@@ -24,8 +24,6 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
-__all__ = ["LINES", "Wait", "as_lines", "begun", "progress_of", "wants_lines", "while_waited_for"]
-
 LINES = "application/x-ndjson"
 _GZIP, _LEVEL = 31, 3
 _TELL_EVERY_SECONDS = 0.2

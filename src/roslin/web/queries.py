@@ -20,8 +20,6 @@ from roslin.web.readers import shared_readers
 from roslin.web.schemas.requests import EDITED, RANGES, NarrowParams, QueryParams
 from roslin.web.settings import Settings
 
-__all__ = ["chosen_matcher", "filters_of", "offered", "query_of", "readings_of"]
-
 _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 
 

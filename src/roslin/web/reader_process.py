@@ -30,8 +30,6 @@ from roslin.notation.record import FAILED
 from roslin.sandbox import shared_worker
 from roslin.web.uploads import choices, shortened_to
 
-__all__ = ["FUNCTIONS", "melody_from_values", "raise_refusal", "values_of_melody"]
-
 # Of all melodies of a source together: what travels between processes has a limit, as what comes in has.
 _MOST_NOTES = 200_000
 _SHARE_OF_VEROVIO = 0.8

@@ -24,8 +24,6 @@ from roslin.web.schemas.melodies import UploadAnswer
 from roslin.web.schemas.requests import MAX_QUERY
 from roslin.web.settings import Settings
 
-__all__ = ["Readers", "shared_readers"]
-
 _MEMORY_BYTES = 2**30  # 4 MB of XML, taken apart, need a fifth of it
 _AT_ONCE = 2  # of each kind; they are started when they are needed
 

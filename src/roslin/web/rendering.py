@@ -19,8 +19,6 @@ from roslin.web.routes.static import address
 from roslin.web.schemas.requests import SearchParams, where_to
 from roslin.web.sentences import chance_words, result_sentence
 
-__all__ = ["rendered"]
-
 
 def rendered(library: Library, template: str, **values: Any) -> str:
     """What a template makes of these values, and of those that every page knows."""

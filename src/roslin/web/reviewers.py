@@ -26,8 +26,6 @@ from roslin.web.security import address_of, household_of
 from roslin.web.settings import Settings
 from roslin.web.signing import Signer
 
-__all__ = ["COOKIE", "MAX_NAME", "Door", "Reviewer"]
-
 COOKIE = "roslin_reviewer"
 MAX_NAME = 100
 _PATH = "/concordances"

@@ -29,19 +29,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from roslin.web.errors import answer, refusal
 from roslin.web.guard import Guard
 
-__all__ = [
-    "POLICY",
-    "BodyLimit",
-    "HeadAsGet",
-    "LastResort",
-    "Log",
-    "OwnHost",
-    "RateLimit",
-    "SafeHeaders",
-    "address_of",
-    "household_of",
-]
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -16,8 +16,6 @@ from roslin.display.words import N_, _, ngettext, number
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number
 from roslin.run.meaning import expected_words, meaning_of
 
-__all__ = ["Matched", "chance_words", "expected_number", "interval_words", "result_sentence"]
-
 _HEADS = {
     "same tune": N_("The same tune"),
     "probably": N_("Probably the same tune"),

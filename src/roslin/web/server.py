@@ -20,8 +20,6 @@ from roslin.web.connections import Connection, room_for
 from roslin.web.settings import VARIABLE, Settings
 from roslin.web.shutdown import LAST_SECONDS
 
-__all__ = ["ends_in_peace", "log_to_stderr", "prepare_process", "serve", "uvicorn_options"]
-
 _PATIENCE = "timeout_worker_healthcheck"
 _CONNECTIONS = 1000  # of one process
 _TURN_SECONDS = 0.001

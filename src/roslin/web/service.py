@@ -17,7 +17,6 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.api import Collection
 from roslin.collection.chain import costs_of
@@ -32,6 +31,7 @@ from roslin.run import Hit, Run
 from roslin.search import depended_on
 from roslin.search.beginnings import beginnings, onsets_compared
 from roslin.search.coinciding import COINCIDING
+from roslin.types import Numbers
 from roslin.web.explaining import match_of
 from roslin.web.found import Found, Result, Show
 from roslin.web.library import BusyError, GoneError, Library
@@ -41,10 +41,6 @@ from roslin.web.queries import chosen_matcher, filters_of, readings_of
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.lists import FilterAnswer
 from roslin.web.schemas.requests import SearchParams
-
-__all__ = ["SEARCH_SHARE", "find", "query_used", "short_enough"]
-
-Numbers = npt.NDArray[np.int64]
 
 SEARCH_SHARE = 0.9  # of the time of a search; the rest is for the notes that match
 _STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one

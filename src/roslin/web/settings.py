@@ -18,8 +18,6 @@ from roslin.errors import ArgumentError
 from roslin.melody import Melody
 from roslin.notation.record import record_of
 
-__all__ = ["LINK_FIELDS", "OWN_HOSTS", "VARIABLE", "Settings", "check_proxies", "is_loopback"]
-
 VARIABLE = "ROSLIN_WEB_SETTINGS"
 LINK_FIELDS = ("id", "source", "record", "title", "composer")
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")

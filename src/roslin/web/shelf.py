@@ -15,16 +15,14 @@ import numpy.typing as npt
 
 from roslin.collection.folding import fold
 from roslin.concordances.concordance import Concordances, GroupKind
-from roslin.concordances.decisions import state_of_group
+from roslin.concordances.decisions import GroupState, PairState, state_of_group
 from roslin.concordances.find import concordances_folder
-from roslin.concordances.review import GroupState, PairState, Review
+from roslin.concordances.review import Review
 from roslin.errors import RoslinError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import Glyphs
 from roslin.report.tune_groups import GroupLine, GroupSummary, group_lines, summaries
 from roslin.web.library import Library
-
-__all__ = ["GroupPair", "NoConcordancesError", "OpenConcordances", "PairRow", "Shelf", "Wanted"]
 
 _LINES_DRAWN = 24
 

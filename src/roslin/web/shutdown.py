@@ -23,8 +23,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from roslin.web.errors import refusal
 from roslin.web.guard import Guard
 
-__all__ = ["LAST_SECONDS", "Ending", "UntilTheEnd"]
-
 GRACE_SECONDS = 2.0
 LAST_SECONDS = 5.0
 _TIDYING_SECONDS = 1.0

@@ -14,8 +14,6 @@ from roslin.web.progress import Wait
 from roslin.web.schemas.refusals import RefusalBody
 from roslin.web.schemas.requests import SearchParams, SideParams
 
-__all__ = ["Column", "columns"]
-
 _MOST = 3
 
 

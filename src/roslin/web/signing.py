@@ -6,8 +6,6 @@ import base64
 import hashlib
 import hmac
 
-__all__ = ["Signer"]
-
 
 class Signer:
     """What a key signs."""

@@ -23,8 +23,6 @@ from roslin.notation.jsonl import write_jsonl
 from roslin.notation.pae import write
 from roslin.represent.line import melodic_line
 
-__all__ = ["choices", "shortened_to"]
-
 _PLAIN = ("id", "title", "composer", "voice", "key", "text", "source")
 _MOST_COMPLAINTS = 5
 

@@ -6,8 +6,6 @@ from roslin.errors import NotationError
 from roslin.melody import Melody
 from roslin.notation.pae import as_catalogued, write
 
-__all__ = ["written"]
-
 
 def written(melody: Melody) -> tuple[str, str] | None:
     """The name of the notation and the text; None for what neither can write (lengths as they were played, voices).

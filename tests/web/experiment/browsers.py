@@ -14,8 +14,6 @@ from fastapi.testclient import TestClient
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 
-__all__ = ["Alone", "Browser", "Invited", "settings_for", "sorted_as"]
-
 _HIDDEN = re.compile(r'<input type="hidden" name="([^"]*)" value="([^"]*)"')
 
 

@@ -23,8 +23,9 @@ from tests.web.experiment.browsers import settings_for
 
 from roslin.experiment.overview import LiveOverview
 from roslin.truth import read_rankings
+from roslin.web.attempts import Attempts
 from roslin.web.experiment.app import create_app
-from roslin.web.experiment.experimenter import COOKIE, Attempts
+from roslin.web.experiment.experimenter import COOKIE
 from roslin.web.experiment.routes.dashboard import doors, rooms
 from roslin.web.experiment.study import OpenStudy
 

@@ -11,8 +11,6 @@ from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
 from roslin.represent.strings import contour_string, rhythm_string
 
-__all__ = ["contour_distance", "rhythm_distance"]
-
 _ROUNDING = 1e-9  # sums of costs such as 0.1 are not exact
 
 

@@ -9,8 +9,6 @@ from roslin.display.words import N_, _
 from roslin.errors import FilterError, UnknownNameError
 from roslin.represent.key_names import key_name
 
-__all__ = ["CENTURY", "FIELDS", "metadata", "one_of", "words"]
-
 FIELDS = FOLDED_FIELDS
 CENTURY = "century"  # a field of `one_of` beside these
 _FIELD_WORDS = {

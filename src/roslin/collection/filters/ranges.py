@@ -5,18 +5,8 @@ from __future__ import annotations
 from roslin.collection.chain import Filter, Parameter, call_text
 from roslin.display.words import _, ngettext
 from roslin.errors import FilterError
-from roslin.represent.intervals import an_interval, interval_semitones
-
-__all__ = [
-    "Bound",
-    "checked_bounds",
-    "duration_ratio",
-    "max_interval",
-    "note_count",
-    "parse_range",
-    "pitch_range",
-    "range_words",
-]
+from roslin.melody.intervals import an_interval
+from roslin.represent.intervals import interval_semitones
 
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
 

@@ -6,9 +6,8 @@ from roslin.collection.chain import Filter, Parameter, call_text
 from roslin.collection.filters.ranges import Bound, checked_bounds, range_words
 from roslin.display.words import _
 from roslin.errors import FilterError
-from roslin.represent.intervals import Kind, interval_words, parse_interval, parse_intervals
-
-__all__ = ["contains", "repeats_motive", "share_of_interval"]
+from roslin.melody.intervals import Kind
+from roslin.represent.intervals import interval_words, parse_interval, parse_intervals
 
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 

@@ -25,22 +25,10 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.measures.base import Measure, count, hits_of_one, register
-from roslin.evaluate.rankings import Floats, Hits, Ints, RankedIds, in_order, judged
+from roslin.evaluate.rankings import Hits, RankedIds, in_order, judged
 from roslin.truth.model import check_groups
+from roslin.types import Floats, Numbers
 from roslin.values.parameters import choice, whole
-
-__all__ = [
-    "ADR",
-    "NRGB",
-    "Inversions",
-    "RecallStep",
-    "adr_tie_break",
-    "average_dynamic_recall",
-    "dynamic_recall",
-    "inversions",
-    "normalised_recall_at_group_boundaries",
-    "steps",
-]
 
 
 def average_dynamic_recall(
@@ -87,7 +75,7 @@ class ADR(Measure):
         """A sum over the hits."""
         return True
 
-    def limits(self, hits: Hits) -> Ints:
+    def limits(self, hits: Hits) -> Numbers:
         """(Q,) Over how many ranks the mean goes."""
         limit = hits.relevant if self.k is None else np.full(len(hits), self.k)
         return np.minimum(limit, hits.depth) if self.short == "cut" else limit
@@ -104,7 +92,7 @@ class ADR(Measure):
         return np.asarray(total / np.maximum(limit, 1), dtype=np.float64)
 
 
-def _curves(hits: Hits, limit: Ints) -> Floats:
+def _curves(hits: Hits, limit: Numbers) -> Floats:
     """Dynamic recall of all queries one after the other, `limit` ranks each."""
     offset = np.concatenate([[0], np.cumsum(limit)])
     start = hits.group_start[hits.group]
@@ -198,7 +186,7 @@ class Inversions(Measure):
         return np.array(counts, dtype=np.float64)
 
 
-def _inverted(group: Ints, before: Ints, tied: Ints, k: int) -> float:
+def _inverted(group: Numbers, before: Numbers, tied: Numbers, k: int) -> float:
     """Pairs (a before b) with a in a later group than b, both among the first k; or how many are to be expected."""
     places = np.clip(k - before, 0, tied)
     # Of two ties the first is in scope as a whole wherever the second is in part.

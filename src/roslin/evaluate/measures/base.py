@@ -26,8 +26,9 @@ from typing import Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from roslin.errors import ArgumentError, PluginError, RoslinError
-from roslin.evaluate.rankings import Floats, Hits, RankedIds, collect, drawn, judged, places
+from roslin.evaluate.rankings import Hits, RankedIds, collect, drawn, judged, places
 from roslin.truth.model import check_groups
+from roslin.types import Floats
 from roslin.values.functions import class_of_function, is_function
 from roslin.values.named import Named
 from roslin.values.numbers import one_number_each

@@ -18,27 +18,9 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.measures.base import Measure, count, register
-from roslin.evaluate.rankings import Floats, Groups, Hits, RankedIds, share
+from roslin.evaluate.rankings import Groups, Hits, RankedIds, share
+from roslin.types import Floats
 from roslin.values.parameters import choice, whole
-
-__all__ = [
-    "FN",
-    "FP",
-    "TABLE_2",
-    "TN",
-    "TP",
-    "Accuracy",
-    "Counting",
-    "Fallout",
-    "Specificity",
-    "accuracy",
-    "fallout",
-    "false_negatives",
-    "false_positives",
-    "specificity",
-    "true_negatives",
-    "true_positives",
-]
 
 TABLE_2 = "Serrà 2007, Table 2"
 _MOST_DOCUMENTS = 10**12

@@ -23,10 +23,9 @@ import numpy as np
 
 from roslin.errors import ArgumentError
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds, share
+from roslin.evaluate.rankings import Groups, Hits, RankedIds, share
+from roslin.types import Floats, Numbers
 from roslin.values.parameters import choice, real, whole
-
-__all__ = ["DCG", "ERR", "NDCG", "RBP", "dcg", "err", "ndcg", "rbp"]
 
 _LARGEST_EXPONENT = 1_000
 
@@ -45,12 +44,12 @@ _GAINS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def _serra(rank: Ints, base: float) -> Floats:  # noqa: ARG001
+def _serra(rank: Numbers, base: float) -> Floats:  # noqa: ARG001
     """1, then 1 / ln(rank) without adding 1: rank 2 weighs more than rank 1, as in the printed table."""
     return np.where(rank == 1, 1.0, 1.0 / np.log(np.maximum(rank, 2)))
 
 
-_DISCOUNTS: dict[str, Callable[[Ints, float], Floats]] = {
+_DISCOUNTS: dict[str, Callable[[Numbers, float], Floats]] = {
     "log": lambda rank, base: np.log(base) / np.log(rank + 1.0),
     "jarvelin": lambda rank, base: 1.0 / np.maximum(1.0, np.log(rank) / np.log(base)),
     "serra": _serra,

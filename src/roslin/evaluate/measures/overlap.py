@@ -24,17 +24,9 @@ import numpy as np
 
 from roslin.evaluate.measures.adr import ADR
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds, share
+from roslin.evaluate.rankings import Groups, Hits, RankedIds, share
+from roslin.types import Floats, Numbers
 from roslin.values.parameters import choice, flag, real, whole
-
-__all__ = [
-    "AO",
-    "RBO",
-    "Compatibility",
-    "average_overlap",
-    "compatibility",
-    "rank_biased_overlap",
-]
 
 _TIES = ("a", "b", "w")
 
@@ -43,10 +35,10 @@ _TIES = ("a", "b", "w")
 class _Pair:
     """A list and the truth of its query, as two lists: the second has groups."""
 
-    before: Ints  # (hits,) places in the list: documents before the tie of the hit, and in it
-    tied: Ints  # (hits,)
-    group: Ints  # (hits,) groups in the truth, from 0
-    sizes: Ints  # (groups,)
+    before: Numbers  # (hits,) places in the list: documents before the tie of the hit, and in it
+    tied: Numbers  # (hits,)
+    group: Numbers  # (hits,) groups in the truth, from 0
+    sizes: Numbers  # (groups,)
     length: int  # of the list
 
     def weights(self, ties: str, depth: int) -> Floats:
@@ -211,7 +203,7 @@ class Compatibility(Measure):
         return share(score, ideal.astype(np.float64))
 
 
-def _places_in_tie(hits: Hits, at: int, order: Ints) -> tuple[Ints, Floats]:
+def _places_in_tie(hits: Hits, at: int, order: Numbers) -> tuple[Numbers, Floats]:
     """The ranks that a tied hit may have as the j-th of its group there, and the probability of each."""
     alike = order[(hits.group[order] == hits.group[at]) & (hits.before[order] == hits.before[at])]
     j, h, n = int(np.flatnonzero(alike == at)[0]) + 1, len(alike), int(hits.tied[at])

@@ -18,7 +18,8 @@ import numpy as np
 
 from roslin.evaluate.measures.base import Measure, register
 from roslin.evaluate.measures.counts import Counting
-from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds, none_within, share
+from roslin.evaluate.rankings import Groups, Hits, RankedIds, none_within, share
+from roslin.types import Floats, Numbers
 from roslin.values.parameters import choice, real, whole
 
 
@@ -311,7 +312,7 @@ class BreakEven(Measure):
         return np.array([_grid_break_even(each, int(n)) for each, n in zip(ranks, hits.relevant, strict=True)])
 
 
-def _grid_break_even(ranks: Ints, relevant: int) -> float:
+def _grid_break_even(ranks: Numbers, relevant: int) -> float:
     order = np.arange(1, len(ranks) + 1)
     recall = np.concatenate([order / max(relevant, 1), [1.0]])
     precision = np.concatenate([order / ranks, [0.0]])

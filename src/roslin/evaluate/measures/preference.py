@@ -24,10 +24,9 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.evaluate.measures.base import Measure, register
-from roslin.evaluate.rankings import Floats, Groups, Hits, Ints, RankedIds
+from roslin.evaluate.rankings import Groups, Hits, RankedIds
+from roslin.types import Floats, Numbers
 from roslin.values.parameters import choice, whole
-
-__all__ = ["Bpref", "Bpref10", "BprefStar", "bpref", "bpref_10", "bpref_star"]
 
 _VARIANTS = ("trec", "2004", "serra", "old")
 
@@ -64,7 +63,7 @@ def _before(hits: Hits) -> Floats:
     return hits.nonrelevant_before + hits.nonrelevant_tied / 2
 
 
-def _capped(hits: Hits, most: Ints) -> Floats:
+def _capped(hits: Hits, most: Numbers) -> Floats:
     """(H,) The same, where no more than `most` count."""
     begin, among = hits.nonrelevant_before, hits.nonrelevant_tied
     below = np.clip(most - begin, 0, among + 1)

@@ -47,11 +47,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Way, both_lines, edits, successive
@@ -59,17 +58,13 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, flag, real, whole
-
-__all__ = ["NoteAlignment"]
 
 _OCTAVE = 40
 _LOWEST_BASE40 = -40
 _INTERVALS = 2048  # base-40 steps between any note and one that was moved: pitches are below 1024 (`shifts`)
 _LONGEST_METRIC, _ANY = 1500, 2**31
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 
 class NoteColumns(NamedTuple):
@@ -81,8 +76,8 @@ class NoteColumns(NamedTuple):
     """
 
     pitches: Numbers
-    logs: Array
-    weights: Array
+    logs: Floats
+    weights: Floats
 
 
 class NoteScores(NamedTuple):
@@ -95,7 +90,7 @@ class NoteScores(NamedTuple):
     is_local    whether the alignment may begin and end anywhere
     """
 
-    likeness: Array
+    likeness: Floats
     rhythm: float
     opening: float
     extending: float
@@ -179,7 +174,7 @@ class NoteAlignment(Matcher):
             logs = logs - np.repeat(tempos(own.logs, others.logs, lines.offsets), lengths)
         return own, NoteColumns(others.pitches - np.repeat(moved, lengths), logs, others.weights)
 
-    def _divisors(self, m: int, lengths: Numbers) -> Array:
+    def _divisors(self, m: int, lengths: Numbers) -> Floats:
         """What a score is divided by, for a query of m notes and candidates of so many."""
         return {
             "shorter": np.where(lengths > 0, np.minimum(lengths, m), m),
@@ -196,7 +191,7 @@ class NoteAlignment(Matcher):
             check_stopped()
         return NoteColumns(lines.pitch_base40.astype(np.int64) - _LOWEST_BASE40, logs, weights)
 
-    def _likeness(self) -> Array:
+    def _likeness(self) -> Floats:
         """The likeness of two notes, 0 to 1, by the number of base-40 steps between them."""
         steps = np.arange(_INTERVALS) % _OCTAVE
         near = (2.0 - steps / max(self.band, 1)) / 2.0

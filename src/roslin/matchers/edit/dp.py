@@ -23,16 +23,15 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.values.parameters import choice
-
-__all__ = ["DP"]
 
 
 @register

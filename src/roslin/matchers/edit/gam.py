@@ -42,7 +42,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
+from roslin.matchers.base import Matcher, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Rows, scaled
 from roslin.matchers.paths import Way, both_lines, edits
 from roslin.melody import Melody
@@ -50,12 +50,8 @@ from roslin.native import kernels
 from roslin.represent.implication import LABELS, Structures, structures
 from roslin.represent.line import Lines
 from roslin.represent.packed import Candidates, Packed
+from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, whole
-
-__all__ = ["GAM"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 _MOST_JOINED = 8
 _LARGEST_INTERVAL = 127  # semitones
@@ -86,7 +82,7 @@ class StructureCosts(NamedTuple):
     joined          how many structures are joined, or one is split into, at most
     """
 
-    labels: Array
+    labels: Floats
     size: float
     direction: float
     overlap: float
@@ -171,7 +167,7 @@ class GAM(Matcher):
         found = edits(_notes(asked, s), _notes(stored, u), ways, one_for_one == 0)
         return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
 
-    def _joined(self, pairs: Array, closed: Array, several: Numbers, one: Numbers, count: int) -> Array:
+    def _joined(self, pairs: Floats, closed: Floats, several: Numbers, one: Numbers, count: int) -> Floats:
         """What label, size, direction and overlap cost of so many structures that become one, by the last of these."""
         costs = np.full(pairs.shape, np.inf)
         if count <= len(several):

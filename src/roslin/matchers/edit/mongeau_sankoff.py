@@ -36,11 +36,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, Way, both_lines, edits, successive
@@ -48,12 +47,8 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, whole
-
-__all__ = ["MongeauSankoff"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 _WEIGHTS = np.array([0.0, 2.6, 0.9, 1.0, 0.2, 0.5, 1.8, 0.1, 1.3, 0.35, 2.2, 0.8])
 _LARGEST = 512  # semitones between a transposed query and anything
@@ -110,7 +105,7 @@ class MongeauSankoff(Matcher):
         by = self.k * float(own_lengths.sum() + lengths.sum())
         return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
 
-    def _costs(self, by_interval: Array, one: Array, several: Array, count: int) -> Array:
+    def _costs(self, by_interval: Floats, one: Floats, several: Floats, count: int) -> Floats:
         """What one note costs in place of so many of the other melody, by the last of these."""
         costs = np.full(by_interval.shape, np.inf)
         if count <= len(several):
@@ -124,7 +119,7 @@ class MongeauSankoff(Matcher):
         own, pitches = asked.pitch_midi.astype(np.int64), lines.pitch_midi.astype(np.int64)
         return transpositions(own, asked.duration_ticks, pitches, lines.duration_ticks, lines.offsets)
 
-    def _lengths(self, asked: Lines, lines: Lines) -> tuple[Array, Array]:
+    def _lengths(self, asked: Lines, lines: Lines) -> tuple[Floats, Floats]:
         """How long the notes of the query and of all others are; if tempo does not count, in that of the query."""
         own, lengths = (np.maximum(part.duration_ticks, 1).astype(np.float64) for part in (asked, lines))
         if self.tempo == "histogram":

@@ -11,16 +11,11 @@ which the shift of a melody that is moved itself moves along with it.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.native import kernels
-
-__all__ = ["tempos", "transpositions"]
+from roslin.types import Floats, Numbers
 
 _TIME_STEPS = 12  # of a doubling: fine enough to tell the values of notes apart
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 
 def transpositions(
@@ -32,10 +27,10 @@ def transpositions(
     return shifts
 
 
-def tempos(query: Array, logs: Array, offsets: Numbers) -> Array:
+def tempos(query: Floats, logs: Floats, offsets: Numbers) -> Floats:
     """How much slower each melody is than the query, as log2; `query` and `logs` are log2 of lengths in ticks."""
     asked, there = (np.rint(_TIME_STEPS * values).astype(np.int64) for values in (query, logs))
     ones = np.ones(max(len(asked), len(there)), dtype=np.int64)
     steps = transpositions(asked, ones[: len(asked)], there, ones[: len(there)], offsets)
-    shifts: Array = steps / _TIME_STEPS
+    shifts: Floats = steps / _TIME_STEPS
     return shifts

@@ -26,18 +26,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, Modes
+from roslin.matchers.base import Matcher, Modes
 from roslin.matchers.explanation import Explanation, Rows, Step
 from roslin.melody import Melody, NoteTable
 from roslin.native import kernels
 from roslin.represent.packed import Packed
+from roslin.types import Distances, Numbers
 from roslin.values.parameters import choice, reals
-
-__all__ = ["Figures", "Geometric", "Numbers"]
-
-Numbers = npt.NDArray[np.int64]
 
 _SLOWEST = 8.0  # times longer: a breve in place of a quarter
 

@@ -22,10 +22,9 @@ import numpy as np
 
 from roslin.display.words import N_
 from roslin.matchers.base import register
-from roslin.matchers.geometric.base import Figures, Geometric, Numbers
+from roslin.matchers.geometric.base import Figures, Geometric
 from roslin.native import kernels
-
-__all__ = ["P1"]
+from roslin.types import Numbers
 
 
 @register

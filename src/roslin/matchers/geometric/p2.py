@@ -22,8 +22,6 @@ from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.geometric.base import Geometric
 
-__all__ = ["P2"]
-
 
 @register
 @dataclass(frozen=True, repr=False)

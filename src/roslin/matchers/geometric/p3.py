@@ -27,8 +27,6 @@ from roslin.display.words import N_
 from roslin.matchers.base import register
 from roslin.matchers.geometric.base import Geometric
 
-__all__ = ["P3"]
-
 
 @register
 @dataclass(frozen=True, repr=False)

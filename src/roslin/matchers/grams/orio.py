@@ -49,7 +49,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register, rounded
+from roslin.matchers.base import Matcher, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Step, bounded, scaled
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
@@ -57,12 +57,8 @@ from roslin.native import kernels
 from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
+from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, wholes
-
-__all__ = ["LEVELS", "Level", "Orio"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 _LONGEST = 6
 _SMALLEST = np.finfo(np.float64).tiny  # to divide by in place of 0
@@ -123,7 +119,7 @@ class _List:
     """The index of one level and length, and the norm of each melody's vector of weights."""
 
     index: GramIndex
-    norms: Array
+    norms: Floats
 
 
 @register
@@ -214,7 +210,7 @@ def _grams(level: Level, n: int, lines: Lines) -> GramIndex:
     return gram_index(lines, level.write(lines), level.symbols, n)
 
 
-def _cosines(asked: GramIndex, stored: _List) -> Array:
+def _cosines(asked: GramIndex, stored: _List) -> Floats:
     """The cosine of the one melody of `asked` with each melody of a list."""
     starts, stops, weights = _weighed(asked, stored)
     cosines = np.empty(len(stored.norms))
@@ -222,7 +218,7 @@ def _cosines(asked: GramIndex, stored: _List) -> Array:
     return cosines
 
 
-def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Array]:
+def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Floats]:
     """(starts, stops, weights) of the query's grams in the index; a weight is what it adds to a cosine times a norm."""
     starts, stops = stored.index.find(asked.grams)
     rarity = np.log1p(len(stored.norms) / np.maximum(stops - starts, 1))
@@ -251,7 +247,7 @@ def _shared(level: Level, n: int, query: Lines, candidate: Lines, stored: _List,
     )
 
 
-def _stretched(scores: Array) -> Array:
+def _stretched(scores: Floats) -> Floats:
     """From 0 for the least to 1 for the largest; scores that are all the same stay as they are."""
     low, high = scores.min(initial=1.0), scores.max(initial=0.0)
     return (scores - low) / (high - low) if high > low else scores
@@ -264,7 +260,7 @@ def _classes(values: npt.NDArray[Any], limits: tuple[float, ...]) -> Numbers:
     return classes
 
 
-def _ratios(lines: Lines) -> Array:
+def _ratios(lines: Lines) -> Floats:
     """log2 of the time from each note to the next, over that of the note before: 1 is twice as long."""
     time = np.diff(lines.onset_ticks, append=0)
     last = lines.offsets[1:][np.diff(lines.offsets) > 0] - 1

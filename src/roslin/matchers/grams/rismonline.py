@@ -34,10 +34,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
@@ -45,11 +44,8 @@ from roslin.native import kernels
 from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
+from roslin.types import Distances, Numbers
 from roslin.values.parameters import choice
-
-__all__ = ["RISMOnline"]
-
-Numbers = npt.NDArray[np.int64]
 
 
 def _contour(lines: Lines) -> Numbers:

@@ -38,7 +38,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.paths import both_lines, runs
 from roslin.melody import Melody
@@ -47,9 +47,8 @@ from roslin.represent.grams import GramIndex, gram_index
 from roslin.represent.line import melodic_line, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.words import in_words
+from roslin.types import Distances
 from roslin.values.parameters import choice, whole
-
-__all__ = ["US"]
 
 _SYMBOLS = 25
 _LONGEST = 8

@@ -23,15 +23,14 @@ from typing import ClassVar
 import numpy as np
 
 from roslin.display.words import N_, _
-from roslin.matchers.base import Distances, Modes, register
+from roslin.matchers.base import Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.opti3.parts import LONGEST_GRAM, HarmCore, LineMatcher, NgrUkkon, RhytFuzz
 from roslin.melody import Melody
 from roslin.represent.line import Lines
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.values.parameters import choice, real, whole
-
-__all__ = ["FM"]
 
 # Weights of ngrukkon, rhytfuzz and harmcore, and what is added.
 _MEASURES = {"opti2": (0.6, 0.4, 0.0, 0.0), "opti3": (0.505, 0.417, 0.24, -0.146)}

@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Rows, Step, scaled
 from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
 from roslin.melody import TICKS_PER_QUARTER, Melody
@@ -53,11 +53,8 @@ from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.represent.points import BAR_WITHOUT_LINES
 from roslin.represent.words import in_words
+from roslin.types import Distances, Numbers
 from roslin.values.parameters import real, whole
-
-__all__ = ["DiffEd", "HarmCore", "NGrSumCo", "NgrUkkon", "RawEd", "RhytFuzz"]
-
-Numbers = npt.NDArray[np.int64]
 
 LONGEST_GRAM = 6  # intervals; the code of one more would still fit into 63 bits
 _TRANSPOSITIONS = (-5, 6)

@@ -22,8 +22,6 @@ from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates
 
-__all__ = ["backwards", "contours", "encoded", "one", "unrounded"]
-
 _LONGEST = 24  # steps: 64 quarters, or a 64th of one
 _UNLIKE = 3  # steps from the median that make a note short or long
 _SMALL, _MEDIUM = 2, 4  # semitones

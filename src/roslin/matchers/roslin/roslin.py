@@ -26,10 +26,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.words import N_, _
-from roslin.matchers.base import Distances, Matcher, Modes, register
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
@@ -38,18 +37,14 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
+from roslin.types import Distances, Floats, Ints
 from roslin.values.parameters import choice
-
-__all__ = ["Roslin"]
 
 _LEAST_EVEN = 3  # so few notes of equal length are no statement about rhythm
 _CAP = 2.0  # the longer melody counts at most as twice the shorter
 # What the distance counts beside the share of the query that a melody lacks. Chosen on the choosing share of RISM's
 # same works and on known items, with short targets among them.
 _OF_DISTANCE = 0.1
-
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int32]
 
 
 @register
@@ -109,11 +104,11 @@ class Roslin(Matcher):
         found = encoded(candidates)
         return contours(found) if self.compared(query) == "contour" else found
 
-    def distances_of(self, scores: Longs, own: int | Longs, others: Longs) -> Distances:
+    def distances_of(self, scores: Ints, own: int | Ints, others: Ints) -> Distances:
         """Distances from scores and self-scores, in units. They fall where the score rises."""
         return np.clip(1.0 - scores / self._scale(own, others), 0.0, 1.0)
 
-    def _scale(self, own: int | Longs | Floats, others: Longs | Floats) -> Floats:
+    def _scale(self, own: int | Ints | Floats, others: Ints | Floats) -> Floats:
         """What a score is compared with."""
         shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
         longer = np.maximum(own, others).astype(np.float64)
@@ -121,7 +116,7 @@ class Roslin(Matcher):
             return shorter
         return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
 
-    def evidence(self, scores: Longs, own: int, size: int, others: Longs, sizes: Longs) -> Distances:
+    def evidence(self, scores: Ints, own: int, size: int, others: Ints, sizes: Ints) -> Distances:
         """What speaks for melodies with these scores, self-scores and numbers of notes; in units, the more the better.
 
         It is the score, less a little of the distance, so that of melodies that agree as well the one of much the same
@@ -142,7 +137,7 @@ class Roslin(Matcher):
         """The distances to melodies that are encoded already (`encoded`)."""
         return self.distances_of(*self._scores(query, melodies))
 
-    def _scores(self, query: Melody, melodies: Encoded) -> tuple[Longs, int, Longs]:
+    def _scores(self, query: Melody, melodies: Encoded) -> tuple[Ints, int, Ints]:
         """The scores of the melodies, the query's self-score, and theirs."""
         asked = self.encoded(query, [query])
         count = len(melodies.offsets) - 1

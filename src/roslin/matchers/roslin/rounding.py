@@ -14,13 +14,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers.roslin.scores import HIGHEST_PRICE
 from roslin.matchers.roslin.table import NO_PITCH
 from roslin.matchers.roslin.values import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
-
-__all__ = ["UNKNOWN", "Plan", "Planner", "check", "highest_pair", "plan_of", "scale_for"]
-
-Bytes = npt.NDArray[np.int8]
-
-Numbers = npt.NDArray[np.int64]
-Shorts = npt.NDArray[np.int16]
+from roslin.types import Bytes, Numbers, Shorts
 
 UNKNOWN = 1 << 28  # no bound
 TURNS = 3  # transpositions in one sweep of the kernels

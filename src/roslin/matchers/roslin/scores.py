@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.matchers.roslin.values import FARTHEST, LANES, Tables
-
-__all__ = ["COMPARED", "KEYS", "PLACES", "UNITS", "FittedWorth", "fitted", "tables"]
+from roslin.types import Ints
 
 COMPARED = ("both", "melody", "rhythm", "contour")
 PLACES = ("anywhere", "start", "end", "whole")
@@ -38,8 +37,6 @@ HIGHEST_PRICE = 4000  # units: enough to keep any alignment away, and little eno
 _KINDS = 3  # of metre and of phrase
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of kinds, in the order of `metre` and `phrase`
 _TRANSPOSITIONS = 12
-
-Longs = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def _file() -> dict[str, Any]:
     return content
 
 
-def units(values: float | Sequence[Any] | npt.NDArray[np.float64]) -> Longs:
+def units(values: float | Sequence[Any] | npt.NDArray[np.float64]) -> Ints:
     """Nats as whole units."""
     return np.rint(np.asarray(values, dtype=np.float64) * UNITS).astype(np.int32)
 
@@ -122,7 +119,7 @@ def _end_prices(
     gap: npt.NDArray[np.float64] | None,
     *,
     is_free: bool = False,
-) -> Longs:
+) -> Ints:
     """Prices of notes left out at one end: of the shorter melody, of the longer, of one of two equally long."""
     both = np.array([a * (left_out > 0) + b * np.log1p(left_out) for a, b in zip(any_, more, strict=True)])
     if gap is not None:

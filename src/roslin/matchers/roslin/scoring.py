@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.matchers.roslin.rounding import UNKNOWN, Planner
 from roslin.matchers.roslin.table import MelodyTable
 from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
 from roslin.native import kernels
-
-__all__ = ["scorer"]
-
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int32]
+from roslin.types import Numbers, Scores
 
 
 def scorer(

@@ -19,26 +19,7 @@ from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
-
-__all__ = [
-    "DTYPES",
-    "FIELDS",
-    "MELODIES",
-    "NO_NOTE",
-    "NO_PITCH",
-    "Blocks",
-    "MelodyTable",
-    "Room",
-    "Rows",
-    "build_table",
-    "fill_table",
-    "room_in_memory",
-    "table_of",
-    "table_shape",
-]
-
-Progress = Callable[[float, str], None]
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Numbers, Progress
 
 MELODIES = 64  # side by side
 FIELDS = 5  # pitch, value, kind, label, interval

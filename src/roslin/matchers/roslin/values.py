@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = ["FARTHEST", "LANES", "NO_INTERVAL", "PAIR", "SKIP_MELODY", "SKIP_QUERY", "Encoded", "Tables"]
-
-Bytes = npt.NDArray[np.int8]
-Longs = npt.NDArray[np.int32]
-Numbers = npt.NDArray[np.int64]
+from roslin.types import Bytes, Ints, Numbers
 
 LANES = 16  # places for transpositions side by side; the last four of them are empty
 FARTHEST = -(1 << 28)  # lower than any score, and far from where a sum of two of them overflows
@@ -39,17 +32,17 @@ class Encoded(NamedTuple):
 class Tables(NamedTuple):
     """The worth of everything, in whole units. `scores.FittedWorth` describes the numbers."""
 
-    equal: Longs  # [11]: of a pair of equal pitch, by the difference of its values, 0 to 10 and more
-    near: Longs  # [11]: of a pair of unequal pitch, by the same
-    pitch: Longs  # [12 * 16]: of an unequal pitch r semitones above the query's, at transposition u; 0 if it is equal
-    is_equal: Longs  # [12 * 16]: 1 where a pitch r semitones above the query's is equal at transposition u
-    contexts: Longs  # [2, 4]: of equal and unequal pitch, by 1 if the intervals before are equal + 2 if those after are
-    kinds: Longs  # [12]: of each of two notes of equal pitch
-    labels: Longs  # [16, 16]: by the labels of the two notes
-    openings: Longs  # [3]: the price of the first note of a gap, by its duration class
+    equal: Ints  # [11]: of a pair of equal pitch, by the difference of its values, 0 to 10 and more
+    near: Ints  # [11]: of a pair of unequal pitch, by the same
+    pitch: Ints  # [12 * 16]: of an unequal pitch r semitones above the query's, at transposition u; 0 if it is equal
+    is_equal: Ints  # [12 * 16]: 1 where a pitch r semitones above the query's is equal at transposition u
+    contexts: Ints  # [2, 4]: of equal and unequal pitch, by 1 if the intervals before are equal + 2 if those after are
+    kinds: Ints  # [12]: of each of two notes of equal pitch
+    labels: Ints  # [16, 16]: by the labels of the two notes
+    openings: Ints  # [3]: the price of the first note of a gap, by its duration class
     extension: int  # the price of every further note of a gap
-    starts: Longs  # [3, longest + 1]: the price of notes left out before the first pair, of the shorter melody, of the
+    starts: Ints  # [3, longest + 1]: the price of notes left out before the first pair, of the shorter melody, of the
     # longer, of one of two equally long; as many as there are, or `longest` where there are more
-    ends: Longs  # [3, longest + 1]: the same behind the last pair
-    tempo_prices: Longs  # [1 or 4]: as written, by the medians, double, half
-    lanes: Longs  # [16]: 0 for a transposition that is allowed, otherwise FARTHEST
+    ends: Ints  # [3, longest + 1]: the same behind the last pair
+    tempo_prices: Ints  # [1 or 4]: as written, by the medians, double, half
+    lanes: Ints  # [16]: 0 for a transposition that is allowed, otherwise FARTHEST

@@ -24,20 +24,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from roslin.matchers.base import Distances, Matcher, rounded
+from roslin.matchers.base import Matcher, rounded
 from roslin.matchers.explanation import Rows, Step, bounded, scaled
-from roslin.matchers.paths import Begins, Ends, Flags, edits, side_by_side
+from roslin.matchers.paths import Begins, Ends, edits, side_by_side
+from roslin.types import Distances, Flags, Floats, Numbers
 from roslin.values.parameters import choice
-
-__all__ = ["GRAM_PLACES", "GramAlignment"]
 
 _ENDS: dict[str, Ends] = {"global": "corner", "hybrid": "inside", "local": "anywhere"}
 GRAM_PLACES = {"anywhere": {"aligner": "local"}, "start": {"aligner": "hybrid"}, "whole": {"aligner": "global"}}
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,8 +58,8 @@ class GramAlignment(Matcher):
         self,
         query: list[Rows],
         candidate: list[Rows],
-        scores: Array,
-        gaps: tuple[Array, Array],
+        scores: Floats,
+        gaps: tuple[Floats, Floats],
         same: Flags,
         own: float,
     ) -> tuple[float, tuple[Step, ...]]:
@@ -84,7 +79,7 @@ class GramAlignment(Matcher):
         return start, bounded(start, scaled(found.steps, 1.0 / by))
 
     def distances_from_scores(
-        self, scores: Array, order: Numbers, lengths: Numbers, own: float, lost: float, m: int
+        self, scores: Floats, order: Numbers, lengths: Numbers, own: float, lost: float, m: int
     ) -> Distances:
         """Distances in the order of the candidates.
 

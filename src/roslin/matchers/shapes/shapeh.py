@@ -46,7 +46,7 @@ import numpy.typing as npt
 
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Modes, register
+from roslin.matchers.base import Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
 from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
@@ -54,12 +54,8 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
+from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice
-
-__all__ = ["ShapeH"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 # Two intervals of up to 127 semitones, up or down, are a number of 16 bits; the largest is not among them and fills up.
 _CODES, _PADDING, _LARGEST_INTERVAL = 65536, 65535, 127
@@ -82,7 +78,7 @@ class _Pairs:
     order: Numbers
     lengths: Numbers
 
-    def worth(self) -> tuple[float, Array, Array]:
+    def worth(self) -> tuple[float, Floats, Floats]:
         """(unit, what each code is worth where it is found, and where it is left out), both in that unit.
 
         Everything is counted in units of 1/(2N): all costs are whole numbers then, and their sums exact.
@@ -105,7 +101,7 @@ class PairBlocks(NamedTuple):
 
     codes: npt.NDArray[np.uint16]
     starts: Numbers
-    gap_of_code: Array
+    gap_of_code: Floats
     classes: npt.NDArray[np.uint8]
 
 
@@ -120,8 +116,8 @@ class PairQuery(NamedTuple):
     """
 
     codes: Numbers
-    match: Array
-    gap: Array
+    match: Floats
+    gap: Floats
     kinds: Numbers
     needed: Numbers
 

@@ -21,16 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Modes, register
+from roslin.matchers.base import Modes, register
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
 from roslin.matchers.shapes.shapeh import MISMATCHES, ShapeH
 from roslin.matchers.shapes.time import Time
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.values.parameters import choice, real, whole
-
-__all__ = ["ShapeTime"]
 
 
 @register

@@ -38,7 +38,7 @@ import numpy as np
 
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
-from roslin.matchers.base import Distances, Modes, register
+from roslin.matchers.base import Modes, register
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, successive
 from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
@@ -46,9 +46,8 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
+from roslin.types import Distances
 from roslin.values.parameters import real
-
-__all__ = ["Time"]
 
 _MEAN_PITCH, _MEAN_TIME = 2.1838, 0.4772
 _GRAM = 4  # notes

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from roslin.transport.arguments import Array, Flags, Notes, Numbers
-
-__all__ = ["MATCH_COLUMNS", "CutQueries", "KeyedDocuments", "Legality", "SegmentSpans", "SegmentedQuery"]
+from roslin.transport.arguments import Notes
+from roslin.types import Flags, Floats, Numbers
 
 # The numbers of a match: its segment, its distance, where its first and its last onset are in the document (quarters),
 # its transposition (pitches) and its tempo.
@@ -50,8 +49,8 @@ class SegmentSpans(NamedTuple):
     unit   the query's unit of time, in quarters
     """
 
-    starts: Array
-    ends: Array
+    starts: Floats
+    ends: Floats
     unit: float
 
 
@@ -68,7 +67,7 @@ class CutQueries(NamedTuple):
 
     notes: Notes
     offsets: Numbers
-    units: Array
+    units: Floats
     first: Numbers
     end: Numbers
     segment_offsets: Numbers
@@ -86,5 +85,5 @@ class KeyedDocuments(NamedTuple):
 
     notes: Notes
     offsets: Numbers
-    tables: Array
+    tables: Floats
     keys: Numbers

@@ -10,8 +10,6 @@ from roslin.represent.packed import Candidates
 from roslin.represent.points import PointSets, point_sets
 from roslin.transport.align import Setting
 
-__all__ = ["Transport"]
-
 
 @dataclass(frozen=True, repr=False)
 class Transport(Matcher, Setting):

@@ -17,7 +17,7 @@ import numpy as np
 
 from roslin.deadline import check_stopped
 from roslin.display.words import N_, _
-from roslin.matchers.base import Distances, Modes, register, rounded
+from roslin.matchers.base import Modes, register, rounded
 from roslin.matchers.explanation import Explanation
 from roslin.matchers.transport.base import Transport
 from roslin.matchers.transport.flow import laid
@@ -25,8 +25,7 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.packed import Packed
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, notes_of, rules_of
-
-__all__ = ["EMD", "NOWHERE"]
+from roslin.types import Distances
 
 NOWHERE = 1e6
 

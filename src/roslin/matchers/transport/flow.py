@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.words import _
 from roslin.matchers.explanation import Explanation, Step
@@ -18,14 +17,11 @@ from roslin.melody import Melody
 from roslin.represent.points import PointSets
 from roslin.transport.align import Document, Query, aligned_points, in_quarters
 from roslin.transport.emd import least_flow
+from roslin.types import Floats, Numbers
 
 if TYPE_CHECKING:
     from roslin.matchers.transport.base import Transport
 
-__all__ = ["laid"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 
 # Less weight than this is what rounding left over.
 _NOTHING = 1e-9
@@ -66,7 +62,7 @@ def laid(
     )
 
 
-def _ground(query: Array, document: Array, table: Array, name: str) -> Array:
+def _ground(query: Floats, document: Floats, table: Floats, name: str) -> Floats:
     """Distances between all points, as the kernels measure them."""
     time = np.abs(np.subtract.outer(query[:, 0], document[:, 0]))
     pitch = np.abs(np.subtract.outer(query[:, 1], document[:, 1]))
@@ -76,9 +72,9 @@ def _ground(query: Array, document: Array, table: Array, name: str) -> Array:
 
 
 def _moves(
-    ground: Array,
-    query_weight: Array,
-    document_weight: Array,
+    ground: Floats,
+    query_weight: Floats,
+    document_weight: Floats,
     missing: float | None,
     query_rows: Numbers,
     document_rows: Numbers,

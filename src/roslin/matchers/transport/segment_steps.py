@@ -18,8 +18,6 @@ from roslin.transport.align import Query
 if TYPE_CHECKING:
     from roslin.matchers.transport.twv import TWV
 
-__all__ = ["Chain", "segment_steps", "turned"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chain:

@@ -44,12 +44,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_, _
 from roslin.errors import ArgumentError
-from roslin.matchers.base import Distances, Modes, Tell, register, rounded
+from roslin.matchers.base import Modes, Tell, register, rounded
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.transport.arguments import (
     MATCH_COLUMNS,
@@ -78,13 +77,8 @@ from roslin.transport.align import (
     unit_of,
 )
 from roslin.transport.ground import tonal_tables
+from roslin.types import Distances, Flags, Floats, Numbers
 from roslin.values.parameters import choice, flag, real, reals, whole
-
-__all__ = ["TEMPOS", "TWV", "MatchedSegments"]
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 # What stands for the paper's free scaling of time: note values halved or doubled, and two for three.
 TEMPOS = (0.5, 2 / 3, 1.0, 1.5, 2.0)
@@ -100,7 +94,7 @@ class _Chained(NamedTuple):
     `expected` segments would ideally match, of `every` that there are; `largest` is the largest distance of any match.
     """
 
-    sums: Array
+    sums: Floats
     expected: Numbers
     every: Numbers
     largest: float
@@ -294,7 +288,7 @@ class TWV(Transport):
 
     def _sums(
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
-    ) -> tuple[Array, float]:
+    ) -> tuple[Floats, float]:
         units = np.array([self.unit_of(queries.only(k)) for k in range(len(queries))])
         everywhere = np.empty((0, 0), np.bool_)
         sums, largest = np.empty((len(expected), max(expected.max(initial=1), 1))), np.empty(1)
@@ -316,7 +310,7 @@ class TWV(Transport):
 
     def _sums_of_best(
         self, queries: PointSets, documents: PointSets, expected: Numbers, possible: Flags | None
-    ) -> tuple[Array, float]:
+    ) -> tuple[Floats, float]:
         """The same as `_sums`, with only the best alignment of each segment, one pair after the other."""
         sums, largest = np.full((len(expected), max(expected.max(initial=1), 1)), np.inf), 0.0
         for k, most in enumerate(expected.tolist()):
@@ -334,7 +328,7 @@ class TWV(Transport):
         """The unit of time of a query, which in the other direction may be a document without notes."""
         return unit_of(query, self) if len(query.time) else 1.0
 
-    def _chains(self, query: PointSets, cut: Segments, found: Array, most: int) -> tuple[Array, Numbers]:
+    def _chains(self, query: PointSets, cut: Segments, found: Floats, most: int) -> tuple[Floats, Numbers]:
         spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self.unit_of(query))
         sums, previous = np.empty((len(found), most)), np.empty((len(found), most), np.int64)
         kernels.chains(found, spans, self._legality, stop_flag(), sums, previous)
@@ -344,7 +338,7 @@ class TWV(Transport):
     def _legality(self) -> Legality:
         return Legality(float(self.tolerance), float(self.apart), self.agree)
 
-    def _matches(self, query: PointSets, document: PointSets) -> Array:
+    def _matches(self, query: PointSets, document: PointSets) -> Floats:
         """All matches of one query with one document, in order of segments."""
         cut, unit = segments(query, self.segment, self.step), self.unit_of(query)
         whole = Document.of(document, 0, self)
@@ -372,7 +366,7 @@ class TWV(Transport):
         return np.array(rows, dtype=np.float64).reshape(-1, MATCH_COLUMNS)
 
 
-def _tonal(documents: PointSets, setting: Setting) -> tuple[Array, Numbers]:
+def _tonal(documents: PointSets, setting: Setting) -> tuple[Floats, Numbers]:
     """(tables, keys): the tonal ground distance in all keys, and the key around each note."""
     if setting.ground != "tonal":
         return np.empty((0, 0, 0)), np.empty(0, np.int64)

@@ -18,8 +18,6 @@ from roslin.matchers.base import register
 from roslin.matchers.transport.twv import TWV
 from roslin.values.parameters import real, reals
 
-__all__ = ["TWVCovered"]
-
 
 @register
 @dataclass(frozen=True, repr=False)

@@ -15,19 +15,6 @@ from functools import lru_cache
 
 from roslin.melody import TICKS_PER_QUARTER
 
-__all__ = [
-    "WHOLE_TICKS",
-    "KeyField",
-    "MetreField",
-    "VoiceProperties",
-    "read_key",
-    "read_metre",
-    "read_part",
-    "read_text",
-    "read_unit",
-    "read_words",
-]
-
 WHOLE_TICKS = 4 * TICKS_PER_QUARTER
 
 LETTERS = "CDEFGAB"

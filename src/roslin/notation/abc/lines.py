@@ -18,8 +18,6 @@ from roslin.notation.abc.voice import Voice
 from roslin.notation.record import MAX_PROBLEMS
 from roslin.notation.typography import plain
 
-__all__ = ["LineReader"]
-
 MAX_CHARACTERS = 2_000_000
 MAX_VOICES = 999
 _MAX_TEXT_SIGNS = 10_000  # of a text that goes on over several lines

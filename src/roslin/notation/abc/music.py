@@ -15,8 +15,6 @@ from roslin.notation.abc.lines import MAX_VOICES, LineReader
 from roslin.notation.abc.tables import MAX_NOTES
 from roslin.notation.abc.voice import AbcNote, Mark, Voice
 
-__all__ = ["TuneReader"]
-
 MAX_MEASURES_OF_REST = 9_999
 MAX_BARLINES = 100_000  # of one voice; more is a runaway number of bars of rest
 MAX_ENDING = 20

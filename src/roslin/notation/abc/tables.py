@@ -14,8 +14,6 @@ from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, note_table
 from roslin.notation.abc.voice import AbcNote, Mark, Voice, merged
 from roslin.notation.record import Repeats
 
-__all__ = ["MAX_NOTES", "Stretch", "changes_played", "played", "stretches", "table", "times_played"]
-
 # More than this in one tune is a runaway repetition, not music.
 MAX_NOTES = 200_000
 

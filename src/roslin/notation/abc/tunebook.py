@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Tune", "decode", "tunes"]
-
 _CHARSET = re.compile(
     rb"^(?:%%|I:\s*)abc-charset[ \t]+((?:iso-8859|windows|cp|koi8|us|utf)-?\w{1,8})", re.MULTILINE | re.IGNORECASE
 )

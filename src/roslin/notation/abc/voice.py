@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from roslin.melody import SignatureChange, base40_from_midi
 from roslin.notation.abc.fields import KeyField, MetreField, VoiceProperties
 
-__all__ = ["AbcNote", "Mark", "Voice", "merged"]
-
 _SEMITONES = (0, 2, 4, 5, 7, 9, 11)
 _BASE40 = (2, 8, 14, 19, 25, 31, 37)
 # The usual interval of so many semitones in base-40 numbers: unison, minor second, major second, ... major seventh.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from roslin.notation.marcxml.fields import CatalogueRecord, MarcField
 
-__all__ = ["DIALECTS", "WANTED_TAGS", "Dialect", "about_incipit", "about_record"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dialect:

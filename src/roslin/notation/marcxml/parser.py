@@ -20,16 +20,6 @@ from roslin.notation.marcxml.dialects import WANTED_TAGS
 from roslin.notation.marcxml.fields import CatalogueRecord, MarcField
 from roslin.notation.sources import DAMAGED
 
-__all__ = [
-    "MARC_ROOTS",
-    "MAX_DEPTH",
-    "MAX_NAMES",
-    "MAX_RECORD_CHARACTERS",
-    "MAX_TAG_BYTES",
-    "WRAPPERS",
-    "catalogue_records",
-]
-
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
 MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
 MAX_DEPTH = 64

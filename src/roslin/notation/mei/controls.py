@@ -11,8 +11,6 @@ from roslin.notation.mei.values import ratio
 from roslin.notation.record import Repeats
 from roslin.notation.scores import Element
 
-__all__ = ["Context", "Controls"]
-
 
 @dataclass(slots=True)
 class Controls:

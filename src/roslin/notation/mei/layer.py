@@ -16,8 +16,6 @@ from roslin.notation.mei.structure import READ_THROUGH, chosen
 from roslin.notation.mei.values import MENSURAL, QUARTERS, dot_elements, dots, integer, ratio
 from roslin.notation.scores import MAX_DENOMINATOR, Element
 
-__all__ = ["LayerWalk"]
-
 
 class LayerWalk:
     """One voice of one bar: time starts at the bar line and moves with every note, rest and space."""

@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
 
-__all__ = ["Pitch", "ScoreNote", "merge_ties"]
-
 _SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # C D E F G A B above C
 _BASE40 = (2, 8, 14, 19, 25, 31, 37)  # as in melody.base40_from_midi: C is 2 above a multiple of 40
 _MOST_TOGETHER = 100  # notes of one pitch at one time among which the end of a tie is looked for

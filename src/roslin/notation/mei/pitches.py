@@ -12,8 +12,6 @@ from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.values import ALTERATIONS, LETTERS, NEAREST, integer
 from roslin.notation.scores import Element
 
-__all__ = ["pitch_of"]
-
 _UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
 
 

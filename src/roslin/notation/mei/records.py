@@ -16,8 +16,6 @@ from roslin.notation.mei.structure import movements
 from roslin.notation.record import MAX_REPEATED_IN_FILE, Record, Repeats
 from roslin.notation.scores import Element, StaffChoice
 
-__all__ = ["read_tree"]
-
 
 def read_tree(
     document: Element,

@@ -20,8 +20,6 @@ from roslin.notation.mei.values import integer
 from roslin.notation.record import Repeats
 from roslin.notation.scores import Element, refusal
 
-__all__ = ["MAX_STAVES", "Score"]
-
 MAX_STAVES = 500
 _LEFT_OUT = frozenset({"del", "oStaff", "oLayer", "tabGrp", "annot"})
 

@@ -9,8 +9,6 @@ from roslin.notation.mei.staff import Staff
 from roslin.notation.mei.values import ALTERATIONS, LETTERS, integer
 from roslin.notation.scores import Element
 
-__all__ = ["define", "sign_in_music", "signs_in"]
-
 _UNPITCHED = ("perc", "TAB")  # shapes of clefs
 _SHARPS, _FLATS = "FCGDAEB", "BEADGCF"
 _MAJOR_KEYS = ("Cb", "Gb", "Db", "Ab", "Eb", "Bb", "F", "C", "G", "D", "A", "E", "B", "F#", "C#")

@@ -12,8 +12,6 @@ from roslin.notation.mei.values import QUARTERS, dots, integer
 from roslin.notation.record import MAX_PROBLEMS, Repeats
 from roslin.notation.scores import Element
 
-__all__ = ["Signatures", "Staff", "settle_ppq"]
-
 
 @dataclass(slots=True)
 class Signatures:

@@ -9,18 +9,6 @@ from collections.abc import Iterator
 
 from roslin.notation.scores import Element
 
-__all__ = [
-    "READ_THROUGH",
-    "SECTIONS",
-    "VARIANTS",
-    "chosen",
-    "label",
-    "layers_in",
-    "movements",
-    "staff_definitions",
-    "staves_in",
-]
-
 VARIANTS = ("app", "choice", "subst")
 READ_THROUGH = frozenset(
     {"add", "beam", "beamSpan", "corr", "damage", "expan", "ligature", "orig", "reg", "restore", "sic", "supplied"}

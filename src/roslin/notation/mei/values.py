@@ -6,18 +6,6 @@ from fractions import Fraction
 
 from roslin.notation.scores import Element
 
-__all__ = [
-    "ALTERATIONS",
-    "LETTERS",
-    "MENSURAL",
-    "NEAREST",
-    "QUARTERS",
-    "dot_elements",
-    "dots",
-    "integer",
-    "ratio",
-]
-
 LETTERS = {letter: step for step, letter in enumerate("cdefgab")}
 
 ALTERATIONS = {"s": 1, "f": -1, "ss": 2, "x": 2, "ff": -2, "xs": 3, "sx": 3, "ts": 3, "tf": -3, "n": 0}

@@ -8,32 +8,6 @@ from typing import NamedTuple
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
 
-__all__ = [
-    "END_EVENT",
-    "FLATS",
-    "INSTRUMENT_EVENT",
-    "KEY_EVENT",
-    "LYRICS_EVENT",
-    "MAX_DENOMINATOR_POWER",
-    "META_EVENTS",
-    "METRE_EVENT",
-    "NAME_EVENT",
-    "PERCUSSION",
-    "SHARPS",
-    "TEMPO_EVENT",
-    "TEXT_EVENT",
-    "WHOLE",
-    "Clock",
-    "File",
-    "KeyChange",
-    "MetreChange",
-    "Note",
-    "Track",
-    "problem_at",
-    "refusal",
-    "shown",
-]
-
 PERCUSSION = 10
 WHOLE = 4 * TICKS_PER_QUARTER
 MAX_DENOMINATOR_POWER = 7  # a 128th: the last whose bar is a whole number of ticks

@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.midi.events import WHOLE
-
-__all__ = ["Grid", "Grids", "Ticks", "grids", "keeps_a_grid", "quantised"]
+from roslin.types import Numbers
 
 Grid = str | Fraction | Sequence[Fraction]
 Grids = tuple[int, ...]
-Ticks = npt.NDArray[np.int64]
 
 _PARTS = np.array([2, 3, 4, 5, 6, 7, 8, 12, 16])  # of a quarter
 _FEWEST = 6  # onsets; fewer do not show how they were made
@@ -51,7 +48,7 @@ def _unknown_grid(found: str) -> NotationError:
     return NotationError(Problem("unknown grid", expected, found))
 
 
-def quantised(onsets: Ticks, ends: Ticks, grids: Grids) -> tuple[Ticks, Ticks]:
+def quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, Numbers]:
     """Onsets and ends on the grid; each quarter has the grid on which its onsets move least, the first of equals.
 
     An end takes the grid of its quarter where notes start in it, otherwise its own nearest. No note becomes shorter
@@ -72,7 +69,7 @@ def quantised(onsets: Ticks, ends: Ticks, grids: Grids) -> tuple[Ticks, Ticks]:
     return new_onsets, np.maximum(new_ends, new_onsets + steps[grid, 0])
 
 
-def keeps_a_grid(onsets: Ticks) -> bool:
+def keeps_a_grid(onsets: Numbers) -> bool:
     """Whether onsets lie on some part of the quarter notes, exactly or as people play with a metronome.
 
     Each onset is a direction on a circle, once around for each step of the grid; their mean is 1 where all are on it.

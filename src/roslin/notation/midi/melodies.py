@@ -24,10 +24,9 @@ from roslin.notation.midi.events import (
     Track,
     refusal,
 )
-from roslin.notation.midi.grid import Grids, Ticks, keeps_a_grid, quantised
+from roslin.notation.midi.grid import Grids, keeps_a_grid, quantised
 from roslin.notation.record import Record, Voices
-
-__all__ = ["records"]
+from roslin.types import Numbers
 
 _NATURALS = {"C": (0, 2), "D": (2, 8), "E": (4, 14), "F": (5, 19), "G": (7, 25), "A": (9, 31), "B": (11, 37)}
 _Any = TypeVar("_Any")
@@ -134,7 +133,7 @@ def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids, is_
     )
 
 
-def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Ticks, Ticks, dict[str, str]]:
+def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Numbers, Numbers, dict[str, str]]:
     """Onsets and lengths in our ticks, on a grid if one is asked for, and how far that moved the onsets.
 
     A note that ends when it starts gets the length 0: it takes no time, like a crushed grace note.
@@ -151,7 +150,7 @@ def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Ticks, Ticks,
     return onsets, np.where(without_length, 0, np.maximum(ends - onsets, 1)), said
 
 
-def _played(file: File, track: Track, notes: list[Note]) -> tuple[Ticks, Ticks, dict[str, str]]:
+def _played(file: File, track: Track, notes: list[Note]) -> tuple[Numbers, Numbers, dict[str, str]]:
     """Onsets and lengths of notes that keep to no beat of the file, as note values found from their seconds."""
     seconds = _Seconds.of(file, track)
     onsets, ends = (seconds.at(np.array([note[place] for note in notes], dtype=np.float64)) for place in (0, 1))
@@ -195,7 +194,7 @@ def _first(values: list[_Any]) -> _Any:
 class _Bars(NamedTuple):
     metre: str | None
     changes: list[MetreChange]
-    barlines: Ticks
+    barlines: Numbers
 
 
 def _bars(metres: list[MetreChange], end: int) -> _Bars:
@@ -226,7 +225,7 @@ def _changes(metres: list[MetreChange], keys: list[KeyChange], end: int) -> tupl
     )
 
 
-def _spelled(onsets: Ticks, pitches: npt.NDArray[np.int64], keys: list[KeyChange]) -> npt.NDArray[np.int16]:
+def _spelled(onsets: Numbers, pitches: npt.NDArray[np.int64], keys: list[KeyChange]) -> npt.NDArray[np.int16]:
     """Base-40 numbers after the key signature at each onset; the usual spelling where there is none."""
     tables = np.array([_SPELLINGS[0], *(_SPELLINGS[key.sharps + key.minor] for key in keys)])
     in_force = np.searchsorted([key.time for key in keys], onsets, side="right")

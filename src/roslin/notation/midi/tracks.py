@@ -24,8 +24,6 @@ from roslin.notation.midi.events import (
     shown,
 )
 
-__all__ = ["read_file"]
-
 _Sign = TypeVar("_Sign", MetreChange, KeyChange)
 
 

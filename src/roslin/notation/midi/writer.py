@@ -27,8 +27,6 @@ from roslin.notation.midi.events import (
 )
 from roslin.notation.pae.signatures import read_key_signature, read_time_signature
 
-__all__ = ["write_midi"]
-
 _MAX_DELTA = 2**28 - 1
 _MAX_DIVISION = 2**15 - 1
 _PLAYER_DIVISION = 480  # what most programs write and all read

@@ -7,8 +7,6 @@ import re
 from roslin.notation.pae import groups, signs, written
 from roslin.notation.pae.music import Music, Span
 
-__all__ = ["bar_line", "figure", "repeat_bar"]
-
 
 def bar_line(music: Music) -> None:
     """A bar line: accidentals hold up to it, and nothing may go on across it. A colon alone is none."""

@@ -10,8 +10,6 @@ from roslin.notation.pae import signs
 from roslin.notation.pae.music import Music
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 
-__all__ = ["clef_change", "key_change", "new_metre", "time_change"]
-
 
 def clef_change(music: Music) -> None:
     """% and a clef."""

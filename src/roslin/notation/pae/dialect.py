@@ -13,8 +13,6 @@ from collections.abc import Callable
 from roslin.notation.pae import bars, graces, notes, signs
 from roslin.notation.pae.music import Music
 
-__all__ = ["unknown_sign"]
-
 _NOTE_OR_SIGN = "a note, a rest, a bar line or a sign of the Plaine & Easie Code"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from roslin.notation.pae import signs
 from roslin.notation.pae.music import Music
 
-__all__ = ["acciaccatura", "appoggiatura", "count_grace_note", "end_grace_group", "grace_group_or_slur"]
-
 
 def acciaccatura(music: Music) -> None:
     """g: the next note is a grace note without a length."""

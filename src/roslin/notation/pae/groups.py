@@ -6,17 +6,6 @@ from roslin.notation.pae import changes, signs, written
 from roslin.notation.pae.music import Music, Span
 from roslin.notation.pae.signs import QUARTER_TICKS
 
-__all__ = [
-    "begin_beam",
-    "begin_chord",
-    "close_parenthesis",
-    "end_beam",
-    "end_chord",
-    "end_tuplet",
-    "open_parenthesis",
-    "tuplet_number",
-]
-
 
 def begin_chord(music: Music) -> None:
     """^: version 2 begins a chord with it; version 1 joins the next note to the one before."""

@@ -12,8 +12,6 @@ import re
 from roslin.errors import Problem
 from roslin.notation.record import MAX_PROBLEMS
 
-__all__ = ["capitals"]
-
 _SIGNS = r"[a-g0-9xnti'\",.{}()/|:;=!+_^\-~?\s]*"
 _ALL_LOWER = re.compile(_SIGNS)
 _NAME = re.compile("[ac-g]")

@@ -16,8 +16,6 @@ from roslin.notation.pae.signs import QUARTER_TICKS
 from roslin.notation.pae.written import WrittenNote
 from roslin.notation.record import MAX_PROBLEMS, Repeats
 
-__all__ = ["MAX_NOTES", "Music", "Span"]
-
 # More than this in one incipit is not music.
 MAX_NOTES = 200_000
 

@@ -10,8 +10,6 @@ from roslin.notation.pae import graces, signs
 from roslin.notation.pae.music import Music
 from roslin.notation.pae.written import WrittenNote
 
-__all__ = ["accidental", "add", "length", "letter", "note", "octave_marks", "ornament", "set_octave"]
-
 MAX_CHORD_NOTES = 100  # the code has names for 77 pitches
 
 

@@ -15,8 +15,6 @@ from roslin.notation.pae import bars, changes, dialect, graces, groups, notes, r
 from roslin.notation.pae.music import Music
 from roslin.notation.record import Repeats
 
-__all__ = ["read_music"]
-
 MAX_CHARACTERS = 1_000_000
 
 

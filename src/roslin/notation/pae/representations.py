@@ -22,8 +22,6 @@ from roslin.errors import NotationError, Problem
 from roslin.notation.typography import plain, without_quotes
 from roslin.rows import HALF_CHARACTER, half_character
 
-__all__ = ["Incipit", "incipit_from_mapping", "incipits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Incipit:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from roslin.notation.pae import signs
 from roslin.notation.pae.music import Music
 
-__all__ = ["measure_rest", "rest"]
-
 MAX_MEASURES_OF_REST = 9_999
 
 

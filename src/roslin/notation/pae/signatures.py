@@ -20,16 +20,6 @@ from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.melody.pitches import alterations
 
-__all__ = [
-    "NO_ALTERATIONS",
-    "WHOLE_NOTE_TICKS",
-    "KeySignature",
-    "TimeSignature",
-    "read_clef",
-    "read_key_signature",
-    "read_time_signature",
-]
-
 WHOLE_NOTE_TICKS = 4 * TICKS_PER_QUARTER
 _LONGEST = 100  # signs of a clef or signature that are looked at; answers are kept, so they must not be large
 NO_ALTERATIONS: Mapping[str, int] = MappingProxyType({})

@@ -7,17 +7,6 @@ from functools import lru_cache
 
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS
 
-__all__ = [
-    "ACCIDENTALS",
-    "LENGTH_TICKS",
-    "MAX_DOTS",
-    "OLD_ACCIDENTALS",
-    "QUARTER_TICKS",
-    "length_pattern",
-    "pitch_numbers",
-    "usual_time",
-]
-
 QUARTER_TICKS = WHOLE_NOTE_TICKS // 4
 LENGTH_TICKS = {
     "0": 16 * QUARTER_TICKS,

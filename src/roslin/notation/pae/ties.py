@@ -9,8 +9,6 @@ from roslin.notation.pae import notes, signs
 from roslin.notation.pae.music import Music
 from roslin.notation.pae.written import WrittenNote
 
-__all__ = ["tie", "underscore"]
-
 
 def tie(music: Music) -> None:
     """+: the note or chord before it goes on in the next."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from roslin.melody import NoteTable, note_table
 
-__all__ = ["WrittenNote", "repeat", "scale", "table"]
-
 
 class WrittenNote:
     """One note head. `prolongs` is the note that it is tied to, if any."""

@@ -21,8 +21,6 @@ from roslin.web.routes import static
 from roslin.web.security import POLICY, BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.shutdown import Ending, UntilTheEnd
 
-__all__ = ["create_app", "study_from_environment"]
-
 # Sounds of a study are its own files, and nobody is asked to sing.
 _OTHER_HEADERS = {
     "Content-Security-Policy": f"{POLICY}; media-src 'self'",

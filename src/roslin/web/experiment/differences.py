@@ -7,8 +7,6 @@ from roslin.matchers.explanation import Explanation
 from roslin.melody import Melody
 from roslin.report.variants import grace_steps
 
-__all__ = ["differing_notes"]
-
 
 def differing_notes(first: Melody, second: Melody) -> tuple[list[int], list[int]]:
     """Rows of the notes of each that the usual matcher pairs with nothing like them in the other.

@@ -16,8 +16,6 @@ from roslin.web.errors import refusal_of
 from roslin.web.experiment.rendering import page
 from roslin.web.experiment.visitor import ForgedError, NoSessionError
 
-__all__ = ["UnfinishedError", "add_study_handlers", "study_answer"]
-
 _LOG = logging.getLogger("roslin.web")
 _RETRY_SECONDS = "3"
 

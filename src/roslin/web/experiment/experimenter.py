@@ -29,17 +29,6 @@ from roslin.web.experiment.visitor import ForgedError, check_site, is_secure
 from roslin.web.forms import read_form
 from roslin.web.routes.static import address
 
-__all__ = [
-    "COOKIE",
-    "Attempts",
-    "Experimenter",
-    "LockedRoute",
-    "attempts_at",
-    "dashboard_page",
-    "end_managing",
-    "let_in",
-]
-
 COOKIE = "roslin_study"
 _HOURS = 12
 _SESSION = re.compile(r"([0-9]{1,12}-[0-9a-f]{32})-([A-Za-z0-9_-]{22})", re.ASCII)

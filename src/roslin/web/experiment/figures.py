@@ -22,8 +22,6 @@ from roslin.report.player import melody_figure
 from roslin.web.experiment.differences import differing_notes
 from roslin.web.language import Catalogues
 
-__all__ = ["StudyFigures"]
-
 _LOG = logging.getLogger("roslin.web")
 _NUMBER = "%N%"  # stands for the number in figures that are kept
 _FIGURES_KEPT = 8192

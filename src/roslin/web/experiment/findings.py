@@ -13,8 +13,6 @@ from roslin.report.svg import svg
 from roslin.report.truth import common_scale, title_of
 from roslin.truth.study import Study
 
-__all__ = ["FindingRow", "FindingRows", "finding_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from roslin.experiment.experts import StudyExpert
 from roslin.web.experiment.study import OpenStudy
 
-__all__ = ["as_csv", "links_as_csv"]
-
 
 def links_as_csv(study: OpenStudy, number: int, address: str = "") -> str:
     """New experts, one in a row: the name that tables give them, and their personal link."""

@@ -14,8 +14,6 @@ import time
 
 from roslin.web.signing import Signer
 
-__all__ = ["StudySignatures"]
-
 _DAY_SECONDS = 86_400
 _LINK = re.compile(r"([0-9a-z]{1,40})-([A-Za-z0-9_-]{22})", re.ASCII)
 _SESSION = re.compile(r"([0-9a-z]{1,40}-([0-9]{1,12})-[0-9a-f]{16})-([A-Za-z0-9_-]{22})", re.ASCII)

@@ -11,8 +11,6 @@ from starlette.datastructures import FormData
 
 from roslin.experiment.plan import Question
 
-__all__ = ["Answered", "read_answers"]
-
 MOST_LETTERS = 2000
 
 

@@ -25,8 +25,6 @@ from roslin.experiment.visits import Audit, Habits, Population, Visit, audit
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 
-__all__ = ["blank_copy", "free_port", "key_of", "rehearse", "served_copy", "serving"]
-
 _STARTS_WITHIN = 60.0
 _NOT_COPIED = ("database", "study.db", "study.db-wal", "study.db-shm", "backups")
 

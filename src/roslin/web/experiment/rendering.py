@@ -16,8 +16,6 @@ from roslin.web.experiment.visitor import visitor_or_none
 from roslin.web.language import Translation
 from roslin.web.routes.static import address
 
-__all__ = ["language_of", "markdown", "page", "words_of"]
-
 
 def language_of(request: Request) -> str:
     """The language of the reader: chosen, or what their browser asks for, or the first of the study.

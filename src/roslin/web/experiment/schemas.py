@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-__all__ = ["DECISIONS_READER", "MOST_DECISIONS", "AnyDecision", "DecisionsBody", "FinishBody"]
-
 MOST_DECISIONS = 200  # in one request; a page that was long without a connection sends several
 _MOST_NUMBER = 10_000
 _MOST_MS = 2**53

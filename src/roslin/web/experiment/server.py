@@ -10,8 +10,6 @@ from roslin.web.experiment.app import create_app, study_from_environment
 from roslin.web.experiment.settings import STUDY_VARIABLE, ExperimentSettings
 from roslin.web.server import ends_in_peace, log_to_stderr, prepare_process, uvicorn_options
 
-__all__ = ["serve_study"]
-
 _CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
 
 

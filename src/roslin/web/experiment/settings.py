@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 from roslin.errors import ArgumentError
 from roslin.web.settings import check_proxies
 
-__all__ = ["STUDY_VARIABLE", "ExperimentSettings"]
-
 STUDY_VARIABLE = "ROSLIN_EXPERIMENT_SETTINGS"
 
 

@@ -24,8 +24,6 @@ from roslin.web.experiment.links import StudySignatures
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.language import Catalogues
 
-__all__ = ["OpenStudy", "ShownTrial"]
-
 _INVITATION = "invitation"
 _TRIALS_REMEMBERED = 20_000
 _CHOICES_SECONDS = 5.0

@@ -28,8 +28,6 @@ from roslin.web.experiment.schemas import DecisionsBody, FinishBody
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import Visitor
 
-__all__ = ["decided", "ended", "state_in_numbers"]
-
 
 def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, Any]:
     """A trial as it stands."""

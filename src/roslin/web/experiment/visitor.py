@@ -22,27 +22,6 @@ from roslin.web.experiment.study import OpenStudy
 from roslin.web.forms import is_foreign, read_form
 from roslin.web.security import address_of, household_of
 
-__all__ = [
-    "COOKIE",
-    "FORM_HEADER",
-    "ForgedError",
-    "NoSessionError",
-    "Served",
-    "Visiting",
-    "Visitor",
-    "begin_session",
-    "check_form",
-    "check_site",
-    "client_of",
-    "end_session",
-    "is_secure",
-    "keep_session",
-    "own_address",
-    "read_own_form",
-    "visitor",
-    "visitor_or_none",
-]
-
 COOKIE = "roslin_expert"
 FORM_HEADER = "x-roslin-csrf"
 

@@ -29,8 +29,6 @@ from roslin.web.schemas.melodies import MelodyAnswer, NoteAnswer, ReadAnswer, Up
 from roslin.web.schemas.requests import BrowseParams, ExplainParams, ListParams, QueryParams
 from roslin.web.schemas.server import CollectionAnswer
 
-__all__ = ["router"]
-
 router = APIRouter(responses=RESPONSES)
 
 

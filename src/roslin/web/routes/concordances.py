@@ -17,7 +17,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from roslin.concordances.concordance import KIND_WORDS, SourceRecord
-from roslin.concordances.review import MAX_NOTE, VERDICTS
+from roslin.concordances.decisions import MAX_NOTE, VERDICTS
 from roslin.display.words import N_
 from roslin.errors import CollectionError
 from roslin.report.synopsis import SIGNS
@@ -28,8 +28,6 @@ from roslin.web.library import Library
 from roslin.web.rendering import rendered
 from roslin.web.reviewers import MAX_NAME, Door, Reviewer
 from roslin.web.shelf import NoConcordancesError, OpenConcordances, Shelf, Wanted
-
-__all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
 

@@ -11,8 +11,6 @@ from roslin.web.errors import RESPONSES
 from roslin.web.health import Health
 from roslin.web.schemas.server import HealthAnswer
 
-__all__ = ["router"]
-
 router = APIRouter(responses=RESPONSES)
 
 

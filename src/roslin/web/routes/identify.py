@@ -22,8 +22,6 @@ from roslin.web.rendering import rendered
 from roslin.web.schemas.attributions import IdentifyAnswer
 from roslin.web.schemas.requests import IdentifyParams
 
-__all__ = ["router"]
-
 router = APIRouter(responses=RESPONSES)
 
 Number = Annotated[str, Form(max_length=500)]

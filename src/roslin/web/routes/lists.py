@@ -21,8 +21,6 @@ from roslin.web.exports import LIST_EXPORTS, Noted
 from roslin.web.library import Library
 from roslin.web.rendering import rendered
 
-__all__ = ["MOST_LISTED", "router"]
-
 router = APIRouter(responses=RESPONSES)
 
 MOST_LISTED = 200

@@ -33,8 +33,6 @@ from roslin.web.sentences import expected_number
 from roslin.web.side_by_side import columns
 from roslin.web.written import written
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 
 

@@ -11,8 +11,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-__all__ = ["address", "router"]
-
 _FOLDER = Path(str(files("roslin.web"))) / "static"
 _DAY = 86_400
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}

@@ -6,8 +6,6 @@ from pydantic import BaseModel, Field
 
 from roslin.web.schemas.melodies import DEVIATIONS
 
-__all__ = ["AttributedAnswer", "AttributionAnswer", "IdentifyAnswer"]
-
 
 class AttributedAnswer(BaseModel):
     """A source of the tune: the melody in it that is nearest, and how sure that is."""

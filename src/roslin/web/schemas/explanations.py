@@ -6,8 +6,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roslin.web.schemas.melodies import DEVIATIONS
 
-__all__ = ["ExplainAnswer", "ExplanationAnswer", "MatchAnswer", "StepAnswer"]
-
 
 class MatchAnswer(BaseModel):
     """What belongs together, without the steps that say why. Notes are rows of the note tables, from 0."""

@@ -8,16 +8,6 @@ from roslin.matchers.base import Modes
 from roslin.web.schemas.explanations import MatchAnswer
 from roslin.web.schemas.melodies import DEVIATIONS, AboutAnswer
 
-__all__ = [
-    "BrowseAnswer",
-    "FacetAnswer",
-    "FacetValueAnswer",
-    "FilterAnswer",
-    "MatcherAnswer",
-    "ResultAnswer",
-    "SearchAnswer",
-]
-
 
 class MatcherAnswer(BaseModel):
     """A way to compare melodies."""

@@ -7,11 +7,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from roslin.collection.folding import FOLDED_FIELDS, said_of
-from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.represent.words import note_name
+from roslin.melody import TICKS_PER_QUARTER, Melody, note_name
 from roslin.web.written import written
-
-__all__ = ["DEVIATIONS", "AboutAnswer", "MelodyAnswer", "NoteAnswer", "ReadAnswer", "UploadAnswer", "UploadChoice"]
 
 DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
 

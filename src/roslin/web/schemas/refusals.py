@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Refusal", "RefusalBody", "RefusedNotation"]
-
 
 class RefusedNotation(BaseModel):
     """Where notation went wrong. Lines and columns count from 1; 0 means that there is none."""

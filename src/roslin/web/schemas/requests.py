@@ -11,21 +11,6 @@ from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers.modes import Mode
 
-__all__ = [
-    "EDITED",
-    "MAX_QUERY",
-    "RANGES",
-    "BrowseParams",
-    "ExplainParams",
-    "IdentifyParams",
-    "ListParams",
-    "NarrowParams",
-    "QueryParams",
-    "SearchParams",
-    "SideParams",
-    "where_to",
-]
-
 MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200

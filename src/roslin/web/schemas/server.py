@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-__all__ = ["CollectionAnswer", "HealthAnswer"]
-
 
 class CollectionAnswer(BaseModel):
     """What is searched."""

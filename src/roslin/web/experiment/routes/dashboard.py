@@ -32,8 +32,6 @@ from roslin.web.experiment.visitor import Served, check_site, own_address
 from roslin.web.forms import read_form
 from roslin.web.security import address_of, household_of
 
-__all__ = ["router"]
-
 doors = APIRouter(include_in_schema=False)
 rooms = APIRouter(include_in_schema=False, route_class=LockedRoute)
 _MOST_LINKS = 1000

@@ -26,8 +26,6 @@ from roslin.web.experiment.visitor import (
 from roslin.web.forms import read_form
 from roslin.web.security import address_of, household_of
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 
 _PARTICIPANT = ("participant", "PROLIFIC_PID")

@@ -20,8 +20,6 @@ from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.trials import state_in_numbers
 from roslin.web.experiment.visitor import Served, Visiting, Visitor, end_session, read_own_form
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 
 # What somebody sent by a form of their own session.

@@ -20,8 +20,6 @@ from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.trials import decided, ended, state_in_numbers
 from roslin.web.experiment.visitor import FORM_HEADER, Served, Visiting, check_form, visitor
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 
