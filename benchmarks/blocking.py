@@ -29,7 +29,7 @@ from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.table import MelodyTable, table_of
 from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
 from roslin.native import kernels
-from roslin.search.roslin_table import open_table
+from roslin.search.engines.roslin import open_table
 from roslin.search.work import Work
 from roslin.types import UBytes
 
@@ -81,7 +81,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with Collection(arguments.collection) as collection, Work(arguments.threads) as work:
         found = find_pairs(collection, REACH, work, folder=arguments.folder)
-        everything = open_table(collection, tables(fitted("both"), 1))
+        everything = open_table(collection)
         copies = representatives(everything)
     distinct = np.flatnonzero(copies == np.arange(len(copies)))
     table = table_of(everything.take(distinct), tables(fitted("both"), 1))

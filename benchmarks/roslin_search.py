@@ -34,13 +34,14 @@ from real_data import FRAGMENTS, INCIPITS, packed_fragments
 from roslin import Collection, Melody, matcher
 from roslin.matchers import Roslin
 from roslin.matchers.fusion import SEVEN
-from roslin.matchers.roslin.notes import encoded
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.table import MelodyTable, build_table
 from roslin.represent.packed import Packed
-from roslin.search.chance import SAMPLED, Background, default_tails, mode_of
-from roslin.search.roslin_nearest import best_aligned, prepared, scores_of, upper_bounds
+from roslin.search.chance import SAMPLED, Background, WholeCollection, default_tails, mode_of
+from roslin.search.engines.roslin import Aligned, ByEvidence
+from roslin.search.refine import Nearest
 from roslin.search.work import Work
+from roslin.types import Numbers
 
 SEED = 4
 LENGTHS = (8, 12, 16, 40)
@@ -122,18 +123,14 @@ def _background(packed: Packed) -> Background:
 def _measure(queries: list[Melody], packed: Packed, table: MelodyTable, reading: float) -> float:
     background = _background(packed)
     bounds, whole, scored = [], [], []
-    allowed = np.ones(len(table), dtype=bool)
     for melody in queries:
-        query = encoded([melody])
-        size = len(query.pitches)
-        bounds.append(_seconds(partial(upper_bounds, query, table, FITTED, Work())))
+        aligned = Aligned.of(melody, BOTH, table)
+        size = len(aligned.query.pitches)
+        bounds.append(_seconds(partial(aligned.upper_bounds, Work())))
         began = time.process_time()
-        null, aligned = background.null(melody, BOTH), prepared(melody, BOTH, table)
-        key_of = aligned.keys(null)
-        found = best_aligned(aligned, packed, key_of, K, allowed, Work())
-        null.rarity(-key_of(found.scores, found.numbers))
+        engine, _ = _found(melody, packed, table, background, np.arange(len(table)))
         whole.append(time.process_time() - began)
-        scored.append(found.scored)
+        scored.append(engine.compared)
     median = statistics.median(whole)
     print(
         f"{size:5d} {1e3 * statistics.median(bounds):10.1f} {1e3 * median:10.1f} {1e3 * max(whole):8.1f} "
@@ -143,22 +140,29 @@ def _measure(queries: list[Melody], packed: Packed, table: MelodyTable, reading:
     return median
 
 
+def _found(
+    melody: Melody, packed: Packed, table: MelodyTable, background: Background, candidates: Numbers
+) -> tuple[ByEvidence, Nearest]:
+    """The whole search, with its counts of chance matches."""
+    whole = WholeCollection(background, len(candidates), coinciding=False)
+    engine = ByEvidence(Aligned.of(melody, BOTH, table), packed, candidates, np.empty(0, np.int64), whole, Work())
+    return engine, engine.find(K, np.inf)
+
+
 def _compare(queries: list[Melody], packed: Packed, table: MelodyTable) -> int:
     """How many lists are not those of all scores, among a part of the melodies.
 
     Beside the first, a list has the melodies that agree with the query on all notes.
     """
-    allowed = np.zeros(len(table), dtype=bool)
-    allowed[::5] = True
-    numbers, wrong, background = np.flatnonzero(allowed), 0, _background(packed)
+    numbers, wrong, background = np.arange(0, len(table), 5), 0, _background(packed)
     for melody in queries:
-        aligned = prepared(melody, BOTH, table)
-        key_of = aligned.keys(background.null(melody, BOTH))
-        keys = key_of(scores_of(aligned.query, table, aligned.tables, numbers, Work()), numbers)
+        aligned = Aligned.of(melody, BOTH, table)
+        keys = aligned.keys(background.null(melody, BOTH))(aligned.scores(numbers, Work()), numbers)
         expected = numbers[keys <= np.partition(keys, K - 1)[K - 1]]
-        found = best_aligned(aligned, packed, key_of, K, allowed, Work())
+        _, found = _found(melody, packed, table, background, numbers)
+        assert found.same is not None
         is_first = np.isin(found.numbers, expected)
-        wrong += not np.isin(expected, found.numbers).all() or not found.same.notes[~is_first].all()
+        wrong += not np.isin(expected, found.numbers).all() or not found.same[~is_first].all()
     return wrong
 
 

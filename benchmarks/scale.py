@@ -57,10 +57,9 @@ from roslin.concordances.prepared import ChancePiece, Join, PairPiece, keep_need
 from roslin.display.table import Table
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.represent.packed import Packed
-from roslin.search import search
-from roslin.search.chance import Background, default_tails, mode_of, sample_of
-from roslin.search.roslin_nearest import best_aligned, prepared
-from roslin.search.roslin_table import open_table
+from roslin.search import Request, search
+from roslin.search.chance import Background, WholeCollection, default_tails, mode_of, sample_of
+from roslin.search.engines.roslin import Aligned, ByEvidence, open_table
 from roslin.search.work import Work
 
 RISM = 37_773
@@ -209,9 +208,7 @@ def _build(folder: Path, size: int) -> dict[str, Any]:
 
 
 def _table(folder: Path, size: int) -> dict[str, Any]:
-    from roslin.matchers.roslin.scores import fitted, tables
-
-    table = open_table(_store(folder, size), tables(fitted("both"), 1))
+    table = open_table(_store(folder, size))
     return {"melodies": len(table), "disk": table.size}
 
 
@@ -228,16 +225,14 @@ def _search(folder: Path, size: int) -> dict[str, Any]:
 
 def _nearest(query: Melody, store: Any) -> None:
     if isinstance(store, Collection):
-        search(query, store, "roslin", k=10)
+        search(Request(query), store)
         return
-    from roslin.matchers.roslin.scores import fitted, tables
-
-    table = store.packed().keep("table", lambda _: open_table(store, tables(fitted("both"), 1)))
+    table = store.packed().keep("table", lambda _: open_table(store))
     both = Roslin(compare="both")
     background = Background.among(store.packed(), sample_of(store), lambda *asked: default_tails()[mode_of(*asked)])
-    aligned = prepared(query, both, table)
-    key_of = aligned.keys(background.null(query, both))
-    best_aligned(aligned, store.packed(), key_of, 10, np.ones(len(table), dtype=bool), Work())
+    whole = WholeCollection(background, len(table), coinciding=False)
+    nobody, everything = np.empty(0, np.int64), np.arange(len(table))
+    ByEvidence(Aligned.of(query, both, table), store.packed(), everything, nobody, whole, Work()).find(10, np.inf)
 
 
 def _join(folder: Path, size: int) -> dict[str, Any]:

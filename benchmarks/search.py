@@ -41,8 +41,8 @@ from roslin.notation import records
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
-from roslin.search.index import Index, build_index
-from roslin.search.nearest import Nearest, nearest
+from roslin.search.engines.emd import Index, NearestByEmd, build_index
+from roslin.search.refine import Best, refine
 from roslin.search.work import Work
 from roslin.transport.align import Document, Query, Setting, pair_of
 from roslin.types import Floats
@@ -133,11 +133,11 @@ def _case(
     seconds, told, shares = [], [], []
     for query, number in zip(moving, numbers.tolist(), strict=True):
         began = time.process_time()
-        found = _search(query, number, case, packed, index, 1)
+        found, compared = _search(query, number, case, packed, index, 1)
         seconds.append(time.process_time() - began)
-        shares.append(found.compared / len(index))
+        shares.append(compared / len(index))
         began = time.process_time()
-        again = _search(query, number, case, packed, index, 1, float(found.distances[case.k - 1]))
+        again, _ = _search(query, number, case, packed, index, 1, float(found.keys[case.k - 1]))
         told.append(time.process_time() - began)
         assert np.array_equal(found.numbers, again.numbers), "a search that knows the limit finds something else"
     ordered = sorted(seconds)
@@ -167,12 +167,12 @@ def _case(
 
 def _search(
     query: Query, number: int, case: Case, packed: Packed, index: Index, threads: int, radius: float = np.inf
-) -> Nearest:
-    allowed = np.ones(len(index), dtype=bool)
-    if number < len(index):
-        allowed[number] = False
+) -> tuple[Best, int]:
+    """The best, and how many melodies were compared in full."""
+    others = np.delete(np.arange(len(index)), [number] if number < len(index) else [])
     with Work(threads) as work:
-        return nearest(query, case.setting, packed, index, case.k, allowed, work, radius)
+        engine = NearestByEmd(query, case.setting, packed, index, others, work)
+        return refine(engine, case.k, radius)[0], engine.compared
 
 
 def _speedup(few: list[tuple[Query, int]], case: Case, packed: Packed, index: Index) -> float:
@@ -194,12 +194,10 @@ def _brute_force(query: Query, number: int, case: Case, packed: Packed, index: I
     began = time.process_time()
     distances = _compare(query, documents, case.setting)
     seconds = time.process_time() - began
-    allowed = np.zeros(len(index), dtype=bool)
-    allowed[chosen] = True
     with Work() as work:
-        found = nearest(query, case.setting, packed, index, case.k, allowed, work)
+        found, _ = refine(NearestByEmd(query, case.setting, packed, index, chosen, work), case.k, np.inf)
     expected = np.sort(distances)[: case.k]
-    assert np.allclose(found.distances[: case.k], expected, atol=1e-9), "the search lost something"
+    assert np.allclose(found.keys[: case.k], expected, atol=1e-9), "the search lost something"
     return seconds * len(index) / BRUTE_SAMPLE
 
 

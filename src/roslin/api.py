@@ -36,10 +36,9 @@ from roslin.notation.query import has_readings, read_source, readings, surest
 from roslin.notation.record import Voices
 from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
-from roslin.search import depended_on, search
-from roslin.search.chance import Background
-from roslin.search.coinciding import is_sure
-from roslin.search.engine import WholeCollection
+from roslin.search import Request, depended_on, search
+from roslin.search.chance import Background, WholeCollection
+from roslin.search.coinciding import has_certain
 from roslin.search.work import Work
 from roslin.types import Numbers, Progress
 
@@ -229,13 +228,12 @@ class Collection(Store):
         """
         self._check_open()
         chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher))
-        asked, numbers, without = self._readings(query), self._within(within), _excluded(exclude)
-        work = Work(**options)
+        asked, work = self._readings(query), Work(**options)
+        reach = np.inf if radius is None else radius
+        request = Request(asked[0], chosen, k, self._within(within), _excluded(exclude), reach, is_cut)
 
         def searched(reading: Melody) -> Run:
-            return search(
-                reading, self, chosen, k, within=numbers, exclude=without, radius=radius, work=work, is_cut=is_cut
-            )
+            return search(replace(request, query=reading), self, work)
 
         if isinstance(query, Melody):
             run = searched(query)
@@ -322,18 +320,17 @@ class Collection(Store):
         asked, count = self._query(query, chosen, work)
         if not isinstance(chosen, Roslin):
             return None
-        whole, itself = WholeCollection(Background.of(self), len(self)), (str(asked.id),)
+        whole = WholeCollection(Background.of(self), len(self))
+        request = Request(asked, chosen, 1, whole=whole)
 
-        def found(coinciding: bool) -> Run:
-            work = Work(seconds=seconds)
-            told = whole._replace(coinciding=coinciding)
-            return search(asked, self, chosen, 1, within=number, work=work, whole=told)
+        def found(coinciding: bool, **changes: Any) -> Run:
+            changed = replace(request, whole=whole._replace(coinciding=coinciding), **changes)
+            return search(changed, self, Work(seconds=seconds))
 
-        run = found(True)
-        if len(run) and run[0].coincides:  # a list has it only if the alignment finds nothing sure
-            told = whole._replace(coinciding=False)
-            if is_sure(search(asked, self, chosen, 1, exclude=itself, work=Work(seconds=seconds), whole=told)):
-                run = found(False)
+        run = found(True, within=number)
+        # A list has a melody of coinciding notes only if the alignment finds nothing certain.
+        if len(run) and run[0].coincides and has_certain(found(False, exclude=frozenset([str(asked.id)]))):
+            run = found(False, within=number)
         return run.times(count * readings)[0] if len(run) else None
 
     def expected(
@@ -371,7 +368,7 @@ class Collection(Store):
         found = self._readings(query)
         used, count = found[0], 1
         if isinstance(chosen, Roslin) and has_readings(found):
-            used, _, count = surest(found, lambda reading: search(reading, self, chosen, work=work))
+            used, _, count = surest(found, lambda reading: search(Request(reading, chosen), self, work))
         _warn(used)
         return used, count
 

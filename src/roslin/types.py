@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ Array = NDArray[Any]
 
 Scores = Ints  # of the alignment, in units of its tables
 Distances = Floats
+
+Allocate = Callable[[Mapping[str, int]], dict[str, Array]]
+"""Gives empty arrays of these lengths, by name: in memory, or in a file."""
 
 Progress = Callable[[float, str], None]
 """Receives the share of the work that is done, from 0 to 1, and what is being done."""

@@ -14,13 +14,12 @@ from roslin import load
 from roslin.concordances import blocking, copies
 from roslin.concordances.journal import Arrays
 from roslin.matchers.roslin import table as making
-from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.table import MelodyTable, build_table
 from roslin.represent.packed import Packed, pack
-from roslin.search.roslin_table import fitted_stamp, read_table, write_table
+from roslin.search.engines.roslin import table_file, trusted_table, worth_of_any_length
 from roslin.starter import tunes_path
 
-WORTH = tables(fitted("both"), 1)
+WORTH = worth_of_any_length()
 FEW, MANY = 20, 60  # times all the tunes
 MOST_BYTES = 60  # more for each more melody
 
@@ -52,8 +51,9 @@ def tables_in_files(folder: Path) -> list[MelodyTable]:
     found = []
     for times in (FEW, MANY):
         packed = tunes(times)
-        write_table(folder / f"{times}.bin", fitted_stamp(WORTH), partial(build_table, packed, WORTH))
-        table = read_table(folder / f"{times}.bin", len(packed), fitted_stamp(WORTH))
+        file = table_file(folder / f"{times}.bin")
+        file.fill(partial(build_table, packed, WORTH, None))
+        table = trusted_table(file.read() or {}, len(packed))
         assert table is not None
         found.append(table)
     return found
@@ -66,8 +66,8 @@ def more_for_each(peaks: list[int], melodies: int) -> float:
 def test_the_table(tmp_path: Path) -> None:
     peaks, packed = [], [tunes(times) for times in (FEW, MANY)]
     for each in packed:
-        make = partial(build_table, each, WORTH)
-        peaks.append(peak(partial(write_table, tmp_path / "table.bin", fitted_stamp(WORTH), make)))
+        make = partial(build_table, each, WORTH, None)
+        peaks.append(peak(partial(table_file(tmp_path / "table.bin").fill, make)))
     assert more_for_each(peaks, len(packed[1])) < MOST_BYTES
     assert packed[1].notes.nbytes / len(packed[1]) > 5 * MOST_BYTES
     in_memory = [peak(partial(build_table, each, WORTH)) for each in packed]

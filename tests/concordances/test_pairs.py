@@ -26,9 +26,9 @@ from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers.roslin.notes import backwards
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.native import kernels
-from roslin.search import search
+from roslin.search import Request, search
 from roslin.search.chance import TAIL_SHARE, between, middles_and_spreads, sample_of, tails_of
-from roslin.search.roslin_table import open_table
+from roslin.search.engines.roslin import open_table
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 from roslin.types import Floats
@@ -78,7 +78,7 @@ def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
 
 
 def test_the_pairs_are_those_of_comparing_each_melody_with_all(starter: Collection, exact: FoundPairs) -> None:
-    table = open_table(starter, Roslin(compare="both").tables(starter[0], 400))
+    table = open_table(starter)
     distinct = np.flatnonzero(representatives(table) == np.arange(len(starter)))
     known = {number: chances(starter, number) for number in distinct.tolist()}
     found = set()
@@ -102,7 +102,7 @@ def test_distance_and_chance_are_those_of_the_plain_kernel(starter: Collection, 
         for query, other in ((first, second), (second, first)):
             expected, distances = chances(starter, query)
             assert distances[other] == pytest.approx(exact.distances[place], abs=1e-12)
-            run = search(starter[query], starter, Roslin(compare="both"), k=len(starter))
+            run = search(Request(starter[query], Roslin(compare="both"), len(starter)), starter)
             hit = next(hit for hit in run if hit.id == starter[other].id)
             assert hit.distance == pytest.approx(exact.distances[place], abs=1e-12)
             seen *= expected[other]

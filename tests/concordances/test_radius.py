@@ -18,7 +18,7 @@ from roslin.concordances.pairs import FoundPairs
 from roslin.concordances.radius import find_within
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.notation import load
-from roslin.search.engine import within_radius
+from roslin.search import Request, within_radius
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
@@ -88,8 +88,8 @@ def test_within_a_radius_nothing_is_missing(few: Collection, name: str) -> None:
     distances = chosen.distances(few[5], few)
     radius = float(np.sort(distances[np.isfinite(distances)])[min(9, np.isfinite(distances).sum() - 1)])
     with Work() as work:
-        numbers, found = within_radius(few[5], few, chosen, radius, work)
-        some, _ = within_radius(few[5], few, matcher("dp"), 1e9, work, np.array([3, 7]))
+        numbers, found = within_radius(Request(few[5], chosen, radius=radius), few, work)
+        some, _ = within_radius(Request(few[5], matcher("dp"), within=np.array([3, 7])), few, work)
     assert numbers.tolist() == np.flatnonzero(distances <= radius).tolist()
     assert found == pytest.approx(distances[numbers], abs=1e-9)
     assert some.tolist() == [3, 7]

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from roslin import ArgumentError, Collection, Melody, load
+from roslin import ArgumentError, Collection, Melody, load, matcher
 from roslin.represent.packed import pack
-from roslin.search import search
-from roslin.search.beginnings import beginnings
+from roslin.search import Request, search
+from roslin.search.engines.everything import beginnings
 from roslin.starter import tunes_path
 
 
@@ -27,21 +28,22 @@ def test_beginnings_are_cut_by_onsets() -> None:
 def test_search_of_beginnings_breaks_ties_by_id(tmp_path: Path) -> None:
     with Collection.build(tunes_path(), tmp_path / "starter.roslin") as collection:
         query = load("'4CDEC")[0]
-        run = search(query, collection, "dp", 5, is_cut=True)
-        longer = search(query, collection, "dp", 9, is_cut=True)
+        request = Request(query, matcher("dp"), 9, is_cut=True)
+        longer = search(request, collection)
+        run = search(replace(request, k=5), collection)
         assert run.hits == longer.hits[:5]
         assert [(hit.distance, hit.id) for hit in longer] == sorted((hit.distance, hit.id) for hit in longer)
-        without = search(query, collection, "dp", 5, exclude=(run.ids[0],), is_cut=True)
+        without = search(replace(request, k=5, exclude=frozenset(run.ids[:1])), collection)
         assert without.ids == longer.ids[1:6]
-        assert len(search(query, collection, "dp", 5, within=np.array([], dtype=np.int64), is_cut=True)) == 0
+        assert len(search(replace(request, within=np.array([], dtype=np.int64)), collection)) == 0
         bad: dict[str, Any]
         for bad in ({"k": 0}, {"k": -1}, {"radius": -1.0}):
             with pytest.raises(ArgumentError, match="must be"):
-                search(query, collection, "dp", is_cut=True, **bad)
+                replace(request, **bad)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("roslin.search.engine.MOST_AT_ONCE", 10)
+            patch.setattr("roslin.search.request.MOST_BEGINNINGS", 10)
             with pytest.raises(ArgumentError, match="twv compares the beginnings of at most 10 melodies; got 243"):
-                search(query, collection, "twv", 5, is_cut=True)
+                search(Request(query, matcher("twv"), 5, is_cut=True), collection)
 
 
 def test_a_tune_is_found_by_its_beginning(tmp_path: Path) -> None:

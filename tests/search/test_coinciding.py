@@ -15,10 +15,10 @@ from roslin.matchers import P2, Roslin, matcher
 from roslin.run import Run, read_run
 from roslin.run.meaning import coinciding_words
 from roslin.run.run import Hit, Ranking
-from roslin.search import engine, search
-from roslin.search.chance import TAIL_SHARE, Background, sample_of
-from roslin.search.coinciding import LEAST_NOTES, can_ask, evidence_of, is_sure
-from roslin.search.engine import WholeCollection
+from roslin.search import Request, search
+from roslin.search.chance import TAIL_SHARE, Background, WholeCollection, sample_of
+from roslin.search.coinciding import LEAST_NOTES, can_ask, evidence_of, has_certain
+from roslin.search.engines.everything import Everything
 from roslin.search.work import Work
 
 Notes = tuple[list[int], list[float]]
@@ -63,7 +63,7 @@ def queries() -> list[Melody]:
 
 def alignment_alone(collection: Collection, query: Melody, k: int, chosen: Roslin | None = None) -> Run:
     whole = WholeCollection(Background.of(collection), len(collection), coinciding=False)
-    return search(query, collection, chosen or Roslin(), k, whole=whole)
+    return search(Request(query, chosen or Roslin(), k, whole=whole), collection)
 
 
 def test_a_tune_with_a_figure_on_most_notes_is_found_by_the_notes_that_coincide(
@@ -90,7 +90,7 @@ def test_the_list_is_that_of_comparing_everything_in_both_ways(many: Collection,
         keys = np.empty(len(many))
         keys[[place[hit.id] for hit in everything]] = [-(hit.value or 0.0) for hit in everything]
         same = {place[hit.id] for hit in everything if hit.same}
-        if not is_sure(everything[:10]):
+        if not has_certain(everything[:10]):
             distances = P2().distances(query, packed)
             evidence = evidence_of(distances, distances[sample_of(many)], len(many))
             for number in np.flatnonzero(evidence > -keys - 1e-9).tolist():
@@ -180,15 +180,15 @@ def test_evidence_needs_a_sample_with_a_spread_and_a_margin() -> None:
 def test_when_the_time_is_over_the_list_of_the_alignment_is_given_and_marked(
     many: Collection, queries: list[Melody], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_slow(_: object) -> None:
+    def too_slow(*_: object) -> None:
         raise TimeLimitError("the time is over")
 
-    monkeypatch.setattr(engine, "_compare_all", too_slow)
-    run = search(queries[0], many)
+    monkeypatch.setattr(Everything, "find", too_slow)
+    run = search(Request(queries[0]), many)
     assert run.ids == alignment_alone(many, queries[0], 10).ids
     assert not run.is_complete
     with pytest.raises(TimeLimitError, match="the time is over"):
-        search(queries[0], many, work=Work(partial=False))
+        search(Request(queries[0]), many, Work(partial=False))
 
 
 def test_a_run_keeps_how_its_results_were_found(many: Collection, queries: list[Melody], tmp_path: Path) -> None:

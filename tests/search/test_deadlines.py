@@ -105,7 +105,7 @@ def test_an_alignment_of_two_long_melodies_stops_inside(name: str) -> None:
 
 
 def test_beginnings_keep_the_limit_too(long_path: Path, query: Melody, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roslin.search.beginnings._LONGER", LONG)
+    monkeypatch.setattr("roslin.search.engines.everything._LONGER", LONG)
     with Collection(long_path) as collection:
         run = collection.search(query, MANY_TEMPOS, k=5, place="start", seconds=2)
     assert not run.is_complete

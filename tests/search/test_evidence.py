@@ -16,10 +16,9 @@ from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
 from roslin.represent.line import melodic_line
 from roslin.run import Run
-from roslin.search import roslin_nearest as nearest_module
-from roslin.search import search
-from roslin.search.chance import Background, Null, default_tails, mode_of, sample_of
-from roslin.search.engine import WholeCollection
+from roslin.search import Request, search
+from roslin.search.chance import Background, Null, WholeCollection, default_tails, mode_of, sample_of
+from roslin.search.engines import roslin as engine
 from roslin.search.same import same_notes
 from roslin.starter import tunes_path
 
@@ -99,7 +98,7 @@ def by_brute_force(query: Melody, chosen: Roslin, collection: Collection, null: 
 def test_the_list_and_its_chances_are_those_of_comparing_everything(
     many: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_module, "FIRST", 16)
+    monkeypatch.setattr(engine, "FIRST", 16)
     random = np.random.default_rng(2)
     packed, sample = many.packed(), sample_of(many)
     background = Background.among(packed, sample, lambda chosen, query: default_tails()[mode_of(chosen, query)])
@@ -119,7 +118,7 @@ def test_the_list_and_its_chances_are_those_of_comparing_everything(
             pitches, durations = pitches + more[0], durations + more[1]
         query = tune(pitches, durations, "query")
         expected = by_brute_force(query, chosen, many, background.null(query, chosen))[:10]
-        run = search(query, many, chosen, 10, whole=WholeCollection(background, len(many)))
+        run = search(Request(query, chosen, 10, whole=WholeCollection(background, len(many))), many)
         assert run.ids == [id for _, id, _ in expected], (number, chosen)
         assert [hit.expected for hit in run] == pytest.approx([each for *_, each in expected], rel=1e-9)
         assert [hit.expected or 0.0 for hit in run] == sorted(hit.expected or 0.0 for hit in run)

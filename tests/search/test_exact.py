@@ -8,9 +8,9 @@ import pytest
 from roslin import Melody
 from roslin.matchers import EMD
 from roslin.represent.packed import Packed, pack
-from roslin.search import nearest as nearest_module
-from roslin.search.index import Index, build_index
-from roslin.search.nearest import nearest, possible_within
+from roslin.search.engines import emd as engine
+from roslin.search.engines.emd import Bounds, Index, NearestByEmd, build_index
+from roslin.search.refine import refine
 from roslin.search.work import Work
 from roslin.transport.align import Query
 from roslin.transport.bounds import can_be_bounded
@@ -72,12 +72,11 @@ def test_the_nearest_are_those_of_comparing_everything(
     chosen: EMD, collection: tuple[Packed, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small pieces and samples, so that all stages take part in a collection of this size.
-    monkeypatch.setattr(nearest_module, "PIECE", 64)
-    monkeypatch.setattr(nearest_module, "FIRST_SAMPLE", 12)
-    monkeypatch.setattr(nearest_module, "ROUNDS", (4, 16))
+    monkeypatch.setattr(engine, "PIECE", 64)
+    monkeypatch.setattr(engine, "FIRST_SAMPLE", 12)
+    monkeypatch.setattr(engine, "ROUNDS", (4, 16))
     packed, index = collection
     random = np.random.default_rng(len(repr(chosen)))
-    allowed = np.ones(len(packed), dtype=bool)
     compared = 0
     for _ in range(250):
         query = random_melody(random)
@@ -90,10 +89,11 @@ def test_the_nearest_are_those_of_comparing_everything(
             continue
         k = int(random.choice([1, 5, 10]))
         with Work(threads=int(random.integers(1, 3))) as work:
-            found = nearest(moving, chosen, packed, index, k, allowed, work)
+            searching = NearestByEmd(moving, chosen, packed, index, np.arange(len(packed)), work)
+            found, _ = refine(searching, k, np.inf)
         expected = brute_force(chosen, query, packed, k)
-        assert list(zip(found.distances.tolist(), found.numbers.tolist(), strict=True)) == expected
-        compared += found.compared
+        assert list(zip(found.keys.tolist(), found.numbers.tolist(), strict=True)) == expected
+        compared += searching.compared
     assert compared < 250 * len(packed) * 0.8, "hardly anything is filtered out"
 
 
@@ -112,17 +112,18 @@ def test_within_a_radius_nothing_is_missed(chosen: EMD, collection: tuple[Packed
         distances = chosen.distances(query, packed)
         inside = np.flatnonzero((distances <= radius) & allowed)
         with Work() as work:
-            possible = possible_within(moving, chosen, index, allowed, radius, work)
-            found = nearest(moving, chosen, packed, index, len(packed), allowed, work, radius)
+            possible = Bounds(moving, chosen, index, allowed, work).possible(radius)
+            searching = NearestByEmd(moving, chosen, packed, index, np.flatnonzero(allowed), work)
+            found, _ = searching.within(radius)
         assert possible[inside].all()
         assert not possible[~allowed].any()
-        assert sorted(found.numbers.tolist()) == inside.tolist()
+        assert found.tolist() == inside.tolist()
         filtered += int(allowed.sum() - possible.sum())
     assert filtered > 0
 
 
 def test_documents_too_wide_or_too_long_for_a_table_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest_module, "FIRST_SAMPLE", 4)
+    monkeypatch.setattr(engine, "FIRST_SAMPLE", 4)
     random = np.random.default_rng(5)
     tune = [60, 62, 64, 65, 64, 62]
     wide = Melody.from_notes(range(8), [1] * 8, [20, *tune, 120])
@@ -133,6 +134,6 @@ def test_documents_too_wide_or_too_long_for_a_table_are_found(monkeypatch: pytes
     chosen = EMD()
     moving = Query.of(chosen.query_points([query]), chosen)
     with Work() as work:
-        found = nearest(moving, chosen, packed, build_index(packed), 3, np.ones(103, dtype=bool), work)
+        found, _ = refine(NearestByEmd(moving, chosen, packed, build_index(packed), np.arange(103), work), 3, np.inf)
     assert found.numbers.tolist() == [100, 101, 102]
-    assert found.distances.tolist() == [0.0, 0.0, 0.0]
+    assert found.keys.tolist() == [0.0, 0.0, 0.0]

@@ -12,8 +12,8 @@ from roslin import Collection, Melody, load
 from roslin.collection import arrays, write
 from roslin.collection.files import index_path
 from roslin.represent.packed import pack
-from roslin.search import index as index_module
-from roslin.search.index import INDEX_VERSION, Index, build_index, open_index
+from roslin.search.engines import emd as index_module
+from roslin.search.engines.emd import INDEX_VERSION, Index, build_index, open_index
 from roslin.starter import tunes_path
 
 

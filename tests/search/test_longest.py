@@ -9,8 +9,8 @@ import pytest
 from roslin import Collection, Melody
 from roslin.errors import ArgumentError
 from roslin.matchers import matcher
-from roslin.search.engine import search
-from roslin.search.longest import check_length, longest_query
+from roslin.search import Request
+from roslin.search.request import longest_query
 from roslin.starter import tunes_path
 
 
@@ -29,14 +29,14 @@ def walk(notes: int) -> Melody:
 def test_the_slowest_part_of_a_matcher_decides(name: str, most: int) -> None:
     chosen = matcher(name)
     assert longest_query(chosen) == most
-    check_length(walk(most), chosen)
+    Request(walk(most), chosen)
     with pytest.raises(ArgumentError, match=rf"the query has {most + 1} notes; \w+ searches for at most {most}: "):
-        check_length(walk(most + 1), chosen)
+        Request(walk(most + 1), chosen)
 
 
 @pytest.mark.parametrize("name", ["emd", "twv", "dp", "us", "fuse(dp, us)"])
 def test_a_symphony_is_refused_with_what_to_do(name: str, starter: Collection) -> None:
     with pytest.raises(ArgumentError, match=r"search for a part of it, such as its first 40 notes \(.* query\[:40\]\)"):
-        search(walk(20_000), starter, name)
+        starter.search(walk(20_000), name)
     with pytest.raises(ArgumentError, match="the query has 20000 notes"):
-        search(walk(20_000), starter, name, 10, is_cut=True)
+        Request(walk(20_000), matcher(name), is_cut=True)

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.matchers.roslin.made import all_tables, made_melodies, variants
+from tests.matchers.roslin.made import aligned, all_tables, made_melodies, variants
 
 from roslin.errors import TimeLimitError
 from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.table import MelodyTable, table_of
 from roslin.matchers.roslin.values import Encoded
 from roslin.native import kernels
-from roslin.search import roslin_nearest as module
-from roslin.search.roslin_nearest import KeyOf, nearest
+from roslin.search.engines import roslin as module
+from roslin.search.engines.roslin import ByAlignment, KeyOf
+from roslin.search.refine import refine
 from roslin.search.work import Work
 
 MODES = dict(all_tables())
@@ -44,6 +45,10 @@ def brute(query: Encoded, melodies: Encoded, table: MelodyTable, mode: str, k: i
     return numbers[order].tolist(), found[order].tolist()
 
 
+def engine(query: Encoded, table: MelodyTable, mode: str, allowed: Any, work: Work, key_of: KeyOf) -> ByAlignment:
+    return ByAlignment(aligned(query, table, MODES[mode]), key_of, np.flatnonzero(allowed), work)
+
+
 @pytest.fixture
 def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a small collection goes through every stage."""
@@ -69,13 +74,13 @@ def test_nearest_is_brute_force(mode: str) -> None:
         allowed = random.random(len(table)) < random.choice([0.05, 0.5, 1.0])
         k, radius = int(random.choice([1, 3, 10, 500])), float(random.choice([np.inf, np.inf, 4.0, 1.0, 0.0]))
         distance_of = distances(len(query.pitches), table)
-        found = nearest(query, table, MODES[mode], k, allowed, Work(), radius, distance_of)
+        found, _ = refine(engine(query, table, mode, allowed, Work(), distance_of), k, radius)
         expected = brute(query, melodies, table, mode, k, allowed, radius)
-        assert (found.numbers.tolist(), found.distances.tolist()) == expected, seed
+        assert (found.numbers.tolist(), found.keys.tolist()) == expected, seed
         with Work(threads=3) as work:
-            again = nearest(query, table, MODES[mode], k, allowed, work, radius, distance_of)
+            again, _ = refine(engine(query, table, mode, allowed, work, distance_of), k, radius)
         assert again.numbers.tobytes() == found.numbers.tobytes()
-        assert again.distances.tobytes() == found.distances.tobytes()
+        assert again.keys.tobytes() == found.keys.tobytes()
 
 
 def test_few_are_scored() -> None:
@@ -84,9 +89,10 @@ def test_few_are_scored() -> None:
     melodies = variants(random, made_melodies(random, [14] * 5000), 7, 0.004)
     table = table_of(melodies, MODES["plain"])
     query, allowed = one(melodies, 7), np.ones(5000, bool)
-    found = nearest(query, table, MODES["plain"], 10, allowed, Work(), np.inf, distances(14, table))
-    assert found.numbers[0] == 7 or found.distances[0] == found.distances[found.numbers == 7]
-    assert found.compared < 1000
+    searching = engine(query, table, "plain", allowed, Work(), distances(14, table))
+    found, _ = refine(searching, 10, np.inf)
+    assert found.numbers[0] == 7 or found.keys[0] == found.keys[found.numbers == 7]
+    assert searching.compared < 1000
     assert brute(query, melodies, table, "plain", 10, allowed, np.inf)[0] == found.numbers.tolist()
 
 
@@ -98,9 +104,10 @@ def test_infinite_distances_are_listed_where_nothing_else_is() -> None:
     def distance_of(scores: Any, numbers: Any) -> Any:
         return np.where(np.arange(400)[numbers] % 2, np.inf, -scores / 32)
 
-    found = nearest(one(melodies, 0), table, MODES["plain"], 390, np.ones(400, bool), Work(), np.inf, distance_of)
+    searching = engine(one(melodies, 0), table, "plain", np.ones(400, bool), Work(), distance_of)
+    found, _ = refine(searching, 390, np.inf)
     assert len(found.numbers) == 400
-    assert np.isinf(found.distances).sum() == 200
+    assert np.isinf(found.keys).sum() == 200
 
 
 def test_a_search_stops_in_time() -> None:
@@ -108,4 +115,4 @@ def test_a_search_stops_in_time() -> None:
     table = table_of(made_melodies(random, [9] * 400), MODES["plain"])
     query = made_melodies(random, [9])
     with pytest.raises(TimeLimitError, match="the search was stopped after"):
-        nearest(query, table, MODES["plain"], 5, np.ones(400, bool), Work(seconds=1e-9), np.inf, distances(9, table))
+        refine(engine(query, table, "plain", np.ones(400, bool), Work(seconds=1e-9), distances(9, table)), 5, np.inf)

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.matchers.roslin.made import LABELLED, PLAIN, made_melodies, tables
+from tests.matchers.roslin.made import LABELLED, PLAIN, aligned, made_melodies, tables
 
 from roslin import Collection, load
 from roslin.collection import write
+from roslin.collection.arrays import ArrayFile
 from roslin.collection.files import table_path
 from roslin.matchers.roslin import table as making
 from roslin.matchers.roslin.notes import encoded, one
 from roslin.matchers.roslin.table import MELODIES, NO_NOTE, NO_PITCH, MelodyTable, build_table, table_of
 from roslin.represent.packed import pack
-from roslin.search import roslin_table as module
-from roslin.search.roslin_nearest import scores_of
-from roslin.search.roslin_table import TABLE_VERSION, open_table
+from roslin.search.engines import roslin as module
+from roslin.search.engines.roslin import TABLE_VERSION, open_table, worth_of_any_length
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
@@ -68,37 +68,40 @@ def test_a_melody_beside_itself() -> None:
     melodies = encoded(with_rhythm)
     table = table_of(melodies, FITTED)
     for number in range(3):
-        score = scores_of(one(melodies, number), table, FITTED, np.array([number]), Work())
+        query = one(melodies, number)
+        score = aligned(query, table, FITTED).scores(np.array([number]), Work())
         assert score.tolist() == [table.own_scores[number]]
 
 
 def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection(folder) as collection:
-        made = open_table(collection, FITTED)
-        assert same(made, build_table(collection.packed(), FITTED))
+        made = open_table(collection)
+        assert same(made, build_table(collection.packed(), worth_of_any_length()))
         assert table_path(folder, collection.about["token"]).is_file()
         monkeypatch.setattr(making, "_MELODIES_AT_ONCE", 7)
-        assert same(made, build_table(collection.packed(), FITTED))
+        assert same(made, build_table(collection.packed(), worth_of_any_length()))
     monkeypatch.setattr(module, "build_table", lambda *_, **__: pytest.fail("it is there already"))
     with Collection(folder) as collection:
-        assert same(open_table(collection, FITTED), made)
+        assert same(open_table(collection), made)
 
 
-def test_other_fitted_numbers_make_another_table(folder: Path) -> None:
+def test_other_fitted_numbers_make_another_table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection(folder) as collection:
-        labelled = open_table(collection, FITTED).own_scores.tolist()
-        assert open_table(collection, tables(PLAIN)).own_scores.tolist() != labelled
-        assert open_table(collection, FITTED).own_scores.tolist() == labelled
+        labelled = open_table(collection).own_scores.tolist()
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "worth_of_any_length", lambda: tables(PLAIN))
+            assert open_table(collection).own_scores.tolist() != labelled
+        assert open_table(collection).own_scores.tolist() == labelled
 
 
 def test_a_new_state_has_a_new_table_and_the_old_one_goes(folder: Path) -> None:
     with Collection(folder) as collection:
-        open_table(collection, FITTED)
+        open_table(collection)
         old = table_path(folder, collection.about["token"])
     write.add([load("'4CDEFGAB")[0].with_metadata(id="new")], folder)
     assert not old.exists()
     with Collection(folder) as collection:
-        assert len(open_table(collection, FITTED)) == len(collection)
+        assert len(open_table(collection)) == len(collection)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_a_new_state_has_a_new_table_and_the_old_one_goes(folder: Path) -> None:
 )
 def test_a_damaged_or_older_table_is_made_again(folder: Path, damage: str) -> None:
     with Collection(folder) as collection:
-        expected = open_table(collection, FITTED)
+        expected = open_table(collection)
         expected = MelodyTable(**{field.name: np.array(getattr(expected, field.name)) for field in fields(MelodyTable)})
         path = table_path(folder, collection.about["token"])
     whole = path.read_bytes()
@@ -122,7 +125,7 @@ def test_a_damaged_or_older_table_is_made_again(folder: Path, damage: str) -> No
     assert contents[damage] != whole
     path.write_bytes(contents[damage])
     with Collection(folder) as collection:
-        assert same(open_table(collection, FITTED), expected)
+        assert same(open_table(collection), expected)
     assert path.read_bytes() == whole
 
 
@@ -130,16 +133,16 @@ def test_where_the_folder_cannot_be_written_it_is_kept_in_memory(folder: Path, m
     def refuse(*_: object) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(module, "write_table", refuse)
+    monkeypatch.setattr(ArrayFile, "fill", refuse)
     with Collection(folder) as collection:
-        assert len(open_table(collection, FITTED)) == len(collection)
+        assert len(open_table(collection)) == len(collection)
         assert not table_path(folder, collection.about["token"]).exists()
 
 
 def test_progress_is_told(folder: Path) -> None:
     told: list[float] = []
     with Collection(folder) as collection:
-        open_table(collection, FITTED, progress=lambda share, what: told.append(share))
+        open_table(collection, progress=lambda share, what: told.append(share))
     assert told
     assert told[-1] == 1
 

@@ -10,7 +10,7 @@ import pytest
 from roslin import Collection, Melody, load, matcher
 from roslin.collection.filters import contains, pitch_range
 from roslin.errors import ArgumentError
-from roslin.search import ranking, search
+from roslin.search import Request, request
 from roslin.starter import demo_query, truth_path, tunes_path
 
 
@@ -50,7 +50,7 @@ def test_ties_are_broken_by_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 10**9])
 def test_many_ties_are_broken_by_id_too(starter: Collection, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "_TIES", most)
+    monkeypatch.setattr(request, "_TIES", most)
     query = starter["la-folia"]
     distances = matcher("us").distances(query, starter).tolist()
     expected = sorted(zip(distances, starter.ids(), strict=True))
@@ -83,7 +83,7 @@ def test_near_duplicates_can_be_left_out(starter: Collection) -> None:
 
 def test_k_must_be_positive(starter: Collection) -> None:
     with pytest.raises(ArgumentError, match=r"the query must be a Melody; got str; read text with roslin\.load"):
-        search("'4C", starter)  # type: ignore[arg-type]
+        Request("'4C")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="k must be a whole number, at least 1; got 0"):
         starter.search(demo_query(), k=0)
 

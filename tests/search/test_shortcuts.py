@@ -10,7 +10,7 @@ import pytest
 
 from roslin import Collection, Melody, matcher
 from roslin.errors import ArgumentError, TimeLimitError
-from roslin.search import engine
+from roslin.search import engines
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
@@ -41,7 +41,7 @@ def test_the_same_list_as_comparing_everything(tunes: Path, name: str, monkeypat
             quick = collection.search(query, name, k, within=numbers)
             two = collection.search(query, name, k, within=numbers, threads=2)
             with monkeypatch.context() as patched:
-                patched.setattr(engine, "SHORTCUTS", {})
+                patched.setattr(engines, "ENGINES", {})
                 slow = collection.search(query, name, k, within=numbers)
             assert quick == two == slow
 
@@ -80,7 +80,7 @@ def test_the_clock_is_looked_at_between_few_comparisons(tunes: Path, monkeypatch
         return len(told)
 
     emd, dp = looks("emd"), looks("dp")
-    monkeypatch.setattr("roslin.search.nearest._PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr("roslin.search.engines.emd.PAIRS_AT_ONCE", 1)
     monkeypatch.setattr("roslin.matchers.DP.pairs_at_once", 200)  # five notes: no two melodies together
     assert looks("emd") > emd + 20
     assert looks("dp") == dp + 243

@@ -23,7 +23,7 @@ from roslin import Melody, load
 from roslin.native import build, kernels
 from roslin.represent.packed import pack
 from roslin.represent.points import PointSets, point_sets
-from roslin.search.index import Index, build_index
+from roslin.search.engines.emd import Index, build_index
 from roslin.starter import tunes_path
 from roslin.transport import bounds
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting

@@ -159,7 +159,7 @@ def lines(client: TestClient, **asked: Any) -> list[dict[str, Any]]:
 def test_results_as_lines(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far it is, rising, and last the same page as without lines; also when somebody wants no compression."""
     monkeypatch.setattr("roslin.web.progress._LOOK_EVERY_SECONDS", 0.001)
-    monkeypatch.setattr("roslin.search.engine.COMPARED_AT_ONCE", 4)
+    monkeypatch.setattr("roslin.search.engines.everything.COMPARED_AT_ONCE", 4)
     told = lines(client, q=FRERE, matcher="alignment")
     shares = [line["done"] for line in told[:-1]]
     assert shares == sorted(set(shares))

@@ -30,7 +30,7 @@ from roslin.matchers.base import check_query
 from roslin.melody import Melody
 from roslin.notation import records
 from roslin.run import Ranking
-from roslin.search import search
+from roslin.search import Request, search
 from roslin.search.program import checksum
 from roslin.search.work import Work
 from roslin.truth.model import Truth
@@ -40,7 +40,7 @@ LONGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Question:
     """A system, and a query with its id; whether the query itself is left out of its list."""
 
     matcher: Matcher
@@ -49,12 +49,12 @@ class Request:
     is_left_out: bool
 
 
-def ask(request: Request, collection: Store, k: int, work: Work | None = None) -> Ranking:
+def ask(question: Question, collection: Store, k: int, work: Work | None = None) -> Ranking:
     """The list that a system gives, or why it cannot take the query; with the time that the first k took."""
-    itself = (request.id,) if request.is_left_out else ()
+    itself = frozenset([question.id] if question.is_left_out else [])
 
     def first(wanted: int) -> tuple[Sequence[str], Sequence[float]]:
-        run = search(request.query, collection, request.matcher, wanted, exclude=itself, work=work)
+        run = search(Request(question.query, question.matcher, wanted, exclude=itself), collection, work)
         values = run.values(run.query) or ()
         # The runs of a campaign have distances: of evidence, what is the most is the nearest.
         return run.ids, values if run.kind == "distance" else [-value for value in values]
@@ -64,12 +64,12 @@ def ask(request: Request, collection: Store, k: int, work: Work | None = None) -
         # One more than is kept, which tells whether the end of the list falls into a tie.
         ids, distances = first(k + 1)
     except MelodyError as error:
-        return Ranking(request.id, (), (), time.perf_counter() - began, str(error))
+        return Ranking(question.id, (), (), time.perf_counter() - began, str(error))
     seconds = time.perf_counter() - began
     if len(ids) > k and distances[k] == distances[k - 1]:
         ids, distances = first(LONGEST * k + 1)
     length, is_cut = length_of_list(distances, k)
-    return Ranking(request.id, tuple(ids[:length]), tuple(distances[:length]), seconds, is_cut_in_a_tie=is_cut)
+    return Ranking(question.id, tuple(ids[:length]), tuple(distances[:length]), seconds, is_cut_in_a_tie=is_cut)
 
 
 def length_of_list(distances: Sequence[float], k: int) -> tuple[int, bool]:
@@ -95,16 +95,16 @@ class Asking:
     token: str
     k: int
 
-    def __call__(self, request: Request) -> Ranking:
-        """The list for one request. The first of a system may compile it, or make an index: nobody's time per query."""
+    def __call__(self, question: Question) -> Ranking:
+        """The list for one question. The first of a system may make an index: nobody's time per query."""
         collection = opened(self.path, self.token)
-        key = (self.path, self.token, repr(request.matcher))
+        key = (self.path, self.token, repr(question.matcher))
         with _LOCK:
             is_warm = key in _WARM
             _WARM.add(key)
         if not is_warm:
-            ask(request, collection, self.k)
-        return ask(request, collection, self.k)
+            ask(question, collection, self.k)
+        return ask(question, collection, self.k)
 
 
 _WARM: set[tuple[str, str, str]] = set()

@@ -33,7 +33,7 @@ from typing import Any, Self
 from roslin.campaign.asking import (
     LONGEST,
     Asking,
-    Request,
+    Question,
     ask,
     chosen_queries,
     chosen_truths,
@@ -196,9 +196,9 @@ def run_campaign(
     with Finished(output / "finished.sqlite") as finished:
         itself = documents_asked(collection, asked)
         campaigning = _Campaigning(collection, known, k, finished, itself)
-        requests = campaigning.requests(chosen, asked)
+        questions = campaigning.questions(chosen, asked)
         answers = _spread(collection, k, work) if work else _here(collection, k, threads, progress)
-        systems = campaigning.all(requests, answers, named)
+        systems = campaigning.all(questions, answers, named)
     checksums = {system.name: _write(output / system.file, system.run.to_trec()) for system in systems}
     evaluations = _evaluate(known, systems, wanted, itself)
     provenance = {
@@ -254,34 +254,34 @@ class _Campaigning:
         self.collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
         self.versions = json.dumps(program_versions())
 
-    def requests(self, matchers: Sequence[Matcher], queries: Mapping[str, Melody]) -> list[Request]:
+    def questions(self, matchers: Sequence[Matcher], queries: Mapping[str, Melody]) -> list[Question]:
         """All that is asked, one system after the other."""
-        return [Request(each, id, query, self._is_left_out(id)) for each in matchers for id, query in queries.items()]
+        return [Question(each, id, query, self._is_left_out(id)) for each in matchers for id, query in queries.items()]
 
-    def all(self, requests: Sequence[Request], answers: _Answers, files: Mapping[str, str]) -> tuple[System, ...]:
+    def all(self, questions: Sequence[Question], answers: _Answers, files: Mapping[str, str]) -> tuple[System, ...]:
         """The systems with their lists. What is not known yet is asked for, and kept as soon as it is there."""
-        keys = self._keys(requests)
-        known = [self.finished.get(key, each.id) if key else None for key, each in zip(keys, requests, strict=True)]
+        keys = self._keys(questions)
+        known = [self.finished.get(key, each.id) if key else None for key, each in zip(keys, questions, strict=True)]
         missing = [number for number, ranking in enumerate(known) if ranking is None]
-        shares = [(number / len(requests), (number + 1) / len(requests)) for number in missing]
-        for number, ranking in zip(missing, answers([requests[number] for number in missing], shares), strict=True):
+        shares = [(number / len(questions), (number + 1) / len(questions)) for number in missing]
+        for number, ranking in zip(missing, answers([questions[number] for number in missing], shares), strict=True):
             if key := keys[number]:
-                self.finished.put(key, repr(requests[number].matcher), ranking)
+                self.finished.put(key, repr(questions[number].matcher), ranking)
             known[number] = ranking
         lists: dict[str, list[Ranking]] = {}
-        for each, found in zip(requests, known, strict=True):
+        for each, found in zip(questions, known, strict=True):
             assert found is not None
             lists.setdefault(repr(each.matcher), []).append(found)
-        matchers = {repr(each.matcher): each.matcher for each in requests}
+        matchers = {repr(each.matcher): each.matcher for each in questions}
         return tuple(
             System(matchers[name], files[name], Run(rankings, name=name, kind="distance"))
             for name, rankings in lists.items()
         )
 
-    def _keys(self, requests: Sequence[Request]) -> list[str | None]:
+    def _keys(self, questions: Sequence[Question]) -> list[str | None]:
         """The checksum of all that each answer depends on; None where code may change unseen: nothing is kept of it."""
-        codes = {each.matcher: code_checksum(each.matcher) for each in requests}
-        texts = {each.id: _text_of(each.query) for each in requests}
+        codes = {each.matcher: code_checksum(each.matcher) for each in questions}
+        texts = {each.id: _text_of(each.query) for each in questions}
         return [
             None
             if (code := codes[each.matcher]) is None
@@ -295,26 +295,26 @@ class _Campaigning:
                 str(each.is_left_out),
                 texts[each.id],
             )
-            for each in requests
+            for each in questions
         ]
 
     def _is_left_out(self, query: str) -> bool:
         return query in self.itself and not any(query in group for each in self.truths for group in each.get(query, ()))
 
 
-# From requests, and where each lies in the work that progress is told of, to their answers, in order.
-_Answers = Callable[[Sequence[Request], Sequence[tuple[float, float]]], Iterator[Ranking]]
+# From questions, and where each lies in the work that progress is told of, to their answers, in order.
+_Answers = Callable[[Sequence[Question], Sequence[tuple[float, float]]], Iterator[Ranking]]
 
 
 def _here(collection: Store, k: int, threads: int, progress: Progress | None) -> _Answers:
     """Answers of this process."""
 
-    def answers(requests: Sequence[Request], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
+    def answers(questions: Sequence[Question], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
         warm = set[str]()
-        for each, share in zip(requests, shares, strict=True):
+        for each, share in zip(questions, shares, strict=True):
             told = _Told(progress, share, f"{each.matcher!r}, {each.id}")
             if repr(each.matcher) not in warm:
-                # The first search of a system may compile it, or make an index: nobody's time per query.
+                # The first search of a system may make an index: nobody's time per query.
                 ask(each, collection, k, Work(threads, progress=told))
                 warm.add(repr(each.matcher))
             yield ask(each, collection, k, Work(threads, progress=told))
@@ -328,8 +328,8 @@ def _spread(collection: Store, k: int, work: Work) -> _Answers:
     """Answers of whoever does the work."""
     asking = Asking(str(collection.path.resolve()), collection.about["token"], k)
 
-    def answers(requests: Sequence[Request], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
-        for each, share, ranking in zip(requests, shares, work.map(asking, requests), strict=True):
+    def answers(questions: Sequence[Question], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
+        for each, share, ranking in zip(questions, shares, work.map(asking, questions), strict=True):
             work.report(share[1], f"{each.matcher!r}, {each.id}")
             yield ranking
         work.report(1.0, "evaluating")

@@ -59,7 +59,7 @@ def explain_command(
     from roslin.notation.query import has_readings, surest
     from roslin.rows import write_whole
     from roslin.run.meaning import by_chance
-    from roslin.search.beginnings import beginnings, onsets_compared
+    from roslin.search.engines.everything import beginnings, onsets_compared
 
     chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
     with Collection(collection) as opened:

@@ -89,6 +89,11 @@ class ArrayFile:
             yield self._mapped(scratch, places, "r+")
             seal(scratch)
 
+    def fill(self, fill: Callable[[Room], object]) -> None:
+        """Have the arrays made in the file, by a function that asks for room when it knows their lengths."""
+        with ExitStack() as context:
+            fill(lambda lengths: context.enter_context(self.room(lengths)))
+
     def _line(self, lengths: Lengths) -> bytes:
         line = f"Roslin {self.kind}: {json.dumps({name: int(lengths[name]) for name in self.dtypes})}\n".encode()
         return line[:-1].ljust(_filled(len(line)) - 1) + b"\n"
@@ -146,7 +151,7 @@ def derived(
     value = found()
     if value is None:
         try:
-            _fill_file(file, fill)
+            file.fill(fill)
         except OSError:
             value = value_of(fill(room_in_memory(file.dtypes)))
         else:
@@ -155,11 +160,6 @@ def derived(
         value = value_of(fill(room_in_memory(file.dtypes)))
     assert value is not None, f"{file.path}: what was just made cannot be trusted"
     return value
-
-
-def _fill_file(file: ArrayFile, fill: Callable[[Room], Arrays]) -> None:
-    with ExitStack() as context:
-        fill(lambda lengths: context.enter_context(file.room(lengths)))
 
 
 def room_in_memory(dtypes: Mapping[str, npt.DTypeLike]) -> Room:

@@ -17,8 +17,7 @@ from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.pairs import find_pairs
 from roslin.concordances.radius import digests_of_notes, find_within
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin.scores import fitted, tables
-from roslin.search.roslin_table import open_table
+from roslin.search.engines.roslin import open_table
 from roslin.search.work import Work
 
 _WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
@@ -60,7 +59,7 @@ def find_concordances(
     else:
         reach = max(wanted.level, REACH)
         pairs = find_pairs(store, reach, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
-        digests = digests_of(open_table(store, tables(fitted("both"), 1)))
+        digests = digests_of(open_table(store))
     found = Concordances(store, pairs.narrowed(wanted.level))
     found.write(folder, digests, pairs)
     for name in _WORK:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from roslin.notation.record import record_of
 from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
 from roslin.run.meaning import BY_CHANCE
-from roslin.search import search
+from roslin.search import Request, search
 from roslin.search.work import Work
 from roslin.types import Numbers
 
@@ -151,11 +152,10 @@ def _runs(
 
     whole = Work(work.threads, work.seconds, report, partial=False)  # one limit of time for all
     for place, melody in tried.items():
-        depth = _DEPTH
-        run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
-        while len(run.matches) > depth // 2 and depth < _DEEPEST:
-            depth = _DEEPEST
-            run = search(melody, store, k=depth, within=within, exclude=itself, work=whole)
+        request = Request(melody, k=_DEPTH, within=within, exclude=frozenset(itself))
+        run = search(request, store, whole)
+        if len(run.matches) > _DEPTH // 2:
+            run = search(replace(request, k=_DEEPEST), store, whole)
         finished += 1
         yield place, run
 

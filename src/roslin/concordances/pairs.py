@@ -41,11 +41,10 @@ from roslin.concordances.prepared import (
 from roslin.concordances.probability import probability
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.scoring import scorer
 from roslin.run.meaning import BY_CHANCE
+from roslin.search.engines.roslin import open_table
 from roslin.search.program import checksum
-from roslin.search.roslin_table import open_table
 from roslin.search.work import Work
 from roslin.types import Flags, Floats, Numbers, Words
 
@@ -127,7 +126,7 @@ def find_pairs(
     if len(store) < 2:
         nobody = np.empty(0, np.int64)
         return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(store))
-    digests = None if earlier is None else digests_of(open_table(store, tables(fitted("both"), 1)))
+    digests = None if earlier is None else digests_of(open_table(store))
     if earlier is not None and digests is not None:
         new = earlier.new_among(digests)
     with ExitStack() as stack:

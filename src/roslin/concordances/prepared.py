@@ -33,11 +33,11 @@ from roslin.concordances.levels import chances_of
 from roslin.concordances.mapped import kept_array, map_array, write_array
 from roslin.errors import CollectionError
 from roslin.matchers.roslin.scores import fitted, tables
-from roslin.matchers.roslin.table import MelodyTable, Room, fill_table
+from roslin.matchers.roslin.table import MelodyTable, fill_table
 from roslin.matchers.roslin.values import Tables
 from roslin.search.chance import Tail, sample_of, tails_of
-from roslin.search.roslin_table import fitted_stamp, open_table, read_table, write_table
-from roslin.types import Flags, Numbers, Scores
+from roslin.search.engines.roslin import open_table, table_file, trusted_table, worth_of_any_length
+from roslin.types import Allocate, Flags, Numbers, Scores
 
 _AT_ONCE = 50_000  # melodies
 
@@ -71,7 +71,7 @@ class Prepared:
     @cached_property
     def everything(self) -> MelodyTable:
         """The table of the whole collection."""
-        return open_table(self.store, _any_length())
+        return open_table(self.store)
 
     @cached_property
     def tails(self) -> dict[int, Tail]:
@@ -96,7 +96,7 @@ class Prepared:
     @cached_property
     def table(self) -> MelodyTable:
         """Their table."""
-        found = read_table(self.folder / "table.bin", len(self.distinct), fitted_stamp(_any_length()))
+        found = _read_table(self.folder, len(self.distinct))
         if found is None:
             raise CollectionError(f"{self.folder}: damaged: table.bin is not what was written; delete the folder")
         return found
@@ -193,10 +193,8 @@ def prepare(join: Join, new: Numbers | None) -> Prepared:
     )
     distinct = np.flatnonzero(copies == np.arange(count))
     write_array(folder / "distinct.bin", distinct)
-    worth = _any_length()
-    path, stamp = folder / "table.bin", fitted_stamp(worth)
-    if read_table(path, len(distinct), stamp) is None:
-        write_table(path, stamp, partial(_distinct_table, everything, distinct, worth))
+    if _read_table(folder, len(distinct)) is None:
+        table_file(folder / "table.bin").fill(partial(_distinct_table, everything, distinct))
     if new is not None:
         write_array(folder / "is_new.bin", np.isin(distinct, copies[new])[ready.table.order])
     if not join.is_exact and not ready.has_buckets():
@@ -209,12 +207,12 @@ def keep_needed(join: Join, needed: Scores) -> None:
     write_array(Path(join.folder) / "needed.bin", needed)
 
 
-def _distinct_table(everything: MelodyTable, distinct: Numbers, worth: Tables, room: Room) -> MelodyTable:
+def _read_table(folder: Path, melodies: int) -> MelodyTable | None:
+    arrays = table_file(folder / "table.bin").read()
+    return None if arrays is None else trusted_table(arrays, melodies)
+
+
+def _distinct_table(everything: MelodyTable, distinct: Numbers, allocate: Allocate) -> MelodyTable:
     sizes = everything.sizes[distinct].astype(np.int64)
     parts = (everything.take(distinct[start : start + _AT_ONCE]) for start in range(0, len(distinct), _AT_ONCE))
-    return fill_table(sizes, parts, worth, room)
-
-
-def _any_length() -> Tables:
-    """For tables of notes, which do not depend on how long melodies are."""
-    return tables(fitted("both"), 1)
+    return fill_table(sizes, parts, worth_of_any_length(), allocate)

@@ -2,11 +2,11 @@
 
 Every melody is the query once, and all others are its candidates, as in a search. Not every matcher gives the same
 distance both ways (a fragment may be found in a whole, which is not found in the fragment): a pair counts when either
-way is within the radius, and its distance is the smaller of the two. Where a matcher has bounds (`search.engine`), only
+way is within the radius, and its distance is the smaller of the two. Where a matcher has bounds (`search.engines`), only
 what they leave is compared; the pairs are the same as without.
 
 Melodies with the same notes and bar lines are the same for every matcher: the first of them is compared, and its pairs
-are repeated for the others. Those without notes, and those too long for the matcher (`search.longest`), have no pairs.
+are repeated for the others. Those without notes, and those too long for the matcher (`search.request`), have no pairs.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from roslin.concordances.pairs import FoundPairs
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
 from roslin.represent.packed import Packed
-from roslin.search.engine import within_radius
-from roslin.search.longest import longest_query
+from roslin.search.request import Request, longest_query, within_radius
 from roslin.search.work import Work
 from roslin.types import Flags, Floats, Numbers, Words
 
@@ -132,7 +131,8 @@ def _near(store: Store, chosen: Matcher, radius: float, query: int, asked: Numbe
     # A distance that depends on the other candidates is that of a search in the whole collection.
     numbers = asked if chosen.is_independent and len(asked) < len(store) else None
     with Work() as alone:
-        near, distances = within_radius(store.packed().melody(query), store, chosen, radius, alone, numbers)
+        request = Request(store.packed().melody(query), chosen, within=numbers, radius=radius)
+        near, distances = within_radius(request, store, alone)
     is_asked = np.isin(near, asked) & (near != query)
     return {
         "first": np.full(int(is_asked.sum()), query, np.int64),

@@ -31,9 +31,9 @@ from roslin.matchers import DEFAULT_MATCHER, Matcher, Roslin, matcher
 from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
-from roslin.search.chance import Background, Tail, default_tails, mode_of, sample_of, tails_of
-from roslin.search.coinciding import can_ask, is_sure
-from roslin.search.engine import WholeCollection, search
+from roslin.search import Request, search
+from roslin.search.chance import Background, Tail, WholeCollection, default_tails, mode_of, sample_of, tails_of
+from roslin.search.coinciding import can_ask, has_certain
 from roslin.search.work import Work
 from roslin.types import Numbers
 
@@ -162,7 +162,7 @@ class Shards:
             return self._merged(query, k, answers)
 
         run = answered(asking)
-        return answered(replace(asking, coinciding=True)) if can_ask(query, chosen) and not is_sure(run) else run
+        return answered(replace(asking, coinciding=True)) if can_ask(query, chosen) and not has_certain(run) else run
 
     def _merged(self, query: Melody, k: int, answers: Sequence[Run]) -> Run:
         """One list of several."""
@@ -248,9 +248,9 @@ class _Searching:
         packed = opened(*self.sample).packed()
         background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: self.tails)
         whole = WholeCollection(background, self.searched, self.coinciding)
-        found = search(
-            self.query, opened(*shard), self.matcher, self.k, exclude=self.exclude, radius=self.radius, whole=whole
-        )
+        reach = np.inf if self.radius is None else self.radius
+        request = Request(self.query, self.matcher, self.k, exclude=frozenset(self.exclude), radius=reach, whole=whole)
+        found = search(request, opened(*shard))
         return Run(found.rankings, name=found.name, kind=found.kind)
 
 

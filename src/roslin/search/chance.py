@@ -122,6 +122,17 @@ class Background:
         return Null(query, chosen, self.sample, self.tails(chosen, query))
 
 
+class WholeCollection(NamedTuple):
+    """The collection that decides what is expected by chance: its null model, and its number of melodies.
+
+    `coinciding`: whether notes that coincide are looked for; None if the list decides (`roslin.search.coinciding`).
+    """
+
+    background: Background
+    searched: int
+    coinciding: bool | None = None
+
+
 def _table(packed: Packed) -> MelodyTable:
     from roslin.matchers.roslin.notes import encoded
     from roslin.matchers.roslin.scores import tables

@@ -1,18 +1,17 @@
 """Notes that coincide: a second kind of evidence, for tunes that are ornamented, reduced or have another voice.
 
 The alignment of `roslin` pays for every note that only one of two melodies has. `p2` does not: it moves the query in
-time and pitch to where most notes coincide, so a turn on every long note leaves the notes of the tune where they were.
-It is asked where the alignment finds nothing sure (`is_sure`), for queries of at least `LEAST_NOTES` notes.
+time and pitch to where most notes coincide, so a turn on every long note leaves the notes of the tune in place. The
+search uses it if the alignment finds nothing certain (`is_certain`), for queries of at least `LEAST_NOTES` notes.
 
-How many melodies chance puts as near is told by the sample that tells it for the alignment (`roslin.search.chance`).
-With the median m of its distances and the distance s from there to their nearest tenth,
+The null model is the sample of melodies that the alignment is compared with as well (`roslin.search.chance`). With the
+median m of their distances and the distance s from there to the nearest tenth of them,
 
     ln p = ln TAIL_SHARE - ((m - distance) / s - BEGIN) / SCALE        for distances below m - BEGIN s
 
-BEGIN and SCALE are the same for queries of 13 to 45 notes, among incipits and songs alike: counted with decoys,
-shuffled, inverted and foreign melodies (docs/measurements/musical-changes.md). A melody has two chances to be found, so
-its expected chance matches are multiplied by `DOUBT`, and only those that stay below one are believed. A smaller E
-than the alignment's replaces it.
+BEGIN and SCALE are the same for queries of 13 to 45 notes, among incipits and songs alike. They were measured with
+decoys: shuffled, inverted and foreign melodies. A melody has two chances to be found, so its expected chance matches
+are multiplied by `DOUBT`, and only those that stay below one are believed. They replace a higher E of the alignment.
 """
 
 from __future__ import annotations
@@ -47,10 +46,15 @@ def can_ask(query: Melody, chosen: Matcher) -> bool:
     )
 
 
-def is_sure(run: Run) -> bool:
-    """Whether the one list of a search begins with a melody that is found, or has one with all notes of the query."""
+def is_certain(agreeing: int, expected: float) -> bool:
+    """Whether the alignment has found the tune: melodies with all notes of the query, or a first one with this E."""
+    return agreeing > 0 or expected <= CLOSE
+
+
+def has_certain(run: Run) -> bool:
+    """The same for the list of a search."""
     (ranking,) = run.rankings.values()
-    return ranking.agreeing > 0 or min(ranking.expected or (np.inf,)) <= CLOSE
+    return is_certain(ranking.agreeing, min(ranking.expected or (np.inf,)))
 
 
 def evidence_of(distances: Distances, sampled: Distances, searched: int) -> Floats:

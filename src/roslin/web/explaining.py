@@ -17,7 +17,7 @@ from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.run import Hit
 from roslin.search import depended_on
-from roslin.search.beginnings import beginnings, onsets_compared
+from roslin.search.engines.everything import beginnings, onsets_compared
 from roslin.web.library import Library
 from roslin.web.queries import chosen_matcher, filters_of, query_of
 from roslin.web.schemas.explanations import MatchAnswer

@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 
 from roslin.api import Collection
-from roslin.search.index import open_index
+from roslin.search.engines.emd import open_index
 from roslin.web.app import create_app
 from roslin.web.connections import Connection, room_for
 from roslin.web.settings import VARIABLE, Settings

@@ -29,8 +29,8 @@ from roslin.notation.query import has_readings, surest
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
 from roslin.search import depended_on
-from roslin.search.beginnings import beginnings, onsets_compared
 from roslin.search.coinciding import COINCIDING
+from roslin.search.engines.everything import beginnings, onsets_compared
 from roslin.types import Numbers
 from roslin.web.explaining import match_of
 from roslin.web.found import Found, Result, Show

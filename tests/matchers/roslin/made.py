@@ -8,9 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
+from roslin import Melody
+from roslin.matchers import Roslin
 from roslin.matchers.roslin.scores import FittedWorth
 from roslin.matchers.roslin.scores import tables as tables_of
+from roslin.matchers.roslin.table import MelodyTable
 from roslin.matchers.roslin.values import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
+from roslin.search.engines.roslin import Aligned
 
 # Numbers of our own, so that a new fit changes no test.
 PLAIN = FittedWorth(
@@ -141,3 +145,8 @@ def _worth(query: Encoded, i: int, melody: Encoded, j: int, shift: int, lane: in
         kinds = int(tables.kinds[query.kinds[i]] + tables.kinds[melody.kinds[j]])
         return int(tables.equal[span] + tables.contexts[0, seen]) + kinds + both
     return int(tables.near[span] + tables.contexts[1, seen] + tables.pitch[turn * LANES + lane]) + both
+
+
+def aligned(query: Encoded, table: MelodyTable, worth: Tables) -> Aligned:
+    """A query beside the melodies of a table, for scores and bounds alone."""
+    return Aligned(Melody.from_notes([], [], []), query, table, worth, 0, table.own_scores, Roslin())

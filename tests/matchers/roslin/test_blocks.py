@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.matchers.roslin.made import LABELLED, PLAIN, all_tables, made_melodies, plain_score, tables, variants
+from tests.matchers.roslin.made import (
+    LABELLED,
+    PLAIN,
+    aligned,
+    all_tables,
+    made_melodies,
+    plain_score,
+    tables,
+    variants,
+)
 
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.notes import one
@@ -18,7 +27,6 @@ from roslin.matchers.roslin.rounding import UNKNOWN, check, highest_pair, plan_o
 from roslin.matchers.roslin.table import table_of
 from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
 from roslin.native import kernels
-from roslin.search.roslin_nearest import closer_bounds, scores_of, upper_bounds
 from roslin.search.work import Work
 
 MODES = dict(all_tables())
@@ -39,7 +47,7 @@ def test_scores_are_those_of_the_definition(mode: str) -> None:
     for number in range(len(table)):
         query = one(melodies, number)
         expected = [plain_score(query, one(melodies, other), MODES[mode]) for other in range(len(table))]
-        assert scores_of(query, table, MODES[mode], np.arange(len(table)), Work()).tolist() == expected
+        assert aligned(query, table, MODES[mode]).scores(np.arange(len(table)), Work()).tolist() == expected
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -52,10 +60,10 @@ def test_scores_and_bounds_of_many(mode: str) -> None:
         table, numbers = table_of(melodies, worth), np.arange(len(sizes))
         query = one(melodies, len(sizes) - 1) if seed % 2 else made_melodies(random, [int(random.integers(1, 25))])
         expected = brute_scores(query, melodies, worth)
-        assert np.array_equal(scores_of(query, table, worth, numbers, Work()), expected)
-        upper = upper_bounds(query, table, worth, Work())
+        assert np.array_equal(aligned(query, table, worth).scores(numbers, Work()), expected)
+        upper = aligned(query, table, worth).upper_bounds(Work())
         assert (upper >= expected).all()
-        assert (closer_bounds(query, table, worth, numbers, upper, Work()) >= expected).all()
+        assert (aligned(query, table, worth).closer_bounds(numbers, upper, Work()) >= expected).all()
 
 
 @pytest.mark.parametrize("scale", [1, 3, 7, 20, 45, 200])
@@ -118,8 +126,8 @@ def test_long_melodies() -> None:
         for number in (0, 1, 3):
             query = one(melodies, number)
             expected = brute_scores(query, melodies, worth)
-            assert np.array_equal(scores_of(query, table, worth, np.arange(5), Work()), expected)
-            assert (upper_bounds(query, table, worth, Work()) >= expected).all()
+            assert np.array_equal(aligned(query, table, worth).scores(np.arange(5), Work()), expected)
+            assert (aligned(query, table, worth).upper_bounds(Work()) >= expected).all()
     found = np.empty(5, np.int32)
     kernels.align_melodies(plan_of(one(melodies, 1), worth), table.blocks, np.arange(5), found)
     assert (found == UNKNOWN).any()
@@ -130,11 +138,11 @@ def test_nothing_to_compare() -> None:
     worth, random = tables(PLAIN), np.random.default_rng(8)
     melodies = made_melodies(random, [3, 0])
     table, nobody = table_of(melodies, worth), one(melodies, 1)
-    assert scores_of(nobody, table, worth, np.arange(2), Work()).tolist() == [FARTHEST] * 2
-    assert upper_bounds(nobody, table, worth, Work()).tolist() == [FARTHEST] * 2
-    assert scores_of(one(melodies, 0), table, worth, np.arange(1, 2), Work()).tolist() == [FARTHEST]
+    assert aligned(nobody, table, worth).scores(np.arange(2), Work()).tolist() == [FARTHEST] * 2
+    assert aligned(nobody, table, worth).upper_bounds(Work()).tolist() == [FARTHEST] * 2
+    assert aligned(one(melodies, 0), table, worth).scores(np.arange(1, 2), Work()).tolist() == [FARTHEST]
     empty = table_of(made_melodies(random, []), worth)
-    assert upper_bounds(one(melodies, 0), empty, worth, Work()).tolist() == []
+    assert aligned(one(melodies, 0), empty, worth).upper_bounds(Work()).tolist() == []
 
 
 def test_highest_pair() -> None:
@@ -188,9 +196,9 @@ def searched() -> Any:
     random, worth, numbers = np.random.default_rng(1), tables(LABELLED), np.arange(90)
     melodies = variants(random, made_melodies(random, random.integers(1, 12, size=90).tolist()), 0, 0.2)
     table, query = table_of(melodies, worth), one(melodies, 0)
-    upper = upper_bounds(query, table, worth, Work())
-    closer = closer_bounds(query, table, worth, numbers, upper, Work())
-    return [each.tolist() for each in (scores_of(query, table, worth, numbers, Work()), upper, closer)]
+    upper = aligned(query, table, worth).upper_bounds(Work())
+    closer = aligned(query, table, worth).closer_bounds(numbers, upper, Work())
+    return [each.tolist() for each in (aligned(query, table, worth).scores(numbers, Work()), upper, closer)]
 
 
 SEARCH = """

@@ -57,6 +57,7 @@ class Roslin(Matcher):
     reference = "Roslin; a trained alignment"
 
     kind = "alignment"
+    engine = "roslin"
     modes: ClassVar[Modes] = {
         "compare": {each: {"compare": each} for each in COMPARED},
         "place": {each: {"place": each} for each in PLACES},

@@ -2,12 +2,12 @@
 
 For each note five bytes, in blocks of 64 melodies of much the same length (`Blocks`); for each melody its place in
 them, its number of notes and what it is worth beside itself. That of a collection lies in its folder
-(`search.roslin_table`), and is written there a part at a time: the melodies are never in memory together.
+(`search.engines.roslin`), and is written there a part at a time: the melodies are never in memory together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
-from roslin.types import Numbers, Progress
+from roslin.types import Allocate, Array, Numbers, Progress
 
 MELODIES = 64  # side by side
 FIELDS = 5  # pitch, value, kind, label, interval
@@ -96,12 +96,8 @@ class MelodyTable:
         return Encoded(offsets, self.tempos[places], pitches, values, intervals, kinds, kinds % 3, labels)
 
 
-# Where a table is to be written: an empty one of a shape (`table_shape`).
-Room = Callable[[dict[str, int]], MelodyTable]
-
-
 def build_table(
-    packed: Packed, tables: Tables, progress: Progress | None = None, room: Room | None = None
+    packed: Packed, tables: Tables, progress: Progress | None = None, allocate: Allocate | None = None
 ) -> MelodyTable:
     """The table of many melodies, encoded a part at a time."""
     starts = range(0, len(packed), _MELODIES_AT_ONCE)
@@ -114,15 +110,15 @@ def build_table(
                 progress(done / len(parts), "making the table of notes")
 
     sizes = [np.diff(melodic_lines(part).offsets) for part in parts]
-    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), told(), tables, room or room_in_memory)
+    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), told(), tables, allocate or in_memory)
 
 
 def table_of(melodies: Encoded, tables: Tables) -> MelodyTable:
     """The table of encoded melodies."""
-    return fill_table(np.diff(melodies.offsets), [melodies], tables, room_in_memory)
+    return fill_table(np.diff(melodies.offsets), [melodies], tables, in_memory)
 
 
-def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, room: Room) -> MelodyTable:
+def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, allocate: Allocate) -> MelodyTable:
     """The table of melodies of these sizes, which come in parts, in order.
 
     Melodies of one length stand in the order of their numbers. So each part is written behind the one before it, at as
@@ -130,7 +126,7 @@ def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, room: R
     """
     count = len(sizes)
     order = np.argsort(sizes, kind="stable")
-    table = room(table_shape(sizes))
+    table = MelodyTable(**allocate(table_shape(sizes)))
     table.order[:], table.sizes[:] = order, sizes
     table.places[order] = np.arange(count, dtype=np.int32)
     table.lengths[:count], table.tempos[:] = sizes[order], 0
@@ -164,9 +160,29 @@ def table_shape(sizes: Numbers) -> dict[str, int]:
     return {"starts": blocks + 1, **per_melody, **per_place, "notes": int(_block_bytes(longest).sum())}
 
 
-def room_in_memory(shape: dict[str, int]) -> MelodyTable:
-    """An empty table in memory."""
-    return MelodyTable(**{name: np.empty(length, DTYPES[name]) for name, length in shape.items()})
+def in_memory(shape: Mapping[str, int]) -> dict[str, Array]:
+    """The empty arrays of a table, in memory."""
+    return {name: np.empty(length, DTYPES[name]) for name, length in shape.items()}
+
+
+def is_safe(table: MelodyTable) -> bool:
+    """Whether a kernel that trusts these numbers stays inside its arrays, even if a disk has changed some of them."""
+    lengths, count = table.lengths.astype(np.int64), len(table)
+    per_melody = {len(each) for each in (table.places, table.order, table.sizes, table.own_scores)}
+    if per_melody != {count} or len(lengths) != len(table.tempos) or len(lengths) != MELODIES * (len(table.starts) - 1):
+        return False
+    return bool(
+        -MELODIES < count - len(lengths) <= 0
+        and lengths.min(initial=0) >= 0
+        and (lengths[1:] >= lengths[:-1]).all()
+        and table.starts[0] == 0
+        and np.array_equal(table.starts[1:], np.cumsum(_block_bytes(lengths[MELODIES - 1 :: MELODIES])))
+        and table.starts[-1] == len(table.notes)
+        and table.order.min(initial=0) >= 0
+        and table.order.max(initial=0) < max(count, 1)
+        and np.array_equal(table.places[table.order], np.arange(count))
+        and np.array_equal(table.sizes[table.order], lengths[:count])
+    )
 
 
 def _block_bytes(longest: Numbers) -> Numbers:

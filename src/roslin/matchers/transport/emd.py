@@ -39,6 +39,7 @@ class EMD(Transport):
     summary = N_("Moves the notes of the whole query to the most similar place; the Earth Mover's Distance.")
     reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4, without segments"
 
+    engine = "emd"
     modes: ClassVar[Modes] = {"compare": {"both": {}}, "place": {"anywhere": {}}, "key": {"any": {}}}
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:

@@ -132,6 +132,7 @@ class TWV(Transport):
     reference = "Typke, Wiering & Veltkamp 2007, section 2, as published"
 
     pairs_at_once = 1_000_000  # segments are short, and seldom near
+    engine = "segments"
     modes: ClassVar[Modes] = {
         "compare": {"both": {}},
         "place": {"anywhere": {"both": False}, "whole": {"both": True}},

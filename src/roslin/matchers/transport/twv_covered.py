@@ -26,6 +26,7 @@ class TWVCovered(TWV):
 
     name = "twv_covered"
     summary = N_("Our variant of twv: one tempo, and a price for what finds no partner in a short melody.")
+    engine = "segments"
     reference = "Roslin, after Typke, Wiering & Veltkamp 2007"
 
     tempos: tuple[float, ...] = reals((1.0,), above=0)

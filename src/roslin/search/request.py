@@ -1,0 +1,177 @@
+"""Request: what a search is asked for, checked once. Commands, pages, campaigns and identification make one.
+
+    request = Request(query, matcher("roslin"), k=20, within=numbers)
+    run = search(request, collection)
+
+`search` finds the engine of the matcher (`roslin.search.engines`), has it find the best melodies, and makes the ranked
+list. Ties are broken by id, so the same collection and request give the same list everywhere, with any number of
+threads. If the time limit is reached, the melodies compared by then make the list, and the list is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roslin.collection.store import Store
+from roslin.errors import ArgumentError
+from roslin.matchers import Matcher, Roslin
+from roslin.matchers.base import check_query
+from roslin.melody import Melody
+from roslin.run import Kind, Ranking, Run
+from roslin.search.engines import engine_of
+from roslin.search.refine import Nearest
+from roslin.search.work import Work
+from roslin.types import Floats, Numbers
+
+if TYPE_CHECKING:
+    from roslin.search.chance import WholeCollection
+
+# A query is too long if comparing it with a melody of its own length takes more than this many times a second or two.
+_LONGEST = 10
+# A matcher that must see all candidates at once cannot be stopped, so beginnings of more melodies are not compared.
+MOST_BEGINNINGS = 50_000
+# Melodies at infinity cannot be compared with the query and are in no list.
+_FARTHEST = float(np.finfo(np.float64).max)
+# Evidence that differs by less is equal but for rounding; the fit decides.
+_SAME_EVIDENCE = 1e-9
+# Fetching the ids of this many melodies is faster than making the order of all ids.
+_TIES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The k melodies most similar to a query, none beyond the radius.
+
+    `within`: only melodies with these numbers. `exclude`: none with these ids. `is_cut`: only the beginnings of
+    melodies are compared, each a little longer than the query. `whole`: the collection that the one searched is a part
+    of, which then decides what is expected by chance.
+    """
+
+    query: Melody
+    matcher: Matcher = Roslin()  # noqa: RUF009 (a frozen value)
+    k: int = 10
+    within: Numbers | None = None
+    exclude: frozenset[str] = frozenset()
+    radius: float = np.inf
+    is_cut: bool = False
+    whole: WholeCollection | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or self.k < 1:
+            raise ArgumentError(f"k must be a whole number, at least 1; got {self.k!r}")
+        if not self.radius >= 0:
+            raise ArgumentError(f"radius must be a number, at least 0; got {self.radius!r}")
+        check_query(self.query)
+        most = longest_query(self.matcher)
+        if len(self.query) > most:
+            raise ArgumentError(
+                f"the query has {len(self.query)} notes; {self.matcher.name} searches for at most {most}: "
+                "search for a part of it, such as its first 40 notes (in Python, query[:40])"
+            )
+
+    def numbers(self, collection: Store) -> Numbers:
+        """The numbers of the melodies that are searched, in rising order."""
+        numbers = np.arange(len(collection)) if self.within is None else np.unique(self.within).astype(np.int64)
+        if self.is_cut and not self.matcher.is_independent and len(numbers) > MOST_BEGINNINGS:
+            raise ArgumentError(
+                f"{self.matcher.name} compares the beginnings of at most {MOST_BEGINNINGS} melodies; "
+                f"got {len(numbers)}: filter the collection first, or choose another matcher"
+            )
+        return numbers
+
+
+def longest_query(chosen: Matcher) -> int:
+    """How many notes a query of a matcher may have.
+
+    Without a time limit nothing interrupts one comparison of two melodies, and with one, a query that is too long for a
+    single comparison finds nothing. For a matcher made of others, the slowest decides.
+
+    >>> from roslin.matchers import matcher
+    >>> longest_query(matcher("emd")), longest_query(matcher("dp")), longest_query(matcher("fuse(dp, emd)"))
+    (447, 4472, 447)
+    """
+    members: tuple[Matcher, ...] = getattr(chosen, "members", ())
+    return min(map(longest_query, members)) if members else isqrt(_LONGEST * chosen.pairs_at_once)
+
+
+def search(request: Request, collection: Store, work: Work | None = None) -> Run:
+    """The ranked list of a request.
+
+    `work` has threads, a time limit and a function that receives progress. A search that is stopped before anything is
+    compared, or whose `Work.partial` is false, raises `TimeLimitError`.
+    """
+    with work or Work() as working:
+        numbers = request.numbers(collection)
+        working.report(0.0, "getting ready")
+        found = engine_of(request, collection, numbers, working).find(request.k + len(request.exclude), request.radius)
+        seconds = working.seconds or 0.0
+    unfinished = "" if found.compared is None else _stopped(seconds, found.compared, len(numbers))
+    return _listed(request, collection, found, unfinished)
+
+
+def within_radius(request: Request, collection: Store, work: Work) -> tuple[Numbers, Floats]:
+    """Every melody that is not beyond the radius, in the order of their numbers, with its distance."""
+    return engine_of(request, collection, request.numbers(collection), work).within(request.radius)
+
+
+def _listed(request: Request, collection: Store, found: Nearest, unfinished: str) -> Run:
+    """The k best of the melodies found, none beyond the radius."""
+    k, exclude = request.k, request.exclude
+    distances, evidence = found.distances, found.evidence
+    values = distances if evidence is None or found.fit is None else evidence + _SAME_EVIDENCE * found.fit
+    keys = distances if evidence is None else -values
+    allowed = np.flatnonzero(distances <= min(request.radius, _FARTHEST))
+    best = allowed[_best(found.numbers[allowed], keys[allowed], collection, k + len(exclude))]
+    ids = collection.ids(found.numbers[best])
+    ranked = sorted(zip(keys[best].tolist(), ids, best.tolist(), strict=True))
+    taken = [each for each in ranked if each[1] not in exclude][:k]
+    places = [each[2] for each in taken]
+    ranking = Ranking(
+        request.query.id or "query",
+        tuple(each[1] for each in taken),
+        tuple(values[places].tolist()),
+        remarks=request.matcher.remarks(request.query),
+        unfinished=unfinished,
+        distances=None if evidence is None else tuple(distances[places].tolist()),
+        expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
+        same=None if found.same is None or not found.same[places].any() else tuple(found.same[places].tolist()),
+        agreeing=found.agreeing,
+        coincides=None
+        if found.coincides is None or not found.coincides[places].any()
+        else tuple(found.coincides[places].tolist()),
+    )
+
+    def titles(ids: Sequence[str]) -> list[str | None]:
+        return [melody.title for melody in collection.melodies(collection.numbers(ids))]
+
+    kind: Kind = "distance" if evidence is None else "score"
+    return Run([ranking], name=repr(request.matcher), kind=kind, titles=titles)
+
+
+def _stopped(seconds: float, compared: int, total: int) -> str:
+    """The remark of a list that has only what could be compared within the time limit.
+
+    >>> _stopped(5, 1200, 37773)
+    'Stopped after 5 seconds: 1,200 of 37,773 melodies had been compared. Nearer ones may be missing from the list.'
+    """
+    counted = f"{compared:,} of {total:,} melodies had been compared"
+    return f"Stopped after {seconds:g} seconds: {counted}. Nearer ones may be missing from the list."
+
+
+def _best(numbers: Numbers, keys: Floats, collection: Store, k: int) -> Numbers:
+    """The places of the k first by these keys, and perhaps some that tie with the last of them.
+
+    Where many tie, those whose ids come first are chosen here: fetching the ids of all would take longer than all else.
+    """
+    if len(numbers) <= k:
+        return np.arange(len(numbers))
+    last = np.partition(keys, k - 1)[k - 1]
+    before, tied = np.flatnonzero(keys < last), np.flatnonzero(keys == last)
+    if len(tied) > _TIES:
+        tied = tied[np.argsort(collection.id_ranks[numbers[tied]])[: k - len(before)]]
+    return np.concatenate([before, tied])
