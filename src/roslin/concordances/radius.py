@@ -2,8 +2,8 @@
 
 Every melody is the query once, and all others are its candidates, as in a search. Not every matcher gives the same
 distance both ways (a fragment may be found in a whole, which is not found in the fragment): a pair counts when either
-way is within the radius, and its distance is the smaller of the two. Where a matcher has bounds (`search.engines`), only
-what they leave is compared; the pairs are the same as without.
+way is within the radius, and its distance is the smaller of the two. Where a matcher has an engine (`search.engines`),
+only what its bounds leave is compared; the pairs are the same as without.
 
 Melodies with the same notes and bar lines are the same for every matcher: the first of them is compared, and its pairs
 are repeated for the others. Those without notes, and those too long for the matcher (`search.request`), have no pairs.
