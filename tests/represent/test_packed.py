@@ -24,3 +24,15 @@ def test_melodies_come_out_as_they_went_in_without_their_metadata() -> None:
             after.notes["pitch_midi"][0] = 0
     assert pack([]).melodies() == []
     assert packed.part(3, 5).melodies() == found[3:5]
+
+
+def test_the_same_melodies_are_packed_once() -> None:
+    melodies = list(TUNES)
+    packed = pack(melodies)
+    assert pack(melodies) is packed
+    assert pack(iter(melodies)) is packed
+    melodies[3] = Melody.from_notes([0, 1], [1, 1], [60, 62])
+    changed = pack(melodies)
+    assert changed is not packed
+    assert changed.melody(3) == melodies[3]
+    assert len(pack(melodies[:5])) == 5

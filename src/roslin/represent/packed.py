@@ -130,7 +130,24 @@ def pack(candidates: Candidates) -> Packed:
         return candidates
     if isinstance(candidates, SupportsPacked):
         return candidates.packed()
-    melodies = list(candidates)
+    return _LAST.of(tuple(candidates))
+
+
+class _Last:
+    """The last list of melodies in packed form, so that comparing many queries with one list prepares it once."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[Melody, ...], Packed] = ((), _end_to_end(()))
+
+    def of(self, melodies: tuple[Melody, ...]) -> Packed:
+        known, packed = self._known  # read at once: another thread may replace it
+        if melodies != known:  # melodies are immutable, and the same object is equal at once
+            packed = _end_to_end(melodies)
+            self._known = melodies, packed
+        return packed
+
+
+def _end_to_end(melodies: Sequence[Melody]) -> Packed:
     return Packed(
         *_joined([melody.notes for melody in melodies], NOTE_DTYPE),
         *_joined([melody.barlines_ticks for melody in melodies], np.dtype(np.int64)),
@@ -149,3 +166,6 @@ def melody_of(candidates: Sequence[Melody] | SupportsPacked | Packed, number: in
 def _joined(tables: list[npt.NDArray[Any]], dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], Numbers]:
     values = np.concatenate(tables) if tables else np.empty(0, dtype=dtype)
     return values, np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
+
+
+_LAST = _Last()
