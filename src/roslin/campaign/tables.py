@@ -14,7 +14,7 @@ from roslin.evaluate import Comparison, mean_intervals, reach
 from roslin.evaluate.disagreement import Disagreement
 from roslin.evaluate.tables import groupings, remarks, tie_ranges
 from roslin.matchers import Matcher
-from roslin.values.named import members_of
+from roslin.values.parameters import members_of
 
 _TIES = {
     "expected": "Values are means over all orders of documents at the same distance.",

@@ -31,7 +31,7 @@ from roslin.matchers.transport.emd import EMD
 from roslin.matchers.transport.twv import TWV
 from roslin.matchers.transport.twv_covered import TWVCovered
 from roslin.melody import Melody
-from roslin.values.packages import answer_calls
+from roslin.values.registry import answer_calls
 
 __all__ = [
     "DEFAULT_MATCHER",

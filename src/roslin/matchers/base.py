@@ -20,9 +20,8 @@ from roslin.matchers.explanation import Explanation, Step
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, SupportsPacked, melody_of, pack, pieces
 from roslin.types import Distances
-from roslin.values.named import Named
-from roslin.values.numbers import one_number_each
-from roslin.values.plugins import failure, is_own
+from roslin.values.parameters import Named
+from roslin.values.plugins import failure, is_own, one_number_each
 from roslin.values.registry import NamedRegistry
 
 Given = TypeVar("Given")

@@ -25,7 +25,7 @@ from roslin.matchers.base import Compare, Matcher
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.types import Distances
-from roslin.values.functions import class_of_function
+from roslin.values.plugins import class_of_function
 
 
 @dataclass(frozen=True, repr=False)

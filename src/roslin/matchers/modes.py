@@ -19,7 +19,7 @@ from roslin.display.words import N_
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers.base import MATCHERS, Matcher
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
-from roslin.values.named import members_of
+from roslin.values.parameters import members_of
 
 # What can be chosen, and how people call it.
 MODES: dict[str, tuple[str, ...]] = {"compare": COMPARED, "place": PLACES, "key": KEYS}

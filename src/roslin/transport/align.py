@@ -44,8 +44,7 @@ from roslin.transport.arguments import GROUNDS, TABLE, Frame, Notes, Pair, Point
 from roslin.transport.ground import GROUND_NAMES, tonal_costs
 from roslin.transport.methods import coincident, evolved, refined, unaligned
 from roslin.types import Floats
-from roslin.values.named import Named
-from roslin.values.parameters import choice, real, reals
+from roslin.values.parameters import Named, choice, real, reals
 
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
 _LENGTHS = ("accent", "duration", "stress")

@@ -1,20 +1,22 @@
 """How named values are written, and the one reader for all of them.
 
     value      name [ "(" [ argument { "," argument } ] ")" ] [ "@" digits ]
-    argument   word "=" setting | value | text | number
+    argument   value | text | number | word "=" setting
     setting    number | text | word | "(" settings ")" | "[" settings "]"
 
-`dp`, `dp(place=inside)`, `dp(place='inside')`, `fuse(dp, emd, weights=(2, 1))`, `nDCG(base=3)@10`. A bare word is a
-text, so that a shell needs no second pair of quotes; True, False and None are what they are in Python. An argument
-without a name is something that the value is made of.
+Examples are `dp`, `dp(place=inside)`, `fuse(dp, emd, weights=(2, 1))` and `nDCG(base=3)@10`. A bare word is a text, so
+that a shell needs no second pair of quotes. True, False and None mean the same as in Python. An argument without a name
+is a member of the value.
 
-This reads the form alone: whether there is such a name, and such a parameter, is for the registry to say. What is not
-of this form is refused with its column; nothing is ever evaluated.
+Python's own parser finds the structure, and only the forms above are accepted. Nothing is ever evaluated. The registry
+decides whether a name or parameter exists.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -23,22 +25,18 @@ from roslin.errors import ArgumentError
 # A name, or a bare word: letters and digits, and the signs of bpref* and bpref-10.
 NAME = re.compile(r"[^\W\d][\w.*+-]*")
 _TOKEN = re.compile(
-    rf"""\s*(?:
-        (?P<word>{NAME.pattern})
+    rf"""(?P<word>{NAME.pattern})
       | (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
       | (?P<sign>[()\[\],=@])
-    )""",
+      | (?P<space>\s)""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
-)
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _CONSTANTS = {"True": True, "False": False, "None": None}
-_CLOSING = {"(": ")", "[": "]"}
 
-# More than anybody writes, and little enough that nonsense is refused at once.
+# The messages of Python's parser that also fit here, in all its versions.
+_ON_BRACKETS = re.compile("never closed|does not match|unmatched|nested|positional argument follows")
+
 _LONGEST = 10_000
 _LONGEST_NUMBER = 100
 _DEEPEST = 20
@@ -55,148 +53,131 @@ class Written:
     cutoff: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str  # word, number, text, sign, end
-    text: str
-    column: int
-
-    def __str__(self) -> str:
-        return "the end" if self.kind == "end" else repr(self.text[:_SHOWN])
-
-
 def read(text: str, kind: str) -> Written:
     """A text as it was written; `kind` says in errors what it should have been.
 
     >>> read("nDCG(base=3)@10", "measure")
     Written(name='nDCG', made_of=(), parameters={'base': 3}, cutoff=10)
     """
-    reader = _NameReader(text, kind)
-    found = reader.value(_DEEPEST)
-    reader.expect("end", "", "the end")
-    return found
+    return _NameReader(text, kind).read()
 
 
 class _NameReader:
-    """Goes through the tokens of one text."""
+    """Reads one text: words, numbers and texts become plain Python names of the same length before it is parsed."""
 
     def __init__(self, text: str, kind: str):
-        self.whole, self.kind, self.place = text, kind, 0
-        if len(text) > _LONGEST:
-            self.refuse(f"it has {len(text)} characters; at most {_LONGEST} are read")
-        self.tokens = self._tokens()
+        self.text, self.kind = text, kind
+        self.tokens: dict[int, re.Match[str]] = {}  # words, numbers and texts by their place
 
-    def value(self, depth: int) -> Written:
+    def read(self) -> Written:
+        if len(self.text) > _LONGEST:
+            self.refuse(f"it has {len(self.text)} characters; at most {_LONGEST} are read")
+        structure = self._structure()
+        start = len(structure) - len(structure.lstrip())
+        if start == len(structure):
+            self.refuse_at(len(self.text), "a name")
+        try:
+            # The spaces before the name would be an indentation.
+            parsed = ast.parse(structure[start:] + "\n", mode="eval").body
+        except SyntaxError as error:
+            at = start + (error.offset or 1) - 1
+            if _ON_BRACKETS.search(error.msg):
+                self.refuse(f"column {at + 1}: {error.msg}")
+            self.refuse_at(at, "a form such as dp(place=inside), fuse(dp, emd) or nDCG@10")
+        except (RecursionError, MemoryError):
+            self.refuse(f"brackets are nested more than {_DEEPEST} deep")
+        if start:
+            for node in ast.walk(parsed):
+                if isinstance(node, (ast.expr, ast.keyword)):
+                    node.col_offset += start
+        return self._value(parsed, _DEEPEST)
+
+    def _structure(self) -> str:
+        """The text with underscores for words, numbers and texts; it has the same length and only plain letters."""
+        structure, at = "", 0
+        while at < len(self.text):
+            match = _TOKEN.match(self.text, at)
+            if match is None:
+                self.refuse_at(at, "a name, a value or one of ( ) [ ] , = @")
+            is_plain = match.lastgroup in ("sign", "space")
+            if not is_plain:
+                self.tokens[at] = match
+            if match.lastgroup == "number" and match.end() - at > _LONGEST_NUMBER:
+                self.refuse_at(at, f"a number of at most {_LONGEST_NUMBER} digits")
+            if is_plain:
+                structure += match[0] if match["sign"] else " "
+            elif structure.endswith("_"):
+                self.refuse_at(at, "',' or the end")
+            else:
+                structure += "_" * len(match[0])
+            at = match.end()
+        return structure
+
+    def _value(self, node: ast.expr, depth: int) -> Written:
         """A name with its arguments and its cutoff."""
-        self.check_depth(depth)
-        name = self.expect("word", "", "a name")
+        self._check_depth(depth)
+        cutoff = None
+        if isinstance(node, ast.BinOp):  # the one operator of the grammar is @
+            digits = self._token(node.right, "number", "a whole number after '@'")
+            if not digits.isdecimal():
+                self.refuse_at(node.right.col_offset, "a whole number after '@'")
+            cutoff, node = int(digits), node.left
         made_of: list[Any] = []
         parameters: dict[str, Any] = {}
-        if self.take("("):
-            while not self.take(")"):
-                self._argument(made_of, parameters, depth)
-                if not self.take(","):
-                    self.expect("sign", ")", "',' or ')'")
-                    break
-        cutoff = None
-        if self.take("@"):
-            digits = self.expect("number", "", "a whole number after '@'")
-            if not digits.text.isdecimal():
-                self.refuse_at(digits, "a whole number after '@'")
-            cutoff = int(digits.text)
-        return Written(name.text, tuple(made_of), parameters, cutoff)
+        if isinstance(node, ast.Call):
+            for argument in node.args:
+                is_word = isinstance(argument, (ast.BinOp, ast.Call)) or self._kind(argument) == "word"
+                made_of.append(self._value(argument, depth - 1) if is_word else self._atom(argument))
+            for keyword in node.keywords:
+                word = self._token(keyword, "word", "the name of a parameter")
+                if word in parameters:
+                    self.refuse(f"the parameter {word} is given twice")
+                parameters[word] = self._setting(keyword.value, depth - 1)
+            node = node.func
+        return Written(self._token(node, "word", "a name"), tuple(made_of), parameters, cutoff)
 
-    def _argument(self, made_of: list[Any], parameters: dict[str, Any], depth: int) -> None:
-        token = self.token
-        if token.kind == "word" and self.tokens[self.place + 1].text == "=" and token.text not in _CONSTANTS:
-            self.place += 2
-            if token.text in parameters:
-                self.refuse(f"the parameter {token.text} is given twice")
-            parameters[token.text] = self._setting(depth - 1)
-        elif token.kind == "word":
-            made_of.append(self.value(depth - 1))
-        elif token.kind in ("text", "number"):
-            made_of.append(self._setting(depth - 1))
-        else:
-            self.refuse_at(token, "a parameter, such as name=value")
+    def _setting(self, node: ast.expr, depth: int) -> Any:
+        """The value of a parameter."""
+        self._check_depth(depth)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self._setting(one, depth - 1) for one in node.elts)
+        return self._atom(node)
 
-    def _setting(self, depth: int) -> Any:
-        """What a parameter is set to."""
-        self.check_depth(depth)
-        token = self.token
-        self.place += 1
-        if token.kind == "number":
-            is_whole = token.text.lstrip("+-").isdecimal()
-            return int(token.text) if is_whole else float(token.text)
-        if token.kind == "text":
-            return _ESCAPE.sub(_unescaped, token.text[1:-1])
-        if token.kind == "word":
-            return _CONSTANTS.get(token.text, token.text)
-        if token.kind == "sign" and token.text in _CLOSING:
-            return self._several(token.text, depth)
-        return self.refuse_at(token, "a value")
+    def _atom(self, node: ast.expr) -> Any:
+        kind = self._kind(node)
+        if not kind:
+            self.refuse_at(node.col_offset, "a number, a text or a word")
+        written = self._token(node, kind, "a value")
+        if kind == "word":
+            return _CONSTANTS.get(written, written)
+        if kind == "number":
+            return int(written) if written.lstrip("+-").isdecimal() else float(written)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a backslash before a letter that has no meaning
+                return str(ast.literal_eval(written.replace("\n", "\\n")))
+        except (SyntaxError, ValueError):
+            return self.refuse_at(node.col_offset, "a text with complete escapes")
 
-    def _several(self, opening: str, depth: int) -> Any:
-        """Settings in brackets; in round ones a single setting without a comma is that setting, as in Python."""
-        found, is_one = [], opening == "("
-        while not self.take(_CLOSING[opening]):
-            found.append(self._setting(depth - 1))
-            if self.take(","):
-                is_one = False
-            else:
-                self.expect("sign", _CLOSING[opening], f"',' or '{_CLOSING[opening]}'")
-                break
-        return found[0] if is_one and found else tuple(found)
+    def _kind(self, node: ast.AST) -> str:
+        """`word`, `number` or `text`; empty where the node is none of them."""
+        token = self.tokens.get(node.col_offset) if isinstance(node, (ast.Name, ast.keyword)) else None
+        return str(token.lastgroup) if token else ""
 
-    @property
-    def token(self) -> _Token:
-        """The next one."""
-        return self.tokens[self.place]
+    def _token(self, node: ast.expr | ast.keyword, kind: str, expected: str) -> str:
+        if self._kind(node) != kind:
+            self.refuse_at(node.col_offset, expected)
+        return self.tokens[node.col_offset][0]
 
-    def take(self, sign: str) -> bool:
-        """Whether this sign comes next; then it is passed."""
-        is_next = self.token.kind == "sign" and self.token.text == sign
-        self.place += is_next
-        return is_next
-
-    def expect(self, kind: str, text: str, words: str) -> _Token:
-        """The next token, which must be of this kind and, unless empty, have this text."""
-        token = self.token
-        if token.kind != kind or (text and token.text != text):
-            self.refuse_at(token, words)
-        self.place += 1
-        return token
-
-    def check_depth(self, depth: int) -> None:
-        """Refuse brackets in brackets in brackets."""
+    def _check_depth(self, depth: int) -> None:
         if depth <= 0:
             self.refuse(f"brackets are nested more than {_DEEPEST} deep")
 
     def refuse(self, reason: str) -> NoReturn:
-        """Say why it cannot be read."""
-        shown = self.whole if len(self.whole) <= _SHOWN else f"{self.whole[:_SHOWN]} ..."
+        shown = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]} ..."
         raise ArgumentError(f"cannot read the {self.kind} {shown!r}: {reason}")
 
-    def refuse_at(self, token: _Token, expected: str) -> NoReturn:
-        """Say where it cannot be read."""
-        self.refuse(f"column {token.column}: expected {expected}; found {token}")
-
-    def _tokens(self) -> list[_Token]:
-        text, found, at = self.whole.rstrip(), list[_Token](), 0
-        while at < len(text):
-            match = _TOKEN.match(text, at)
-            if match is None:
-                start = at + len(text[at:]) - len(text[at:].lstrip())
-                self.refuse_at(_Token("sign", text[start], start + 1), "a name, a value or one of ( ) [ ] , = @")
-            kind = str(match.lastgroup)
-            token = _Token(kind, match[kind], match.start(kind) + 1)
-            if kind == "number" and len(token.text) > _LONGEST_NUMBER:
-                self.refuse_at(token, f"a number of at most {_LONGEST_NUMBER} digits")
-            found.append(token)
-            at = match.end()
-        return [*found, _Token("end", "", len(text) + 1)]
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    code = match[1] or match[2] or match[3]
-    return chr(int(code, 16)) if code else _ESCAPED.get(match[4], match[4])
+    def refuse_at(self, at: int, expected: str) -> NoReturn:
+        token = self.tokens.get(at)
+        found = repr((token[0] if token else self.text[at])[:_SHOWN]) if at < len(self.text) else "the end"
+        self.refuse(f"column {at + 1}: expected {expected}; found {found}")

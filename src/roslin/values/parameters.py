@@ -1,25 +1,36 @@
-"""What a parameter may be: said once, beside its default, and checked in one place for everything that has a name.
+"""Named values, and the rules for their parameters.
 
-    p: float = real(0.8, above=0, below=1)
-    k: int | None = whole(None)
-    tempos: tuple[float, ...] = reals((1.0,), above=0)
+A named value is a frozen dataclass whose `repr` is its name in tables, files and addresses. Its fields are its
+parameters, each declared with a rule:
 
-A value is also brought into one form, so that equal values have equal names: 3 becomes 3.0 where a number may have a
-fraction, a list becomes a tuple, a number alone becomes a tuple of one where several may be given, a numpy number
-becomes a Python one, and the choice 2004 becomes the text '2004'.
+    @dataclass(frozen=True, repr=False)
+    class DP(Matcher):
+        name = "dp"
+        summary = "Counts the notes to insert, delete or change; ignores key and rhythm."
+        reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
+
+        place: str = choice("whole", "whole", "inside")
+        share: float = real(0.8, above=0, below=1)
+        tempos: tuple[float, ...] = reals((1.0,), above=0)
+
+The `repr` has the parameters that differ from their defaults, `dp(place='inside')`. Its members come first,
+`fuse(dp, emd)`, and a cutoff last, `nDCG@10`. `grammar` reads that text back.
+
+A rule checks a value and brings it into one form, so that equal values have equal names: 3 becomes 3.0 where a number
+may have a fraction, a list becomes a tuple, a number alone becomes a tuple of one where several may be given, a numpy
+number becomes a Python one, and the choice 2004 becomes the text '2004'.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field
-from numbers import Real as RealNumber
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from numbers import Real
+from typing import Any, ClassVar, NoReturn
 
-from roslin.errors import ArgumentError, RoslinError, UnknownNameError
+from roslin.errors import ArgumentError, UnknownNameError
 
 # Beyond any list, and few enough that an array of them fits into memory.
 MOST_RANKS = 1_000_000
@@ -28,218 +39,25 @@ _LONGEST_SHOWN = 80
 
 
 class WrongValueError(Exception):
-    """A value that a rule does not take. Nobody sees it: `check` says which parameter of whom it was."""
-
-
-class Rule(ABC):
-    """What one parameter may be."""
-
-    @property
-    @abstractmethod
-    def expected(self) -> str:
-        """What it must be, in words that fit after "must be"."""
-
-    @abstractmethod
-    def read(self, value: Any) -> Any:
-        """The value in its one form, or `WrongValueError`."""
-
-    def refusal(self, value: Any, parameter: str, owner: str) -> RoslinError:
-        """The error for a value that is not taken."""
-        return ArgumentError(f"{owner}: {parameter} must be {self.expected}; got {shown(value)}")
+    """A value that a rule refuses; `check` turns it into an error with the parameter and its owner."""
 
 
 @dataclass(frozen=True)
-class Whole(Rule):
-    """A whole number, both ends included."""
+class Rule:
+    """A rule for one parameter: `expected` fits after "must be", `read` raises `WrongValueError`."""
 
-    least: int = 1
-    most: int = MOST_RANKS
-
-    @property
-    def expected(self) -> str:
-        """From where to where."""
-        return f"a {self.words}"
-
-    @property
-    def words(self) -> str:
-        """The same without an article."""
-        return f"whole number from {self.least} to {self.most}"
-
-    def read(self, value: Any) -> int:
-        """A Python int."""
-        try:
-            number = operator.index(value)
-        except TypeError:
-            raise WrongValueError from None
-        if _is_bool(value) or not self.least <= number <= self.most:
-            raise WrongValueError
-        return number
+    expected: str
+    read: Callable[[Any], Any]
+    known: tuple[str, ...] = ()  # the names to choose from; the error for another one lists them
+    is_for_members: bool = False
 
 
-@dataclass(frozen=True)
-class Real(Rule):
-    """A finite number. `above` and `below` are excluded, `least` and `most` are not."""
-
-    above: float = -math.inf
-    below: float = math.inf
-    least: float = -math.inf
-    most: float = math.inf
-
-    @property
-    def expected(self) -> str:
-        """From where to where."""
-        return f"a {self.words}"
-
-    @property
-    def words(self) -> str:
-        """The same without an article."""
-        low = f"above {self.above:g}" if self.above > -math.inf else ""
-        low = low or (f"at least {self.least:g}" if self.least > -math.inf else "")
-        high = f"below {self.below:g}" if self.below < math.inf else ""
-        high = high or (f"at most {self.most:g}" if self.most < math.inf else "")
-        if self.above > -math.inf and self.below < math.inf:
-            return f"number between {self.above:g} and {self.below:g}"
-        if self.least > -math.inf and self.most < math.inf:
-            return f"number from {self.least:g} to {self.most:g}"
-        limits = " and ".join(limit for limit in (low, high) if limit)
-        return f"number{',' if limits.startswith('at') else ''} {limits}".rstrip()
-
-    def read(self, value: Any) -> float:
-        """A Python float, and never minus zero."""
-        if not isinstance(value, RealNumber) or _is_bool(value):
-            raise WrongValueError
-        try:
-            number = float(value) + 0.0
-        except OverflowError:
-            raise WrongValueError from None
-        is_inside = self.above < number < self.below and self.least <= number <= self.most
-        if not (is_inside and math.isfinite(number)):
-            raise WrongValueError
-        return number
-
-
-@dataclass(frozen=True)
-class Choice(Rule):
-    """One of several names; a name made of digits may be given as a number."""
-
-    known: tuple[str, ...]
-
-    @property
-    def expected(self) -> str:
-        """The names."""
-        return f"one of {', '.join(self.known)}"
-
-    def read(self, value: Any) -> str:
-        """The name, as a text."""
-        if not isinstance(value, (str, int)) or str(value) not in self.known:
-            raise WrongValueError
-        return str(value)
-
-    def refusal(self, value: Any, parameter: str, owner: str) -> RoslinError:
-        """An unknown name: the error lists the known ones."""
-        name = value[:_LONGEST_SHOWN] if isinstance(value, str) else shown(value)
-        return UnknownNameError(f"{parameter} of {owner}", name, self.known)
-
-
-@dataclass(frozen=True)
-class Flag(Rule):
-    """True or False."""
-
-    @property
-    def expected(self) -> str:
-        """The two."""
-        return "True or False"
-
-    def read(self, value: Any) -> bool:
-        """A Python bool."""
-        if not _is_bool(value):
-            raise WrongValueError
-        return bool(value)
-
-
-@dataclass(frozen=True)
-class Text(Rule):
-    """Any text."""
-
-    @property
-    def expected(self) -> str:
-        """What it is."""
-        return "a text"
-
-    def read(self, value: Any) -> str:
-        """The text itself."""
-        if not isinstance(value, str):
-            raise WrongValueError
-        return str(value)
-
-
-@dataclass(frozen=True)
-class Several(Rule):
-    """Several numbers, at least so many; one number alone is a tuple of one."""
-
-    each: Whole | Real
-    least: int = 1
-
-    @property
-    def expected(self) -> str:
-        """What each of them is."""
-        noun, limits = self.each.words.split("number", 1)
-        return f"{'one or more ' if self.least else ''}{noun}numbers{limits}"
-
-    def read(self, value: Any) -> tuple[Any, ...]:
-        """A tuple."""
-        plain = value.tolist() if hasattr(value, "tolist") else value  # an array
-        values = tuple(plain) if isinstance(plain, (tuple, list, range)) else (plain,)
-        if len(values) < self.least:
-            raise WrongValueError
-        return tuple(self.each.read(one) for one in values)
-
-
-@dataclass(frozen=True)
-class Members(Rule):
-    """Other named values that this one is made of, at least one; a text is read as the name of one."""
-
-    kind: type
-    parse: Callable[[str], Any]
-    example: str
-
-    @property
-    def expected(self) -> str:
-        """What each of them is."""
-        return f"one or more {self.kind.__name__.lower()}s, as in {self.example}"
-
-    def read(self, value: Any) -> tuple[Any, ...]:
-        """A tuple of values."""
-        if not isinstance(value, (tuple, list)) or not value:
-            raise WrongValueError
-        found = tuple(self.parse(one) if isinstance(one, str) else one for one in value)
-        if not all(isinstance(one, self.kind) for one in found):
-            raise WrongValueError
-        return found
-
-
-@dataclass(frozen=True)
-class OrNone(Rule):
-    """What another rule takes, or None."""
-
-    rule: Rule
-
-    @property
-    def expected(self) -> str:
-        """What the other expects, or None."""
-        return f"{self.rule.expected}, or None"
-
-    def read(self, value: Any) -> Any:
-        """None, or what the other makes of it."""
-        return None if value is None else self.rule.read(value)
-
-
-# -- declarations: what stands in a class -----------------------------------------------------------------------------
+# -- declarations -----------------------------------------------------------------------------------------------------
 
 
 def whole(default: int | None, *, least: int = 1, most: int = MOST_RANKS, optional: bool | None = None) -> Any:
-    """A whole number. It may be None where the default is, or where it is `optional`."""
-    return _field(default, Whole(least, most), optional)
+    """A whole number, both ends included. It may be None where the default is, or where it is `optional`."""
+    return _field(default, _whole(least, most), optional)
 
 
 def real(
@@ -252,12 +70,12 @@ def real(
     optional: bool | None = None,
 ) -> Any:
     """A finite number; `above` and `below` are excluded, `least` and `most` are not. None as for `whole`."""
-    return _field(default, Real(above, below, least, most), optional)
+    return _field(default, _real(above, below, least, most), optional)
 
 
 def wholes(default: tuple[int, ...], *, least: int = 1, most: int = MOST_RANKS, at_least: int = 1) -> Any:
-    """Several whole numbers, at least so many."""
-    return _field(default, Several(Whole(least, most), at_least))
+    """Several whole numbers, at least `at_least` of them."""
+    return _field(default, _several(_whole(least, most), at_least))
 
 
 def reals(
@@ -269,28 +87,115 @@ def reals(
     most: float = math.inf,
     at_least: int = 1,
 ) -> Any:
-    """Several finite numbers, at least so many."""
-    return _field(default, Several(Real(above, below, least, most), at_least))
+    """Several finite numbers, at least `at_least` of them."""
+    return _field(default, _several(_real(above, below, least, most), at_least))
 
 
 def choice(default: str, *known: str) -> Any:
-    """One of several names."""
-    return _field(default, Choice(known))
+    """One of several names; a name made of digits may be given as a number."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, (str, int)) or str(value) not in known:
+            raise WrongValueError
+        return str(value)
+
+    return _field(default, Rule(f"one of {', '.join(known)}", read, known))
 
 
 def flag(default: bool) -> Any:
     """True or False."""
-    return _field(default, Flag())
+
+    def read(value: Any) -> bool:
+        if not _is_bool(value):
+            raise WrongValueError
+        return bool(value)
+
+    return _field(default, Rule("True or False", read))
 
 
 def text(default: str | None = "", *, optional: bool | None = None) -> Any:
     """Any text. None as for `whole`."""
-    return _field(default, Text(), optional)
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise WrongValueError
+        return str(value)
+
+    return _field(default, Rule("a text", read), optional)
 
 
 def members(kind: type, parse: Callable[[str], Any], example: str) -> Any:
-    """The values that a value is made of. They must be given, and are written first and without a name."""
-    return _field((), Members(kind, parse, example))
+    """The values that a value is made of, at least one. They are written first; `parse` reads a text as one of them."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, (tuple, list)) or not value:
+            raise WrongValueError
+        found = tuple(parse(one) if isinstance(one, str) else one for one in value)
+        if not all(isinstance(one, kind) for one in found):
+            raise WrongValueError
+        return found
+
+    return _field((), Rule(f"one or more {kind.__name__.lower()}s, as in {example}", read, is_for_members=True))
+
+
+def _whole(least: int, most: int) -> Rule:
+    def read(value: Any) -> int:
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise WrongValueError from None
+        if _is_bool(value) or not least <= number <= most:
+            raise WrongValueError
+        return number
+
+    return Rule(f"a whole number from {least} to {most}", read)
+
+
+def _real(above: float, below: float, least: float, most: float) -> Rule:
+    def read(value: Any) -> float:
+        if not isinstance(value, Real) or _is_bool(value):
+            raise WrongValueError
+        try:
+            number = float(value) + 0.0  # never minus zero
+        except OverflowError:
+            raise WrongValueError from None
+        if not (above < number < below and least <= number <= most and math.isfinite(number)):
+            raise WrongValueError
+        return number
+
+    if above > -math.inf and below < math.inf:
+        return Rule(f"a number between {above:g} and {below:g}", read)
+    if least > -math.inf and most < math.inf:
+        return Rule(f"a number from {least:g} to {most:g}", read)
+    low = f"above {above:g}" if above > -math.inf else f"at least {least:g}" if least > -math.inf else ""
+    high = f"below {below:g}" if below < math.inf else f"at most {most:g}" if most < math.inf else ""
+    limits = " and ".join(limit for limit in (low, high) if limit)
+    return Rule(f"a number{',' if limits.startswith('at') else ''} {limits}".rstrip(), read)
+
+
+def _several(each: Rule, least: int) -> Rule:
+    """A tuple of values for which `each` is the rule; one number alone is a tuple of one."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        plain = value.tolist() if hasattr(value, "tolist") else value  # an array
+        values = tuple(plain) if isinstance(plain, (tuple, list, range)) else (plain,)
+        if len(values) < least:
+            raise WrongValueError
+        return tuple(each.read(one) for one in values)
+
+    plural = each.expected.removeprefix("a ").replace("number", "numbers", 1)
+    return Rule(f"{'one or more ' if least else ''}{plural}", read)
+
+
+def _field(default: Any, rule: Rule, optional: bool | None = None) -> Any:
+    if default is None if optional is None else optional:
+        read = rule.read
+        rule = Rule(f"{rule.expected}, or None", lambda value: None if value is None else read(value), rule.known)
+    return field(default=default, metadata={_RULE: rule})
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's own
 
 
 # -- checking ---------------------------------------------------------------------------------------------------------
@@ -303,14 +208,17 @@ def rule_of(parameter: Field[Any]) -> Rule | None:
 
 
 def check(value: Any, parameter: Field[Any], owner: str) -> Any:
-    """A value for a parameter in its one form; a wrong one is refused. Without a rule it is taken as it is."""
+    """A value for a parameter in its one form; a wrong one is refused. Without a rule it stays unchanged."""
     rule = rule_of(parameter)
     if rule is None:
         return value
     try:
         return rule.read(value)
     except WrongValueError:
-        raise rule.refusal(value, parameter.name, owner) from None
+        if rule.known:
+            name = value[:_LONGEST_SHOWN] if isinstance(value, str) else shown(value)
+            raise UnknownNameError(f"{parameter.name} of {owner}", name, rule.known) from None
+        raise ArgumentError(f"{owner}: {parameter.name} must be {rule.expected}; got {shown(value)}") from None
 
 
 def shown(value: Any) -> str:
@@ -322,10 +230,49 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} ..."
 
 
-def _field(default: Any, rule: Rule, optional: bool | None = None) -> Any:
-    may_be_none = default is None if optional is None else optional
-    return field(default=default, metadata={_RULE: OrNone(rule) if may_be_none else rule})
+# -- named values -----------------------------------------------------------------------------------------------------
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's own
+@dataclass(frozen=True, repr=False)
+class Named:
+    """A value with a name and checked parameters."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]  # one sentence for people who choose
+    reference: ClassVar[str]  # where it was published
+    also: ClassVar[tuple[str, ...]] = ()  # other names that it is known by
+    cutoff: ClassVar[str] = ""  # the parameter that is written as @10, where there is one
+
+    def __post_init__(self) -> None:
+        for parameter in fields(self):
+            value = check(getattr(self, parameter.name), parameter, self.name)
+            object.__setattr__(self, parameter.name, value)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense together; each alone has been checked."""
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise ArgumentError(f"{self.name}: {reason}")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters by name, defaults too."""
+        return {parameter.name: getattr(self, parameter.name) for parameter in fields(self)}
+
+    def __repr__(self) -> str:
+        made_of, cutoff = members_of(type(self)), getattr(self, self.cutoff, None) if self.cutoff else None
+        written = [repr(member) for member in getattr(self, made_of)] if made_of else []
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if parameter.name == made_of or (parameter.name == self.cutoff and value is not None):
+                continue
+            if value != parameter.default:
+                written.append(f"{parameter.name}={value!r}")
+        return self.name + (f"({', '.join(written)})" if written else "") + (f"@{cutoff}" if cutoff is not None else "")
+
+
+def members_of(kind: type[Named]) -> str:
+    """The parameter that holds the values that this kind is made of; empty where it is made of none."""
+    rules = {parameter.name: rule_of(parameter) for parameter in fields(kind)}
+    return next((name for name, rule in rules.items() if rule and rule.is_for_members), "")

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -28,18 +30,31 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from roslin.errors import PluginError, RoslinError
+import numpy as np
+import numpy.typing as npt
+
+from roslin.errors import ArgumentError, PluginError, RoslinError
+from roslin.values.parameters import Named, shown
 
 VARIABLE = "ROSLIN_PLUGINS"
 _PREFIX = "roslin_plugin_"  # of the modules that are made of files
 _OWN = "roslin"
 
+Value = TypeVar("Value", bound=Named)
+Given = tuple[Callable[..., Any], str, str, str]
+"""A function, and its name, summary and reference; empty: those of the function."""
+
 _LOADING: ContextVar[str] = ContextVar("roslin_plugin", default="")
 # What was loaded: the checksum of its text by the path of a file.
 _FILES: dict[Path, str] = {}
-_SAID: set[str] = set()
+_WARNED: set[str] = set()
+
+_NOT_IN_A_NAME = re.compile(r"\W+")
+# One class for one function, so that equal values are equal. A class keeps its function, so an id stays valid.
+_MADE: dict[tuple[type[Named], int, str, str, str], Any] = {}
+_WORDS = {"U": "text", "S": "bytes", "b": "True and False", "c": "complex numbers", "O": "things that are no numbers"}
 
 
 class PluginWarning(UserWarning):
@@ -105,8 +120,8 @@ def load_environment() -> None:
             try:
                 load_plugin(path)
             except PluginError as error:
-                if str(error) not in _SAID:  # every registry asks; once is enough
-                    _SAID.add(str(error))
+                if str(error) not in _WARNED:  # every registry asks; once is enough
+                    _WARNED.add(str(error))
                     warn(str(error))
 
 
@@ -163,3 +178,72 @@ def warn(message: str) -> None:
 
 def _is_below_ours(filename: str) -> bool:
     return Path(filename).is_relative_to(Path(__file__).parents[1])
+
+
+# -- plain functions as named values, and the numbers they return -----------------------------------------------------
+
+
+def is_function(thing: Any, base: type) -> bool:
+    """Whether it can be called and is neither a class nor already a value of this kind."""
+    return callable(thing) and not isinstance(thing, (type, base))
+
+
+def class_of_function(base: type[Value], given: Given, expected: str) -> type[Value]:
+    """The class made from `base` whose `function` is this one; `expected` says in the error what it must be."""
+    function, name, summary, reference = given
+    own = getattr(function, "__name__", type(function).__name__)
+    _check_arguments(function, own, expected)
+    called = name or _NOT_IN_A_NAME.sub("", own)
+    lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    where = place_of(module)
+    described = summary or (lines[0] if lines else f"The function {own} of {where}.")
+    origin = reference or f"the function {own} of {where}"
+    key = base, id(function), called, described, origin
+    if key not in _MADE:
+        members = {
+            "__module__": module,
+            "__qualname__": called,
+            "__doc__": described,
+            "name": called,
+            "summary": described,
+            "reference": origin,
+            "function": staticmethod(function),
+        }
+        _MADE[key] = type(called, (base,), members)
+    made: type[Value] = _MADE[key]
+    return made
+
+
+def _check_arguments(function: Callable[..., Any], name: str, expected: str) -> None:
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # compiled code may not say what it takes
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        raise ArgumentError(f"a function must take {expected}; got {name}{signature}") from None
+
+
+def one_number_each(found: Any, count: int, expected: str, *, undefined: bool = False) -> npt.NDArray[np.float64]:
+    """The numbers as an array, if there are `count` and each is one; `expected` says in the error what they should be.
+
+    Infinity is a number here, minus infinity is none; `undefined`: NaN is allowed.
+    """
+    try:
+        array = np.asarray(found)
+    except ValueError:  # lists of different lengths
+        raise PluginError(f"{expected}; got {shown(found)}") from None
+    if array.shape != (count,):
+        what = (
+            f"{len(array)}" if array.ndim == 1 else f"an array of shape {array.shape}" if array.ndim else shown(found)
+        )
+        raise PluginError(f"{expected}; got {what}")
+    if array.dtype.kind not in "fiu" and count:
+        raise PluginError(f"{expected}; got {_WORDS.get(array.dtype.kind, array.dtype)}, such as {shown(array[0])}")
+    numbers: npt.NDArray[np.float64] = array.astype(np.float64, copy=False)
+    for name, is_wrong in (("NaN", np.isnan(numbers) & (not undefined)), ("minus infinity", np.isneginf(numbers))):
+        if is_wrong.any():
+            raise PluginError(f"{expected}; got {name} for number {int(np.argmax(is_wrong)) + 1}")
+    return numbers

@@ -15,6 +15,7 @@ loaded when the registry is first listed, or asked for a name that it does not k
 from __future__ import annotations
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -24,8 +25,7 @@ from typing import Any, Generic, TypeVar, cast
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.values import plugins
 from roslin.values.grammar import NAME, Written, read
-from roslin.values.named import Named, members_of
-from roslin.values.parameters import rule_of, shown
+from roslin.values.parameters import Named, members_of, rule_of, shown
 
 Thing = TypeVar("Thing")
 Given = TypeVar("Given")
@@ -227,3 +227,15 @@ def _owner(code: Any) -> tuple[str, str]:
     except (TypeError, OSError):
         place = module
     return f"{place}:{name}", f"{name} of {plugins.place_of(module)}"
+
+
+class _CallablePackage(ModuleType):
+    def __call__(self) -> Any:
+        return self._answer()
+
+
+def answer_calls(package: str, function: Callable[[], Any]) -> None:
+    """Let a package be called: `roslin.matchers` is a package, and `roslin.matchers()` lists the names."""
+    module = sys.modules[package]
+    module.__dict__["_answer"] = function
+    module.__class__ = _CallablePackage

@@ -7,7 +7,7 @@ called.
 from __future__ import annotations
 
 from roslin.evaluate.measures.base import measures
-from roslin.values.packages import answer_calls
+from roslin.values.registry import answer_calls
 
 __all__ = ["measures"]
 

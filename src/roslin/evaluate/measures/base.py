@@ -29,11 +29,8 @@ from roslin.errors import ArgumentError, PluginError, RoslinError
 from roslin.evaluate.rankings import Hits, RankedIds, collect, drawn, judged, places
 from roslin.truth.model import check_groups
 from roslin.types import Floats
-from roslin.values.functions import class_of_function, is_function
-from roslin.values.named import Named
-from roslin.values.numbers import one_number_each
-from roslin.values.parameters import shown
-from roslin.values.plugins import failure, is_own
+from roslin.values.parameters import Named, shown
+from roslin.values.plugins import class_of_function, failure, is_function, is_own, one_number_each
 from roslin.values.registry import NamedRegistry
 
 Given = TypeVar("Given")
