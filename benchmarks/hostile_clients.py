@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/hostile_clients.py                                  all of it, ten minutes
     .venv/bin/python benchmarks/hostile_clients.py --sockets 300 --seconds 5        a small form, two minutes
-    .venv/bin/python benchmarks/hostile_clients.py --page docs/measurements/hostile-clients.md    and write the tables
+    .venv/bin/python benchmarks/hostile_clients.py --page dev/measurements/hostile-clients.md    and write the tables
 
 Starts `roslin serve` with the starter collection, open to others, and attacks it from 16 addresses, in two waves:
 

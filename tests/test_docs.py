@@ -22,14 +22,15 @@ from roslin.starter import truth_path, tunes_path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_extensions"))
 
-from roslin_docs.docstrings import as_markdown, as_rst
+from roslin_docs.docstrings import as_markdown, as_rst, cited
 from roslin_docs.generated import MARK, PARTS, generated, renewed
 from roslin_docs.names import has_example, names, read_examples
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 OF_SITE = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "_examples" not in path.parts)
-PAGES = sorted([*ROOT.glob("*.md"), *OF_SITE])
+OF_DEVELOPERS = sorted((ROOT / "dev").rglob("*.md"))
+PAGES = sorted([*ROOT.glob("*.md"), *OF_SITE, *OF_DEVELOPERS])
 ANY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 MODULES = ("roslin", "roslin.evaluate", "roslin.truth", "roslin.collection.filters")
 
@@ -67,7 +68,7 @@ def test_links_and_files_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
-    for path in re.findall(r"`((?:benchmarks|tools|tests|docs)/[\w./-]+)", text):
+    for path in re.findall(r"`((?:benchmarks|tools|tests|docs|dev)/[\w./-]+)", text):
         assert (ROOT / path).exists(), f"{page.name} names {path}"
 
 
@@ -115,7 +116,7 @@ def test_what_was_measured_is_said_in_full() -> None:
 
 
 def test_every_promise_has_a_test_and_a_figure() -> None:
-    text = (DOCS / "concepts" / "promises.md").read_text("utf-8")
+    text = (ROOT / "dev" / "promises.md").read_text("utf-8")
     rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| **")]
     assert len(rows) >= 20
     for row in rows:
@@ -124,8 +125,8 @@ def test_every_promise_has_a_test_and_a_figure() -> None:
         assert named, promise
         assert all((ROOT / path).exists() for path in named), promise
         assert any(path.startswith("tests/") for path in named), promise
-        for page, part in re.findall(r"\]\(\.\./([\w/-]+\.md)(?:#([\w-]+))?\)", figures):
-            headings = re.findall(r"^#+ (.*)$", (DOCS / page).read_text("utf-8"), re.MULTILINE)
+        for page, part in re.findall(r"\]\(([\w/-]+\.md)(?:#([\w-]+))?\)", figures):
+            headings = re.findall(r"^#+ (.*)$", (ROOT / "dev" / page).read_text("utf-8"), re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
             assert not part or part in anchors, (promise, part)
         assert figures.strip(), promise
@@ -136,23 +137,30 @@ def test_no_figure_was_left_open() -> None:
         assert not re.search(r"[A-Z]+_FIGURES", page.read_text("utf-8")), page.name
 
 
-def test_every_decision_is_short_and_has_its_parts() -> None:
-    for page in (DOCS / "decisions").glob("*.md"):
-        if page.stem != "index":
-            text = page.read_text("utf-8")
-            assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Decision", "Reason", "Consequences"], page.name
-            assert len(text.splitlines()) <= 40, page.name
+def test_every_decision_has_its_reason_and_its_consequences() -> None:
+    pages = [page for page in (ROOT / "dev" / "decisions").glob("*.md") if page.stem != "index"]
+    assert len(pages) > 20
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert len(text.splitlines()) <= 120, page.name
+        for decision in text.split("\n## ")[1:]:
+            assert "**Why.**" in decision, f"{page.name}: {decision.splitlines()[0]}"
+            assert "**Consequences.**" in decision, f"{page.name}: {decision.splitlines()[0]}"
 
 
 def test_every_paper_has_a_page_with_its_parts() -> None:
-    parts = ["What it says", "Where it is in the code", "What came out", "What we did differently, and why"]
-    for number in range(5):
-        text = (DOCS / "papers" / f"00{number}.md").read_text("utf-8")
+    parts = ["Summary", "Where it is in the code", "What was reproduced", "What Roslin does differently, and why"]
+    for name in ("typke-2006", "typke-2007", "serra-2007", "urbano-2010"):
+        text = (ROOT / "dev" / "papers" / f"{name}.md").read_text("utf-8")
         assert re.findall(r"^## (.*)$", text, re.MULTILINE) == parts
-        for path in re.findall(r"`([a-z]+/[\w/]+\.py)`", text):
-            assert any((room / path).exists() for room in (ROOT, ROOT / "src" / "roslin")), (
-                f"paper 00{number} names {path}"
-            )
+        for path in re.findall(r"`([a-z]+/[\w/]+)`", text):
+            assert any((folder / path).exists() for folder in (ROOT, ROOT / "src" / "roslin")), f"{name} names {path}"
+
+
+def test_papers_are_cited_by_author_and_year() -> None:
+    assert cited("papers 000, 001 and 002") == ["Typke et al. (2006)", "Typke et al. (2007)"]
+    for page in [*OF_SITE, ROOT / "README.md"]:
+        assert not re.search(r"[Pp]apers? 00\d", page.read_text("utf-8")), page.name
 
 
 # -- tutorials --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Chance matches of `roslin`, expected and seen, in every mode.
 
-    python tools/calibration.py build/calibration docs/measurements/chance.md [COLLECTION ...]
+    python tools/calibration.py build/calibration dev/measurements/chance.md [COLLECTION ...]
 
 Collections: the RISM sample, Essen songs (of music21) and the starter; they are built in the folder. Queries have no
 relative in the collection that is searched, or at least are not meant to have one, a quarter of each kind:

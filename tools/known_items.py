@@ -1,6 +1,6 @@
 """How often the page finds a melody by its first eight notes, entered in different ways, exactly and not.
 
-    python tools/known_items.py rism.roslin docs/measurements/known-items.md [WAY ...]
+    python tools/known_items.py rism.roslin dev/measurements/known-items.md [WAY ...]
 
 With names of ways, only those are asked again, and the page keeps the rows of the others.
 
@@ -64,7 +64,7 @@ Rhythm alone is compared in any tempo, at the start. {notes} notes of a rhythm a
 melodies that begin with exactly this rhythm came first, in a random order, {most:.1f}% would be among the first
 {first}.
 
-`tools/known_items.py rism.roslin docs/measurements/known-items.md` writes this page."""
+`tools/known_items.py rism.roslin dev/measurements/known-items.md` writes this page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     python tools/sing_report.py rism.roslin
 
-Prints the table of docs/measurements/singing.md: under each condition, the share of notes that are heard right. All
+Prints the table of dev/measurements/singing.md: under each condition, the share of notes that are heard right. All
 performers are simulated (`simulated_singers`), and the same every time. How often a melody is found that was sung,
 whistled or tapped is measured by `sung_items`.
 """

@@ -1,7 +1,7 @@
 """Hours of damage, counted by what came of it: mutated inputs, killed programs, flipped bits of collections.
 
     .venv/bin/python tools/soak.py --folder /tmp/soak --inputs 1000000 --sandboxed 20000 --kills 1000 --flips 2000
-    .venv/bin/python tools/soak.py --folder /tmp/soak --summary          # writes docs/measurements/soak.md
+    .venv/bin/python tools/soak.py --folder /tmp/soak --summary          # writes dev/measurements/soak.md
     .venv/bin/python tools/soak.py --folder /tmp/soak --replay 4711      # input 4711 again; also --of sandboxed
 
 The work is cut into blocks. Each block is done by a process of its own and written to `done.jsonl` when it is finished,
@@ -38,7 +38,7 @@ from soak_seeds import Seeds, checksum, make_seeds
 
 KINDS = ("inputs", "sandboxed", "kills", "flips")
 BLOCK = {"inputs": 2_000, "sandboxed": 100, "kills": 20, "flips": 50}
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "measurements" / "soak.md"
+PAGE = Path(__file__).resolve().parents[1] / "dev" / "measurements" / "soak.md"
 _BEHIND_SECONDS = 3_600  # a block that takes longer has come to a stop
 
 

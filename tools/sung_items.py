@@ -2,7 +2,7 @@
 
     python tools/sung_items.py rism.roslin [WAY ...]
 
-Prints the table of docs/measurements/singing.md: how often the melody comes first, is among the first ten, and is not
+Prints the table of dev/measurements/singing.md: how often the melody comes first, is among the first ten, and is not
 denied by the headline (`known_items`). The queries are the first 12 notes of 60 melodies, performed by simulated people
 (`simulated_singers`). *As notes* means that the performance is searched for as it is, in seconds, each note on the
 semitone closest to it. *By the page's ears* means that its sound goes through the scripts of the page in a browser

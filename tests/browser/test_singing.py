@@ -1,6 +1,6 @@
 """Singing, whistling and tapping: what the page hears in sounds that are made here.
 
-The shares of notes that are right are measured over many melodies in docs/measurements/singing.md; here a few melodies
+The shares of notes that are right are measured over many melodies in dev/measurements/singing.md; here a few melodies
 must reach what is asked for under each condition.
 """
 

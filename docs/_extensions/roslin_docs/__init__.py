@@ -3,7 +3,7 @@
 marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`);
                with an end mark, the page also keeps it for readers of a clone (`tools/renew_reference.py`)
 docstrings     are written for people who read the source; `docstrings` turns them into what Sphinx reads
-papers         every "paper 002", on a page or in a docstring, becomes a link to the page of that paper
+papers         "paper 002", on a page or in a docstring, becomes "Typke et al. (2007)", a link to the list of papers
 types          signatures call a type by its name in the source, such as `Ranking`, not by all that it stands for
 """
 
@@ -25,13 +25,13 @@ _PYTHON = re.compile(r"^(```python\n(?:(?!```).*\n)*?(?!```).*\S)\n+```$", re.MU
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything."""
-    from roslin_docs.papers import LinkPapers  # the other parts need no Sphinx, so tests can read them
+    from roslin_docs.papers import CitePapers  # the other parts need no Sphinx, so tests can read them
 
     app.connect("config-inited", _name_types)
     app.connect("builder-inited", _make_room)
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _docstring)
-    app.add_transform(LinkPapers)
+    app.add_transform(CitePapers)
     return {"parallel_read_safe": True}
 
 

@@ -11,7 +11,6 @@ PARTS: dict[str, Callable[..., str]] = {
     "matchers": registries.matchers,
     "measures": registries.measures,
     "formats": registries.formats,
-    "rooms": registries.rooms,
     "study": registries.study,
     "commands": commands.commands,
     "names": names.names,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import Any
 
 from roslin_docs.docstrings import as_markdown
@@ -25,7 +23,7 @@ def matchers() -> str:
 
 
 def measures() -> str:
-    """Every measure by name."""
+    """Every metric by name."""
     from roslin.evaluate import MEASURES
 
     names = sorted(MEASURES, key=str.lower)
@@ -51,7 +49,7 @@ def formats() -> str:
 
 def study() -> str:
     """Every key of study.toml, a table for each of its tables."""
-    from roslin.experiment.questionnaire import FROZEN_KEYS, KEYS, TABLES
+    from roslin.experiment.study_toml import FROZEN_KEYS, KEYS, TABLES
 
     parts = []
     for table, keys in KEYS.items():
@@ -60,7 +58,7 @@ def study() -> str:
         ]
         parts += [f"## {table.capitalize()}", TABLES[table], _table(("key", "form", "without it", "meaning"), rows)]
     frozen = "\n".join(f"- {each}" for each in FROZEN_KEYS.values())
-    parts += ["## What cannot change once somebody has begun", frozen]
+    parts += ["## What cannot change once a participant has begun", frozen]
     return "\n\n".join(parts)
 
 
@@ -101,18 +99,3 @@ def _plain(text: str) -> str:
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [columns, tuple("---" for _ in columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def rooms() -> str:
-    """The rooms from top to bottom, each with the first sentence of its docstring."""
-    tools = Path(__file__).parents[3] / "tools"
-    sys.path.insert(0, str(tools))
-    from room_graph import ROOMS, SOURCE
-
-    rows = []
-    for name in ROOMS:
-        files = [path for path in (SOURCE / f"{name}.py", SOURCE / name / "__init__.py") if path.exists()]
-        if files:
-            text = ast.get_docstring(ast.parse(files[0].read_text("utf-8"))) or ""
-            rows.append((f"`{name}`", as_markdown(text.split("\n\n")[0]).strip().replace("\n", " ")))
-    return _table(("room", "what it is for"), rows)
