@@ -42,6 +42,7 @@ class Matcher(Named, ABC):
     """Smaller is more similar. Distances of one matcher can be compared with each other, not with those of another."""
 
     engine: ClassVar[str] = ""  # of its searches, for this class alone (roslin.search.engines)
+    estimates_chance: ClassVar[bool] = False  # whether its results have a number of expected chance matches
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
     modes: ClassVar[Modes] = {}  # what it can do of what people ask for (modes.py)
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two

@@ -58,6 +58,7 @@ class Roslin(Matcher):
 
     kind = "alignment"
     engine = "roslin"
+    estimates_chance = True
     modes: ClassVar[Modes] = {
         "compare": {each: {"compare": each} for each in COMPARED},
         "place": {each: {"place": each} for each in PLACES},
