@@ -96,13 +96,9 @@ class LiftArea(Measure):
     name: ClassVar[str] = "LiftArea"
     summary: ClassVar[str] = "Area under the normalised lift curve: recall, averaged along the list."
     reference: ClassVar[str] = "Serrà 2007, figure 1"
+    exact_in_ties = True
 
     rule: str = choice("trapezoid", "trapezoid", "step")
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A straight line in the ranks: a tied hit stands in the middle of its tie."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         # A hit at rank w raises the curve for all that follows; the trapezoid also has half of its own step.

@@ -54,6 +54,7 @@ class Fusion(Matcher):
     reference = "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009"
 
     kind = "sum"
+    is_independent = False
 
     members: tuple[Matcher, ...] = made_of(Matcher, matcher, "fuse(dp, emd)")
     method: str = choice("sum", "mnz", "rrf", "sum")
@@ -66,11 +67,6 @@ class Fusion(Matcher):
             self._refuse(f"weights must be one for each of {len(self.members)} members; got {self.weights!r}")
         if self.weights and not any(self.weights):
             self._refuse(f"one of the weights must be above 0; got {self.weights!r}")
-
-    @property
-    def is_independent(self) -> bool:
-        """Scales and ranks are those of all candidates together."""
-        return False
 
     @property
     def leading(self) -> Matcher:

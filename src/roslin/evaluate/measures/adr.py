@@ -66,14 +66,10 @@ class ADR(Measure):
     name: ClassVar[str] = "ADR"
     summary: ClassVar[str] = "Average dynamic recall: how far the list keeps the order of the groups."
     reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 3"
+    exact_in_ties = True
 
     short: str = choice("pad", "pad", "cut")
     k: int | None = whole(None)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A sum over the hits."""
-        return True
 
     def limits(self, hits: Hits) -> Numbers:
         """(Q,) Over how many ranks the mean goes."""
@@ -119,11 +115,7 @@ class NRGB(Measure):
     name: ClassVar[str] = "NRGB"
     summary: ClassVar[str] = "Normalised recall at group boundaries: dynamic recall where a group ends, averaged."
     reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A sum over the hits."""
-        return True
+    exact_in_ties = True
 
     def _values(self, hits: Hits) -> Floats:
         end = hits.group_start + hits.group_size
@@ -157,23 +149,11 @@ class Inversions(Measure):
     reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
     largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
+    rewards_silence = True
+    monotone = False
+    exact_in_ties = True
 
     k: int | None = whole(None)
-
-    @property
-    def rewards_silence(self) -> bool:
-        """An empty list has nothing in the wrong order: for lists of equal ADR only."""
-        return True
-
-    @property
-    def monotone(self) -> bool:
-        """No: a document that moves into scope may bring inversions with it."""
-        return False
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A sum over pairs of hits."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         limit = ADR(k=self.k).limits(hits)

@@ -250,11 +250,7 @@ class FunctionMeasure(Measure):
 
     function: ClassVar[Score]
     largest: ClassVar[float] = np.inf
-
-    @property
-    def monotone(self) -> bool:
-        """Nobody knows."""
-        return False
+    monotone = False
 
     def _values(self, hits: Hits) -> Floats:
         found = [

@@ -31,17 +31,13 @@ class Counting(Measure):
     """The four cells of the table of confusion, for the first k ranks or for the whole list."""
 
     reference: ClassVar[str] = TABLE_2
+    exact_in_ties = True
 
     k: int | None = whole(None)
 
     def found(self, hits: Hits) -> Floats:
         """(Q,) Relevant documents in scope: true positives, or how many are to be expected."""
         return hits.per_query(None if self.k is None else hits.within(self.k))
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A straight line in the hits in scope."""
-        return True
 
     def seen(self, hits: Hits) -> Floats:
         """(Q,) Ranks in scope that hold a document."""
@@ -74,11 +70,7 @@ class FP(Counting):
     summary: ClassVar[str] = "False positives: ranks of the list that hold nothing relevant."
     largest: ClassVar[float] = math.inf
     larger_is_better: ClassVar[bool] = False
-
-    @property
-    def rewards_silence(self) -> bool:
-        """An empty list makes no mistake."""
-        return True
+    rewards_silence = True
 
     def _values(self, hits: Hits) -> Floats:
         return self.seen(hits) - self.found(hits)
@@ -132,11 +124,7 @@ class TN(_OfCollection):
     name: ClassVar[str] = "TN"
     summary: ClassVar[str] = "True negatives: documents of the collection that are rightly left out."
     largest: ClassVar[float] = math.inf
-
-    @property
-    def rewards_silence(self) -> bool:
-        """An empty list makes no mistake."""
-        return True
+    rewards_silence = True
 
     def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
         return tn
@@ -181,11 +169,7 @@ class Fallout(_OfCollection):
     name: ClassVar[str] = "Fallout"
     summary: ClassVar[str] = "The share of what is not relevant that is in the list."
     larger_is_better: ClassVar[bool] = False
-
-    @property
-    def rewards_silence(self) -> bool:
-        """An empty list makes no mistake."""
-        return True
+    rewards_silence = True
 
     def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
         return share(fp, fp + tn)

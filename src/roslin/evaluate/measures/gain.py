@@ -61,6 +61,8 @@ class _Discounted(Measure):
     """gain: linear, exp (2^gain - 1) or binary. discount: log (1 / log(rank + 1)), jarvelin (1 up to the rank `base`,
     then 1 / log(rank)), both to `base`, or serra, which has its own."""
 
+    exact_in_ties = True
+
     gain: str = choice("linear", *_GAINS)
     discount: str = choice("log", *_DISCOUNTS)
     base: float = real(2.0, above=1)
@@ -70,11 +72,6 @@ class _Discounted(Measure):
     def monotone(self) -> bool:
         """Not where rank 2 weighs more than rank 1."""
         return self.discount != "serra"
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A sum over the hits."""
-        return True
 
     def collected(self, hits: Hits) -> Floats:
         """(Q,) Discounted gain of the list."""
@@ -132,14 +129,10 @@ class ERR(Measure):
     name: ClassVar[str] = "ERR"
     summary: ClassVar[str] = "Expected reciprocal rank of the document that satisfies."
     reference: ClassVar[str] = "Chapelle et al. 2009"
+    exact_in_ties = True
 
     top: float | None = real(None, above=0)
     k: int | None = whole(None)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """From the probability of going on."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         of_query = np.repeat(np.arange(len(hits)), np.diff(hits.group_offset))
@@ -202,14 +195,10 @@ class RBP(Measure):
     name: ClassVar[str] = "RBP"
     summary: ClassVar[str] = "Rank-biased precision: relevant ranks, each weighing p times the one before."
     reference: ClassVar[str] = "Moffat & Zobel 2008"
+    exact_in_ties = True
 
     p: float = real(0.8, above=0, below=1)
     k: int | None = whole(None)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A sum over the hits."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         k = math.inf if self.k is None else self.k

@@ -83,6 +83,7 @@ class AO(Measure):
     name: ClassVar[str] = "AO"
     summary: ClassVar[str] = "Average overlap of the list with the truth, as lists with ties."
     reference: ClassVar[str] = "Fagin et al. 2003; Corsi & Urbano 2024"
+    exact_in_ties = True
 
     ties: str = choice("a", *_TIES)
     k: int | None = whole(None)
@@ -91,11 +92,6 @@ class AO(Measure):
     def monotone(self) -> bool:
         """Only where each document has its own weight."""
         return self.ties == "a"
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A straight line in what is shared at each depth."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         result = np.zeros(len(hits))
@@ -114,19 +110,11 @@ class RBO(Measure):
     name: ClassVar[str] = "RBO"
     summary: ClassVar[str] = "Rank-biased overlap of the list with the truth, extrapolated."
     reference: ClassVar[str] = "Webber, Moffat & Zobel 2010; Corsi & Urbano 2024"
+    monotone = False  # not proven for the extrapolated part
+    exact_in_ties = True
 
     p: float = real(0.9, above=0, below=1)
     ties: str = choice("a", *_TIES)
-
-    @property
-    def monotone(self) -> bool:
-        """Not proven for the extrapolated part."""
-        return False
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A straight line in what is shared at each depth."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         return np.array([_extrapolated(pair, self.ties, self.p) for pair in _pairs(hits)])
@@ -164,19 +152,11 @@ class Compatibility(Measure):
     name: ClassVar[str] = "Compat"
     summary: ClassVar[str] = "Compatibility: rank-biased overlap with the nearest ideal list."
     reference: ClassVar[str] = "Clarke, Vtyurina & Smucker 2021"
+    monotone = False  # not proven: the ideal list changes with the list
+    exact_in_ties = True
 
     p: float = real(0.95, above=0, below=1)
     normalise: bool = flag(True)
-
-    @property
-    def monotone(self) -> bool:
-        """Not proven: the ideal list changes with the list."""
-        return False
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """From the place of the j-th hit of each group."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         relevant = hits.relevant

@@ -81,13 +81,9 @@ class Success(Measure):
     name: ClassVar[str] = "Success"
     summary: ClassVar[str] = "1 if a relevant document is among the first k, else 0."
     reference: ClassVar[str] = "trec_eval, success"
+    exact_in_ties = True
 
     k: int | None = whole(1, optional=True)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """From the place of the first hit."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         found = np.minimum(hits.per_query(), 1.0)
@@ -113,11 +109,7 @@ class PND(Measure):
     also: ClassVar[tuple[str, ...]] = ("Rprec",)
     summary: ClassVar[str] = "Precision at n documents, n being the size of the truth (R-precision)."
     reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A straight line in the hits in scope."""
-        return True
+    exact_in_ties = True
 
     def _values(self, hits: Hits) -> Floats:
         relevant = hits.relevant
@@ -189,6 +181,7 @@ class AP(Measure):
     also: ClassVar[tuple[str, ...]] = ("MAP",)
     summary: ClassVar[str] = "Average precision: precision at each relevant document; its mean over queries is MAP."
     reference: ClassVar[str] = "trec_eval, map; Serrà 2007, Table 2"
+    exact_in_ties = True
 
     variant: str = choice("trec", "trec", "serra")
     k: int | None = whole(None)
@@ -197,11 +190,6 @@ class AP(Measure):
     def monotone(self) -> bool:
         """Not for a mean over the hits in scope alone: one that leaves the scope can raise it."""
         return self.variant == "trec" or self.k is None
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """McSherry and Najork's formula."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         k = math.inf if self.k is None else self.k
@@ -250,14 +238,10 @@ class RR(Measure):
     also: ClassVar[tuple[str, ...]] = ("MRR",)
     summary: ClassVar[str] = "Reciprocal rank of the first relevant document; its mean over queries is MRR."
     reference: ClassVar[str] = "trec_eval, recip_rank; Serrà 2007, Table 2"
+    exact_in_ties = True
 
     variant: str = choice("first", "first", "serra")
     k: int | None = whole(None)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """From the place of the first hit, or of each."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         k = math.inf if self.k is None else self.k

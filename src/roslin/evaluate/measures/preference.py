@@ -36,13 +36,9 @@ class _Capped(Measure):
     """The forms that differ in what they divide by; `added` is 0 or 10."""
 
     added: ClassVar[int] = 0
+    exact_in_ties = True
 
     variant: str = choice("trec", *_VARIANTS)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """How many documents judged not relevant stand before a hit is even over its tie."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         scale = hits.relevant + self.added
@@ -104,13 +100,9 @@ class BprefStar(Measure):
     also: ClassVar[tuple[str, ...]] = ("bpref*",)
     summary: ClassVar[str] = "bpref*: binary preference with the length of the list added to R."
     reference: ClassVar[str] = "Serrà 2007, equation 1"
+    exact_in_ties = True
 
     length: int | None = whole(None)
-
-    @property
-    def exact_in_ties(self) -> bool:
-        """A straight line in the documents before a hit."""
-        return True
 
     def _values(self, hits: Hits) -> Floats:
         length = hits.depth if self.length is None else np.full(len(hits), self.length)

@@ -137,6 +137,8 @@ class Orio(Matcher):
         "place": {"whole": {}},
         "key": {"any": {}},
     }
+    is_independent = False
+    is_indexed = True
 
     n: tuple[int, ...] = wholes((4,), most=_LONGEST)
     pitch: float = real(1.0, least=0)
@@ -148,16 +150,6 @@ class Orio(Matcher):
     def _check(self) -> None:
         if not self.pitch + self.rhythm + self.both > 0:
             self._refuse("one of pitch, rhythm and both must be above 0")
-
-    @property
-    def is_independent(self) -> bool:
-        """How much a gram weighs depends on how many candidates have it."""
-        return False
-
-    @property
-    def is_indexed(self) -> bool:
-        """All grams of all candidates are in indexes."""
-        return True
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         asked, used = melodic_lines([query]), self._used

@@ -72,14 +72,10 @@ class US(Matcher):
         "place": {"anywhere": {"divide": "query"}, "whole": {"divide": "both"}},
         "key": {"any": {}},
     }
+    is_indexed = True
 
     n: int = whole(5, most=_LONGEST)
     divide: str = choice("query", "both", "query")
-
-    @property
-    def is_indexed(self) -> bool:
-        """All runs of all candidates are in an index."""
-        return True
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         index = candidates.keep((self.name, self.n), self._index)

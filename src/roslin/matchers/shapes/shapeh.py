@@ -133,13 +133,9 @@ class ShapeH(GramAlignment):
 
     things = N_("groups of three notes")
     modes: ClassVar[Modes] = {"compare": {"melody": {}}, "place": GRAM_PLACES, "key": {"any": {}}}
+    is_independent = False
 
     mismatch: str = choice("symmetric", *MISMATCHES)
-
-    @property
-    def is_independent(self) -> bool:
-        """Not so: how much a pair counts depends on how many candidates have it."""
-        return False
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         asked = _pairs(pack([query])).codes[:, 0].astype(np.int64)

@@ -49,6 +49,7 @@ class ShapeTime(GramAlignment):
         "place": GRAM_PLACES,
         "key": {"any": {}},
     }
+    is_independent = False
 
     k: int = whole(10)
     mismatch: str = choice("symmetric", *MISMATCHES)
@@ -68,11 +69,6 @@ class ShapeTime(GramAlignment):
     def leading(self) -> Time:
         """What the best are put in order by."""
         return self.second
-
-    @property
-    def is_independent(self) -> bool:
-        """Not so: whether a candidate is ranked again depends on the others."""
-        return False
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         shapes = self.first.distances(query, candidates)
