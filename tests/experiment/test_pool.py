@@ -16,9 +16,9 @@ from roslin.api import Collection
 from roslin.collection.asked import ASKED
 from roslin.errors import ExperimentError
 from roslin.experiment.folder import create_study
-from roslin.experiment.planning import Pool, pooled, read_pool
-from roslin.experiment.questionnaire import KEYS
-from roslin.experiment.toml_table import TomlTable
+from roslin.experiment.planning import Pool, pooled
+from roslin.experiment.study_toml import KEYS, PoolTable
+from roslin.experiment.toml_file import TomlPlace
 from roslin.melody import Melody
 from roslin.starter import tunes_path
 
@@ -37,9 +37,9 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
 
 
 def pool_of(collection: Collection, query: str | Melody, *, hides_query: bool = False, **values: Any) -> Pool:
-    table = TomlTable(Path("study.toml"), "", ("pool",), values)
+    place = TomlPlace(Path("study.toml"), "", ("pool",))
     melody = collection[query] if isinstance(query, str) else query
-    return pooled(collection, melody, read_pool(table, melody), table, hides_query=hides_query)
+    return pooled(collection, melody, place.read(PoolTable, values), place, hides_query=hides_query)
 
 
 def test_the_chain_of_filters_leaves_what_roslin_filter_leaves(starter: Collection) -> None:
@@ -181,9 +181,9 @@ def test_a_query_from_elsewhere(starter: Collection) -> None:
         ({"costs": "UD", "contour": 3}, r"pool\.costs: costs must be NAME=NUMBER"),
         ({"times": 3, "note_count": "3.."}, r"pool\.times: says in how many places a motive must be"),
         ({"matchers": ["dpp"]}, r"pool\.matchers: .*dpp"),
-        ({"matchers": {"dp": 0}}, r"pool\.matchers\.dp: must be a whole number"),
+        ({"matchers": {"dp": 0}}, r"pool\.matchers\.dp: the number is too small; expected 1 or more; found 0"),
         ({"matchers": ["dp"], "disagreement": 2}, r"disagreement: needs systems that disagree; .* found 1"),
-        ({"matchers": ["dp"], "unique": "yes"}, r"unique: unknown value; expected true, false or \"exactly\""),
+        ({"matchers": ["dp"], "unique": "yes"}, "unique: unknown value; expected true, false or 'exactly'"),
         ({"matchers": ["dp"], "add": ["zz"]}, r"pool\.add: no melody of starter\.roslin; .* found 'zz'"),
         ({"matchers": ["dp"], "add": ["ode-to-joy"]}, r"pool\.add: this is the query; expected query_among_candidates"),
         ({"matchers": ["dp"], "leave_out": ["zz"]}, r"pool\.leave_out: no melody of starter\.roslin"),

@@ -10,8 +10,7 @@ import pytest
 
 from roslin.errors import ExperimentError
 from roslin.experiment.plan import FROZEN, Question, StudyRules
-from roslin.experiment.questionnaire import FROZEN_KEYS, KEYS, TABLES
-from roslin.experiment.reading import SHIPPED_LANGUAGES, read_study, shipped_text
+from roslin.experiment.study_toml import FROZEN_KEYS, KEYS, SHIPPED_LANGUAGES, TABLES, read_study, shipped_text
 
 BASE = """\
 [study]
@@ -154,7 +153,7 @@ no = "No"
     one, two = draft.queries
     assert (one.candidates, one.notation) == (("a", "b", "c"), "'4CDEC")
     assert two.pool is not None
-    assert two.pool.values == {"most": 20, "matchers": ["roslin"]}
+    assert two.pool.model_dump(exclude_unset=True) == {"most": 20, "matchers": {"roslin": 10}}
     assert draft.plan.questions == (
         Question("age", "number", {"fr": "Age ?", "en": "Age?"}, required=True, least=18.0),
         Question("plays", "choices", {"fr": "x", "en": "x"}, {
@@ -183,11 +182,11 @@ def test_the_texts_that_come_with_roslin(language: str) -> None:
     [
         ("[design]", "[desing]", r"study\.toml:5, desing: unknown key; expected 'design'\?; found 'desing'"),
         ("[design]", "[design]\nquoter = 3", r":6, design\.quoter: unknown key; expected 'quota'\?"),
-        ("[design]", "[design]\nquota = 0", r":6, design\.quota: must be a whole number; expected 1 or more; found 0"),
-        ("[design]", "[design]\nkind = 'best'", "design.kind: unknown value; expected one of ranking, pairs, triplets"),
+        ("[design]", "[design]\nquota = 0", r":6, design\.quota: the number is too small; expected 1 or more; found 0"),
+        ("[design]", "[design]\nkind = 'best'", "kind: unknown value; expected 'ranking', 'pairs' or 'triplets'"),
         ("[design]", "[design]\ncomparisons = 4", "is only for pairs and triplets; .* found 'ranking'"),
         ("[design]", "[design]\nkind = 'pairs'\nties = true", r":7, design\.ties: is only for rankings; .* 'pairs'"),
-        ('name = "s"', 'name = "../s"', "study.name: must be a name for a folder; expected letters, digits"),
+        ('name = "s"', 'name = "../s"', "study.name: must be a name for files and columns; expected letters, digits"),
         ('name = "s"\n', "", r":1, study: name is missing; expected a line name = \.\.\."),
         ('contact = "a@example.org"\n', "", "study: contact is missing"),
         ('name = "s"', 'name = "s"\nlanguages = ["en", "en"]', "study.languages: must be codes of languages"),
@@ -210,7 +209,7 @@ def test_the_texts_that_come_with_roslin(language: str) -> None:
         (
             '["a", "b"]',
             '["a", "b"]\n[practice]\nquery = "x"\nexpected = { a = "yes", b = "no" }',
-            r":13, practice\.expected\.a: unknown value; expected one of resembles, perhaps, no; found 'yes'",
+            r":13, practice\.expected\.a: unknown value; expected 'resembles', 'perhaps' or 'no'; found 'yes'",
         ),
     ],
 )  # fmt: skip
@@ -222,6 +221,36 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, old: str, new: str
         read_study(written(tmp_path, BASE.replace(old, new)))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "s"', "name = 3", r":2, study\.name: must be text; expected text in quotes, not empty; found 3"),
+        ('name = "s"', 'name = " "', r"study\.name: must be text; .* found ' '"),
+        ("[design]", "[design]\nquota = 0.5", r"design\.quota: must be a whole number; .* found 0\.5"),
+        ("[design]", "[design]\nquota = true", "design.quota: must be a whole number; .* found True"),
+        ("[design]", "[design]\nquota = '3'", "design.quota: must be a whole number; .* found '3'"),
+        ("[design]", "[design]\npause_hours = 'x'", "pause_hours: must be a number; expected digits without quotes"),
+        ("[design]", "[design]\npause_hours = 1e300", r"pause_hours: the number is too large; .* found 1e\+300"),
+        ("[design]", "[design]\npause_hours = nan", "pause_hours: must be a number; expected one that is finite"),
+        ("[design]", "[design]\nties = 'word'", "must be yes or no; expected true or false; found 'word'"),
+        ("[design]", f"[design]\nquota = 0x{'f' * 5000}", ":6, design.quota: the number is too large"),
+        ('name = "s"', f"name = 0x{'f' * 5000}", ":2, study.name: must be text.*; found a number with too many digits"),
+        ('name = "s"', 'name = "s"\nlanguages = 3', ":3, study.languages: must be a list of texts"),
+        ("title =", "title = 3 #", "must be text; expected text in quotes, or one for each language, as { en = "),
+        ("title =", 'languages = ["en", "de"]\ntitle = { en = "a" } #', "a language is missing; expected de"),
+        ("title =", 'title = { en = "a", fr = "b" } #', r"expected one of study\.languages: en; .* 'fr'"),
+        ("[design]", "[unknown]\nx = 1", "unknown: unknown key; expected one of study, design, material"),
+        ("[[queries]]", "[queries]", r"queries: must be tables; expected \[\[queries\]\] and keys below it, for each"),
+        ("[study]", "practice = 'word'\n[study]", r":1, practice: must be a table; expected \[practice\]"),
+        ("[study]", "questions = [3]\n[study]", r":1, questions\[1\]: must be a table"),
+        ("[design]", f"[design]\nkind = '{'x' * 200}'", r"found 'x{76}\.\.\.$"),
+    ],
+)  # fmt: skip
+def test_values_of_another_kind_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        read_study(written(tmp_path, BASE.replace(old, new, 1)))
+
+
 def test_a_study_without_queries(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match="queries: there are no queries"):
         read_study(written(tmp_path, BASE[: BASE.index("[[queries]]")]))
@@ -230,8 +259,8 @@ def test_a_study_without_queries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ('name = "a b"', "must be a name for a column"),
-        ('name = "a"\nkind = "date"', "kind: unknown value; expected one of number, text, choice, choices"),
+        ('name = "a b"', "must be a name for files and columns"),
+        ('name = "a"\nkind = "date"', "kind: unknown value; expected 'number', 'text', 'choice' or 'choices'"),
         ('name = "a"\nkind = "text"\nlabel = "x"\nchoices = ["a", "b"]', "choices: is not for this kind"),
         ('name = "a"\nkind = "text"\nlabel = "x"\nleast = 1', "least: is not for this kind"),
         ('name = "a"\nkind = "number"\nlabel = "x"\nleast = 4\nmost = 3', "most: must not be below least"),

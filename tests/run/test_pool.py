@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roslin.errors import ArgumentError, ExperimentError
-from roslin.experiment.reading import read_study
+from roslin.experiment.study_toml import read_study
 from roslin.run import Run
 from roslin.run.pool import pool_runs
 

@@ -39,8 +39,8 @@ from roslin.experiment.database import without_password
 from roslin.experiment.material import Material, open_material
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.planning import POOL_COLUMNS, Planned, PoolRow, planned
-from roslin.experiment.reading import StudyDraft, asked_pools, read_study
 from roslin.experiment.store import EventStore
+from roslin.experiment.study_toml import StudyDraft, asked_pools, read_study
 from roslin.melody import Melody
 from roslin.passwords import hashed, is_password
 from roslin.types import Progress
@@ -264,10 +264,10 @@ def _kept_pools(target: Path, draft: StudyDraft, url: str, before: StudyPlan) ->
     """Once somebody has begun, a pool that is asked for as before stays, whatever the collection has become since."""
     if not _has_begun(url, before):
         return {}
-    asked = asked_pools(target / "study.toml")
+    asked, wanted = asked_pools(target / "study.toml"), asked_pools(draft.place.path)
     with (target / "pool.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    same = {wish.id for wish in draft.queries if wish.pool is not None and asked.get(wish.id) == wish.pool.values}
+    same = [query for query, pool in wanted.items() if asked.get(query) == pool]
     return {query: [row for row in rows if row["query"] == query] for query in same}
 
 

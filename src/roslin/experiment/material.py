@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from roslin.api import Collection
 from roslin.errors import ExperimentError, Problem, UnknownNameError
 from roslin.experiment.plan import Item
-from roslin.experiment.reading import StudyDraft
-from roslin.experiment.toml_table import TomlTable
+from roslin.experiment.study_toml import StudyDraft
+from roslin.experiment.toml_file import TomlPlace
 from roslin.melody import Melody
 from roslin.notation.query import read_query
 
@@ -38,19 +38,19 @@ class MelodyMaterial:
     melodies: dict[str, Melody] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
 
-    def item(self, id: str, table: TomlTable, key: str) -> Item:
+    def item(self, id: str, place: TomlPlace, key: str) -> Item:
         """A melody of the collection."""
         try:
             return self.take(id, self.collection[id])
         except UnknownNameError as error:
             some = ", ".join(error.known)
-            raise table.error(key, f"no melody of {self.collection.path.name}", f"an id such as {some}", id) from None
+            raise place.error(key, f"no melody of {self.collection.path.name}", f"an id such as {some}", id) from None
 
-    def written(self, id: str, notation: str, table: TomlTable) -> Item:
+    def written(self, id: str, notation: str, place: TomlPlace) -> Item:
         """A query that is written down in the file."""
         if id in self.collection:
-            raise table.error("id", "a melody of the collection has this id", "another id, or no notation", id)
-        with table.blaming("notation"):
+            raise place.error("id", "a melody of the collection has this id", "another id, or no notation", id)
+        with place.blaming("notation"):
             melody = read_query(notation)
         return self.take(id, melody.with_metadata(id=id))
 
@@ -79,11 +79,11 @@ class FileMaterial:
     melodies: dict[str, Melody] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
 
-    def item(self, id: str, table: TomlTable, key: str) -> Item:
+    def item(self, id: str, place: TomlPlace, key: str) -> Item:
         """An item of the table."""
         if id not in self.items:
             some = ", ".join([*sorted(self.items)[:3], "..."])
-            raise table.error(key, f"no id of {self.path.name}", f"one such as {some}", id)
+            raise place.error(key, f"no id of {self.path.name}", f"one such as {some}", id)
         item = self.items[id]
         self.files |= {name: self.sources[name] for name in (item.picture, item.sound) if name}
         return item
@@ -95,22 +95,22 @@ Material = MelodyMaterial | FileMaterial
 @contextmanager
 def open_material(draft: StudyDraft, key: bytes) -> Iterator[Material]:
     """The material that a file names."""
-    material = draft.material
-    if "collection" not in material:
-        folder, table = (draft.beside(material.text(name)) for name in ("folder", "table"))
+    material, place = draft.material, draft.place.below("material")
+    if not material.collection:
+        folder, table = draft.beside(material.folder), draft.beside(material.table)
         if not folder.is_dir():
-            raise material.error("folder", "no such folder", "a folder beside this file", material.text("folder"))
+            raise place.error("folder", "no such folder", "a folder beside this file", material.folder)
         if not table.is_file():
-            raise material.error("table", "no such file", "a CSV file beside this file", material.text("table"))
+            raise place.error("table", "no such file", "a CSV file beside this file", material.table)
         try:
             listed = _read_table(table, folder, key)
         except (UnicodeDecodeError, csv.Error) as error:
-            raise material.error("table", "cannot be read", "a CSV file in UTF-8", str(error)) from None
+            raise place.error("table", "cannot be read", "a CSV file in UTF-8", str(error)) from None
         yield listed
         return
-    path = draft.beside(material.text("collection"))
+    path = draft.beside(material.collection)
     if not path.exists():
-        raise material.error("collection", "no such file", "a collection beside this file", material.text("collection"))
+        raise place.error("collection", "no such file", "a collection beside this file", material.collection)
     if path.suffix == ".roslin":
         with Collection(path) as collection:
             yield MelodyMaterial(collection)

@@ -15,8 +15,8 @@ from roslin.display.text import counted
 from roslin.evaluate.disagreement import rank_spread
 from roslin.experiment.material import Material, MelodyMaterial
 from roslin.experiment.plan import SIZES, Item, Practice, StudyPlan, StudyRules, Task, most_comparisons
-from roslin.experiment.reading import QueryWish, StudyDraft
-from roslin.experiment.toml_table import TomlTable
+from roslin.experiment.study_toml import PoolTable, QueryWish, StudyDraft
+from roslin.experiment.toml_file import TomlPlace
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
@@ -65,12 +65,12 @@ def planned(
                 found, said = _pooled(wish, material, hides_query=draft.hides_query)
             ids = tuple(row["document"] for row in found)
             rows += found
-        candidates = [material.item(id, wish.table, "candidates") for id in ids if id != query.id]
+        candidates = [material.item(id, wish.place, "candidates") for id in ids if id != query.id]
         if draft.hides_query or query.id in ids:
             candidates.insert(0, query)
         at_once = SIZES.get(draft.plan.rules.design, 2)
         if len(candidates) < at_once:
-            raise wish.table.error("", "too few candidates to compare", f"{at_once} or more", len(candidates))
+            raise wish.place.error("", "too few candidates to compare", f"{at_once} or more", len(candidates))
         tasks.append(Task(query, tuple(candidates)))
         notes.append(f"{query.id}: {said or _by_name(tasks[-1])}{_possible(draft.plan.rules, len(candidates))}")
     plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
@@ -78,13 +78,13 @@ def planned(
         notes.append("The ids that participants bring along are kept: the consent must say so.")
     if draft.ships_texts and not isinstance(material, MelodyMaterial):
         notes.append("The texts that come with Roslin speak of melodies: write your own.")
-    return Planned(plan, tuple(notes), tuple(rows), draft.material.source)
+    return Planned(plan, tuple(notes), tuple(rows), draft.place.source)
 
 
 def _pooled(wish: QueryWish, material: MelodyMaterial, *, hides_query: bool) -> tuple[list[PoolRow], str]:
     assert wish.pool is not None
-    melody = material.melodies[wish.id]
-    pool = pooled(material.collection, melody, read_pool(wish.pool, melody), wish.pool, hides_query=hides_query)
+    place = wish.place.below("pool")
+    pool = pooled(material.collection, material.melodies[wish.id], wish.pool, place, hides_query=hides_query)
     return [_row(wish.id, material.collection[id], reasons) for id, reasons in pool.why.items()], pool.sentence
 
 
@@ -108,32 +108,30 @@ def _possible(rules: StudyRules, candidates: int) -> str:
 
 
 def _query_item(wish: QueryWish, material: Material) -> Item:
-    if not isinstance(material, MelodyMaterial):
-        if wish.notation:
-            raise wish.table.error("notation", "is for melodies", "an id of the table")
-        if wish.pool is not None:
-            raise wish.table.error("pool", "is for melodies", "candidates = [...]")
-        return material.item(wish.id, wish.table, "id")
-    if wish.notation:
-        return material.written(wish.id, wish.notation, wish.table)
-    return material.item(wish.id, wish.table, "id")
+    is_melody = isinstance(material, MelodyMaterial)
+    if wish.notation and not is_melody:
+        raise wish.place.error("notation", "is for melodies", "an id of the table")
+    if wish.pool is not None and not is_melody:
+        raise wish.place.error("pool", "is for melodies", "candidates = [...]")
+    if wish.notation and isinstance(material, MelodyMaterial):
+        return material.written(wish.id, wish.notation, wish.place)
+    return material.item(wish.id, wish.place, "id")
 
 
 def _practice(draft: StudyDraft, material: Material) -> Practice | None:
-    table = draft.practice
-    if table.yes("skip", otherwise=False):
+    asked, place = draft.practice, draft.place.below("practice")
+    if asked.skip:
         return None
-    if "query" in table:
-        expected = {str(id): str(verdict) for id, verdict in table.values["expected"].items()}
-        query = material.item(table.text("query"), table, "query")
-        candidates = [material.item(id, table, "expected") for id in expected]
-        return Practice(Task(query, tuple(candidates)), expected)
+    if asked.query:
+        query = material.item(asked.query, place, "query")
+        candidates = [material.item(id, place, "expected") for id in asked.expected]
+        return Practice(Task(query, tuple(candidates)), dict(asked.expected))
     if not isinstance(material, MelodyMaterial):
         return None
     melodies, expected = usual_practice()
     for id in melodies:
         if id in material.melodies:
-            raise draft.practice.error("", "an id of the practice is one of the study", "another id", id)
+            raise place.error("", "an id of the practice is one of the study", "another id", id)
     items = {id: material.take(id, melody) for id, melody in melodies.items()}
     return Practice(Task(items.pop(PRACTICE_QUERY), tuple(items.values())), expected)
 
@@ -177,24 +175,8 @@ def usual_practice() -> tuple[dict[str, Melody], dict[str, str]]:
 # Where systems disagree most there is most to learn from people; `disagreement` says how many of these are kept.
 
 
-_FIRST = 10  # of a system whose number is not given
-_MOST = 50
 _DEPTH = 2  # lists are so many times longer than the pool: copies take places, and a list may miss what others find
 _TOO_MANY = 5_000  # the authors filtered until fewer than 300 were left
-
-
-@dataclass(frozen=True, slots=True)
-class PoolWish:
-    """How the candidates of one query are found."""
-
-    filters: tuple[Filter, ...]
-    words: tuple[Filter, ...]
-    matchers: dict[str, int]  # how many of the first of each
-    disagreement: int
-    add: tuple[str, ...]
-    leave_out: tuple[str, ...]
-    unique: str  # "yes", "exactly" or "no"
-    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,38 +187,9 @@ class Pool:
     sentence: str
 
 
-def read_pool(table: TomlTable, query: Melody) -> PoolWish:
-    """The wish that a table of the file is."""
-    filters = tuple(_filters(table, query))
-    words = tuple(_words(table))
-    matchers = _matchers(table)
-    disagreement = table.whole("disagreement", 0, least=0)
-    if disagreement and len(matchers) < 2:
-        raise table.error("disagreement", "needs systems that disagree", "at least two matchers", len(matchers))
-    unique = table.values.get("unique", True)
-    if unique not in (True, False, "exactly"):
-        raise table.error("unique", "unknown value", 'true, false or "exactly"', unique)
-    wish = PoolWish(
-        filters,
-        words,
-        matchers,
-        disagreement,
-        table.texts("add", ()),
-        table.texts("leave_out", ()),
-        unique if isinstance(unique, str) else "yes" if unique else "no",
-        table.whole("most", _MOST, least=2),
-    )
-    if not (wish.filters or wish.words or wish.matchers or wish.add):
-        raise table.error("", "nothing says where candidates come from", "a filter, also, matchers or add")
-    return wish
-
-
-def pooled(collection: Collection, query: Melody, wish: PoolWish, table: TomlTable, *, hides_query: bool) -> Pool:
-    """The candidates of a query, none of them the query. Where it hides among them, none is identical with it.
-
-    `table` is where the wish stands, to say what is wrong with it.
-    """
-    pooling = _Pooling(collection, query, wish, table, hides_query)
+def pooled(collection: Collection, query: Melody, asked: PoolTable, place: TomlPlace, *, hides_query: bool) -> Pool:
+    """The candidates of a query, none of them the query. Where it hides among them, none is identical with it."""
+    pooling = _Pooling(collection, query, asked, place, hides_query)
     pooling.filter()
     pooling.add_by_words()
     pooling.add_by_systems()
@@ -244,96 +197,80 @@ def pooled(collection: Collection, query: Melody, wish: PoolWish, table: TomlTab
     kept = pooling.cut(pooling.left_in(pooling.distinct()))
     story = pooling.story
     if len(kept) < 2:
-        raise table.error("", f"the pool has {counted(len(kept), 'candidate')}", "at least 2", " ".join(story))
+        raise place.error("", f"the pool has {counted(len(kept), 'candidate')}", "at least 2", " ".join(story))
     itself = ", and the query itself" if hides_query else ""
     story.append(f"{counted(len(kept), 'candidate')}{itself}.")
     return Pool({id: tuple(pooling.why[id]) for id in kept}, " ".join(story))
 
 
-# -- reading --------------------------------------------------------------------------------------------------------
-
-
-def _filters(table: TomlTable, query: Melody) -> Iterator[Filter]:
+def _filters(asked: PoolTable, place: TomlPlace, query: Melody) -> Iterator[Filter]:
     costs: EditCosts | None = None
-    if "costs" in table:
-        if not any(name in table for name in NEAR):
-            raise table.error("costs", "is for contour and rhythm", "contour = ... or rhythm = ...")
-        with table.blaming("costs"):
-            costs = parse_costs(table.text("costs"))
-    if "times" in table and "motive" not in table:
-        raise table.error("times", "says in how many places a motive must be", "motive = ...")
-    times = table.whole("times", 2, least=2)
+    if asked.costs:
+        if not any(getattr(asked, name) for name in NEAR):
+            raise place.error("costs", "is for contour and rhythm", "contour = ... or rhythm = ...")
+        with place.blaming("costs"):
+            costs = parse_costs(asked.costs)
+    if "times" in asked.model_fields_set and not asked.motive:
+        raise place.error("times", "says in how many places a motive must be", "motive = ...")
     for name in ASKED:
-        if name in table:
-            value = table.values[name]
-            texts = [str(value)] if isinstance(value, (int, float)) else table.texts(name)
-            with table.blaming(name):
-                yield from asked_filters(name, texts, times=times, query=query, costs=costs)
-
-
-def _words(table: TomlTable) -> Iterator[Filter]:
-    for text in table.texts("also", ()):
-        with table.blaming("also"):
-            yield metadata_of(text, "also")
-
-
-def _matchers(table: TomlTable) -> dict[str, int]:
-    value = table.values.get("matchers", [])
-    if isinstance(value, dict):
-        counts = table.table("matchers", ())
-        wanted = {name: counts.whole(name, None) for name in counts.values}
-    else:
-        wanted = dict.fromkeys(table.texts("matchers", ()), _FIRST)
-    with table.blaming("matchers"):
-        return {str(matcher_of(name)): first for name, first in wanted.items()}
-
-
-# -- pooling --------------------------------------------------------------------------------------------------------
+        if texts := getattr(asked, name):
+            with place.blaming(name):
+                yield from asked_filters(name, texts, times=asked.times, query=query, costs=costs)
 
 
 class _Pooling:
     """A pool in the making: why each candidate is in it, in the order in which they came, and the story so far."""
 
-    def __init__(self, collection: Collection, query: Melody, wish: PoolWish, table: TomlTable, hides_query: bool):
-        self.collection, self.query, self.wish, self.table = collection, query, wish, table
+    def __init__(self, collection: Collection, query: Melody, asked: PoolTable, place: TomlPlace, hides_query: bool):
+        self.collection, self.query, self.asked, self.place = collection, query, asked, place
+        self.filters = tuple(_filters(asked, place, query))
+        with place.blaming("also"):
+            self.words = [metadata_of(text, "also") for text in asked.also]
+        with place.blaming("matchers"):
+            self.matchers = {str(matcher_of(name)): first for name, first in asked.matchers.items()}
+        if asked.disagreement and len(self.matchers) < 2:
+            count = len(self.matchers)
+            raise place.error("disagreement", "needs systems that disagree", "at least two matchers", count)
+        if not (self.filters or self.words or self.matchers or asked.add):
+            raise place.error("", "nothing says where candidates come from", "a filter, also, matchers or add")
         self.why: dict[str, list[str]] = {}
-        self.chosen: set[str] = set(wish.add)  # what is not cut away at the end
+        self.chosen: set[str] = set(asked.add)  # what is not cut away at the end
         self.story = [f"{counted(len(collection), 'melody', 'melodies')}."]
         self.hidden = _letters(query) if hides_query else []
         self.parts_of_query: dict[str, bool] = {}
 
     def filter(self) -> None:
         """What the filters leave."""
-        if not self.wish.filters:
+        if not self.filters:
             return
-        found = self.collection.filter(*self.wish.filters)
+        found = self.collection.filter(*self.filters)
         self.story += [f"{step.sentence} {step.left:,} left." for step in found.report.steps]
         if len(found) > _TOO_MANY:
-            raise self.table.error("", "the filters leave too many", f"{_TOO_MANY:,} at most, better 300", len(found))
+            raise self.place.error("", "the filters leave too many", f"{_TOO_MANY:,} at most, better 300", len(found))
         self._add(found.ids, "Passed the filters.")
 
     def add_by_words(self) -> None:
         """What has certain words."""
-        for way in self.wish.words:
+        for way in self.words:
             ids = self.collection.filter(way).ids
             if len(ids) > _TOO_MANY:
-                raise self.table.error("also", "too many have these words", f"{_TOO_MANY:,} at most", len(ids))
+                raise self.place.error("also", "too many have these words", f"{_TOO_MANY:,} at most", len(ids))
             self.story.append(f"{self._add(ids, way.sentence)} added: {way.sentence}")
             self.chosen |= set(ids)
 
     def add_by_systems(self) -> None:
         """What each system finds first in the whole collection, and where they disagree most."""
-        lists = {name: self._found_by(name, first) for name, first in self.wish.matchers.items()}
-        for name, first in self.wish.matchers.items():
+        lists = {name: self._found_by(name, first) for name, first in self.matchers.items()}
+        for name, first in self.matchers.items():
             ids = self._first(lists[name], first)
             added = sum(self._add([id], f"Rank {rank} of {name}.") for rank, id in enumerate(ids, start=1))
             self.story.append(f"{added} added by {name}, of its first {len(ids)}.")
-        if not self.wish.disagreement:
+        if not self.asked.disagreement:
             return
         ranks = _ranks(lists)
         missing = 1 + max(map(len, lists.values()))
         apart = sorted(ranks, key=lambda id: (-round(rank_spread(ranks[id].values(), missing), 9), id))
-        most = self._first(apart, self.wish.disagreement)
+        most = self._first(apart, self.asked.disagreement)
         added = 0
         for id in most:
             said = ", ".join(f"{name} {rank or '-'}" for name, rank in ranks[id].items())
@@ -344,44 +281,44 @@ class _Pooling:
 
     def add_by_name(self) -> None:
         """What is named in the file."""
-        for id in self.wish.add:
+        for id in self.asked.add:
             self._check_known("add", id)
             if id == self.query.id:
                 expected = "query_among_candidates = true, if it is to be there"
-                raise self.table.error("add", "this is the query", expected, id)
-        self._add(self.wish.add, "Named in the file.")
+                raise self.place.error("add", "this is the query", expected, id)
+        self._add(self.asked.add, "Named in the file.")
 
     def distinct(self) -> list[str]:
         """Without what is identical with another, or part of it. What is named in the file stays."""
         left = set(self._distinct(list(self.why)))
-        kept = [id for id in self.why if id in left or id in self.wish.add]
-        if self.wish.unique != "no":
+        kept = [id for id in self.why if id in left or id in self.asked.add]
+        if self.asked.unique:
             self.story.append(f"{len(self.why) - len(kept)} removed: identical with another, or part of it.")
         return kept
 
     def left_in(self, ids: Sequence[str]) -> list[str]:
         """Without what the file leaves out."""
-        for id in self.wish.leave_out:
+        for id in self.asked.leave_out:
             self._check_known("leave_out", id)
-        kept = [id for id in ids if id not in self.wish.leave_out]
-        if self.wish.leave_out:
+        kept = [id for id in ids if id not in self.asked.leave_out]
+        if self.asked.leave_out:
             self.story.append(f"{len(ids) - len(kept)} left out by name.")
         return kept
 
     def cut(self, ids: Sequence[str]) -> list[str]:
         """At most so many: those that were chosen, then each system in turn its nearest."""
-        if len(ids) <= self.wish.most:
+        if len(ids) <= self.asked.most:
             return list(ids)
         kept = dict.fromkeys(id for id in ids if id in self.chosen)
-        if len(kept) > self.wish.most:
+        if len(kept) > self.asked.most:
             reason = "more than that were found by words, by name or by disagreement"
-            raise self.table.error("most", reason, f"{len(kept)} or more", self.wish.most)
+            raise self.place.error("most", reason, f"{len(kept)} or more", self.asked.most)
         numbers = np.sort(self.collection.numbers(ids))
-        systems = list(self.wish.matchers) or [DEFAULT_MATCHER]
+        systems = list(self.matchers) or [DEFAULT_MATCHER]
         lists = [self.collection.search(self.query, name, len(ids), within=numbers).ids for name in systems]
         in_turn = [id for places in zip_longest(*lists) for id in places if id is not None]
         for id in in_turn:
-            if len(kept) >= self.wish.most:
+            if len(kept) >= self.asked.most:
                 break
             kept.setdefault(id)
         names = ", ".join(systems) + " in turn" * (len(systems) > 1)
@@ -397,8 +334,8 @@ class _Pooling:
         return len(self.why) - before
 
     def _found_by(self, name: str, first: int) -> list[str]:
-        depth = _DEPTH * max(first, self.wish.most)
-        with self.table.blaming("matchers"):
+        depth = _DEPTH * max(first, self.asked.most)
+        with self.place.blaming("matchers"):
             return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),)).ids
 
     def _first(self, ids: Sequence[str], wanted: int) -> list[str]:
@@ -409,11 +346,11 @@ class _Pooling:
         return list(ids[:length])
 
     def _distinct(self, ids: Sequence[str]) -> list[str]:
-        if self.wish.unique == "no":
+        if not self.asked.unique:
             return list(ids)
         all_of_them = FilterReport(len(self.collection), (), np.sort(self.collection.numbers(ids)))
         selection = Selection(self.collection, all_of_them, self.collection.about["token"])
-        left = selection.without_near_duplicates(exact_rhythm=self.wish.unique == "exactly").ids
+        left = selection.without_near_duplicates(exact_rhythm=self.asked.unique == "exactly").ids
         return [id for id in left if not self._is_part_of_query(id)]
 
     def _is_part_of_query(self, id: str) -> bool:
@@ -426,7 +363,7 @@ class _Pooling:
 
     def _check_known(self, key: str, id: str) -> None:
         if id not in self.collection:
-            raise self.table.error(key, f"no melody of {self.collection.path.name}", "the id of one", id)
+            raise self.place.error(key, f"no melody of {self.collection.path.name}", "the id of one", id)
 
 
 def _ranks(lists: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int | None]]:

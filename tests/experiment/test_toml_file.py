@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roslin.errors import ExperimentError, FilterError
-from roslin.experiment.toml_table import Key, TomlTable, line_of, read_toml
+from roslin.experiment.toml_file import Key, TomlPlace, line_of, read_toml
 
 TEXT = '''\
 # [study] in a comment
@@ -98,58 +97,8 @@ def test_a_file_cut_before_the_line_of_a_key_lacks_it(tables: dict[str, dict[str
             assert name in parsed[table]
 
 
-def table(values: dict[str, Any], source: str = "") -> TomlTable:
-    return TomlTable(Path("study.toml"), source, ("t",), values)
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda t: t.check_keys(("number", "text")), r"t\.numbre: unknown key; expected 'number'\?; found 'numbre'"),
-        (lambda t: t.check_keys(("x", "y")), "unknown key; expected one of x, y; found 'numbre'"),
-        (lambda t: t.text("missing"), r"study\.toml:1, t: missing is missing; expected a line missing = \.\.\."),
-        (
-            lambda t: t.text("numbre"),
-            r"study\.toml:2, t\.numbre: must be text; expected text in quotes, not empty; found 3",
-        ),
-        (lambda t: t.text("blank"), r"must be text; .* found ' '"),
-        (lambda t: t.whole("half", None), r"t\.half: must be a whole number; expected 1 or more; found 0\.5"),
-        (lambda t: t.whole("yes", None), "must be a whole number; .* found True"),
-        (lambda t: t.number("text", None), "must be a number; expected 0 to 9007199254740992; found 'word'"),
-        (lambda t: t.yes("text", otherwise=True), "must be yes or no; expected true or false; found 'word'"),
-        (lambda t: t.one_of("text", ("a", "b")), "unknown value; expected one of a, b; found 'word'"),
-        (lambda t: t.texts("numbre"), "must be a list of texts"),
-        (lambda t: t.words("numbre", ("en",)), "must be text; expected text in quotes, or one for each language"),
-        (lambda t: t.words("words", ("en", "de")), "a language is missing; expected de; found 'en, fr'"),
-        (lambda t: t.words("words", ("en",)), r"unknown language; expected one of study\.languages: en; found 'fr'"),
-        (lambda t: t.table("text", ()), r"must be a table; expected \[text\] and keys below it; found 'word'"),
-        (lambda t: t.tables("text", ()), r"must be tables; expected \[\[text\]\] and keys below it, for each"),
-    ],
-)
-def test_refusals(ask: Any, message: str) -> None:
-    source = "[t]\nnumbre = 3\n"
-    values = {"numbre": 3, "text": "word", "blank": " ", "half": 0.5, "yes": True, "words": {"en": "a", "fr": "b"}}
-    with pytest.raises(ExperimentError, match=message):
-        ask(table(values, source))
-
-
-def test_asking() -> None:
-    asked = table({"one": "x", "many": ["x", "y"], "number": 2, "word": "w"})
-    assert asked.texts("one") == ("x",)
-    assert asked.texts("many") == ("x", "y")
-    assert asked.number("number", None) == 2.0
-    assert asked.words("word", ("en", "de")) == {"en": "w", "de": "w"}
-    assert asked.whole("other", 5) == 5
-    assert asked.tables("none", ()) == []
-
-
-def test_a_long_value_is_shown_in_part() -> None:
-    with pytest.raises(ExperimentError, match=r"found 'x{76}\.\.\.$"):
-        table({"v": "x" * 200}).whole("v", None)
-
-
 def test_blame() -> None:
-    asked = table({"v": 1}, "[t]\nv = 1\n")
+    asked = TomlPlace(Path("study.toml"), "[t]\nv = 1\n", ("t",))
     with pytest.raises(ExperimentError, match=r"study\.toml:2, t\.v: no such filter"), asked.blaming("v"):
         raise FilterError("no such filter")
     with pytest.raises(ExperimentError, match=r"^as it is$"), asked.blaming("v"):
@@ -184,15 +133,3 @@ def test_numbers_and_nestings_beyond_all_measure_have_a_place(tmp_path: Path, va
     path.write_text(f"[study]\nname = 'x'\nseed = {value}\n")
     with pytest.raises(ExperimentError, match=message):
         read_toml(path)
-
-
-def test_a_number_that_no_program_counts_to_has_a_place(tmp_path: Path) -> None:
-    path = tmp_path / "study.toml"
-    path.write_text(f"big = 0x{'f' * 5000}\nfloat = 1e300\n")
-    table = TomlTable(path, *read_toml(path)[:1], (), read_toml(path)[1])
-    with pytest.raises(ExperimentError, match=r":1, big: the number is too large; expected 1 to 9007199254740992;"):
-        table.whole("big", None)
-    with pytest.raises(ExperimentError, match=r":1, big: must be a number"):
-        table.number("big", None)
-    with pytest.raises(ExperimentError, match=r":1, big: must be text.*; found a number with too many digits"):
-        table.text("big")

@@ -1,0 +1,262 @@
+"""Read a TOML file with a pydantic model; every error names the file, the line and the key.
+
+`tomllib` reports where a file stops being TOML, but not where a value is. `line_of` finds the line again: it reads no
+values, only the beginnings of lines outside strings and brackets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from roslin.errors import ExperimentError, Problem, RoslinError
+
+Key = tuple[str | int, ...]
+"""Where a value is: names of tables and keys, and places in arrays from 0, as ("queries", 2, "id")."""
+
+MOST_WHOLE = 2**53
+"""The largest whole number: all programs that read a plan agree on it."""
+
+_LONG_NUMBER = re.compile(r"[=,\[]\s*[+-]?([0-9][0-9_]{4000,})")
+_HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
+_BARE_OR_QUOTED = r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'"""
+_ASSIGNED = re.compile(rf"\s*((?:{_BARE_OR_QUOTED})(?:\s*\.\s*(?:{_BARE_OR_QUOTED}))*)\s*=")
+_PIECES = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#|[\[\]{}]')
+_LONGEST_SHOWN = 80
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def refusal(reason: str, expected: str = "", key: str = "", **found: object) -> PydanticCustomError:
+    """The error that a validator raises; `key` is the key below its value that is wrong, `found` the value there."""
+    return PydanticCustomError("refused", "{reason}", {"reason": reason, "expected": expected, "key": key, **found})
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, str) or not value.strip():
+        raise refusal("must be text", "text in quotes, not empty")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in listed):
+        raise refusal("must be a list of texts", 'texts in quotes, as ["one", "two"]')
+    return tuple(listed)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Texts = Annotated[tuple[str, ...], PlainValidator(_texts)]
+"""A list of texts; one text alone is a list of one."""
+Whole = Annotated[int, Field(ge=1, le=MOST_WHOLE)]
+WholeOrNone = Annotated[int, Field(ge=0, le=MOST_WHOLE)]
+Number = Annotated[float, Field(ge=0, le=MOST_WHOLE, allow_inf_nan=False)]
+
+
+class TomlTable(BaseModel):
+    """A table of a file: the fields of a class derived from this are the keys that it may have."""
+
+    model_config = ConfigDict(strict=True, frozen=True, use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, values: Any) -> Any:
+        for name in values if isinstance(values, dict) else ():
+            if name not in cls.model_fields:
+                near = difflib.get_close_matches(name, list(cls.model_fields), n=1)
+                expected = f"{near[0]!r}?" if near else f"one of {', '.join(cls.model_fields)}"
+                raise refusal("unknown key", expected, name, found=name)
+        return values
+
+
+Table = TypeVar("Table", bound=TomlTable)
+
+# pydantic's types of errors, as a reason and an expectation that people who write TOML understand.
+_SENTENCES = {
+    "int_type": ("must be a whole number", "digits without quotes or a point"),
+    "float_type": ("must be a number", "digits without quotes"),
+    "finite_number": ("must be a number", "one that is finite"),
+    "greater_than_equal": ("the number is too small", "{ge:g} or more"),
+    "less_than_equal": ("the number is too large", "{le:.0f} or less"),
+    "bool_type": ("must be yes or no", "true or false"),
+    "literal_error": ("unknown value", "{expected}"),
+    "model_type": ("must be a table", "[{key}] and keys below it"),
+    "dict_type": ("must be a table", "[{key}] and keys below it"),
+    "list_type": ("must be tables", "[[{key}]] and keys below it, for each"),
+}
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TomlPlace:
+    """A table of a file, to name what is wrong in it."""
+
+    path: Path
+    source: str
+    key: Key = ()
+
+    def below(self, *key: str | int) -> Self:
+        """A table in this one."""
+        return type(self)(self.path, self.source, (*self.key, *key))
+
+    def error(self, name: str, reason: str, expected: str = "", found: object = None) -> ExperimentError:
+        """What is wrong with a key of the table ("" for the table itself), and where it is."""
+        key = (*self.key, name) if name else self.key
+        line = line_of(self.source, key) if key else 0
+        record = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
+        problem = Problem(reason, expected, _shown(found), line=line, file=str(self.path), record=record)
+        return ExperimentError(str(problem))
+
+    @contextmanager
+    def blaming(self, name: str) -> Iterator[None]:
+        """Errors raised inside are errors of this key."""
+        try:
+            yield
+        except ExperimentError:
+            raise  # its place is known
+        except RoslinError as error:
+            raise self.error(name, str(error)) from None
+
+    def read(self, model: type[Table], values: dict[str, Any], context: Any = None) -> Table:
+        """The values of this table as a model. Only the first error is reported: others often follow from it."""
+        try:
+            return model.model_validate(values, context=context)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+        *above, name = first["loc"] or ("",)
+        found, context = first["input"], first.get("ctx", {})
+        if first["type"] == "missing":
+            raise self.below(*above).error("", f"{name} is missing", f"a line {name} = ...")
+        if first["type"] == "refused":
+            reason, expected = context["reason"], context["expected"]
+            found = context.get("found", None if context["key"] else found)
+            if context["key"]:
+                above, name = [*first["loc"]], context["key"]
+        else:
+            if first["type"] == "literal_error":  # as TOML writes them
+                context = {"expected": re.sub("True|False", lambda each: each[0].lower(), context["expected"])}
+            reason, expected = (each.format(key=name, **context) for each in _SENTENCES[first["type"]])
+        if isinstance(name, int):
+            above, name = [*above, name], ""
+        raise self.below(*above).error(name, reason, expected, found)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of so many digits, and a list may hold one
+        return "a number with too many digits"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+
+
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """The text of a TOML file, and its values."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = Problem("no UTF-8", file=str(path), found=f"byte {error.start + 1}", expected="text in UTF-8")
+        raise ExperimentError(str(problem)) from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
+        line, column = (int(number or 0) for number in place.groups()) if place else (0, 0)
+        reason = f"no TOML: {str(error)[: place.start()] if place else error}"
+        raise ExperimentError(str(Problem(reason, line=line, column=column, file=str(path)))) from None
+    except (ValueError, RecursionError):  # tomllib does not report where these are
+        raise ExperimentError(str(_unreadable(path, text))) from None
+
+
+def _unreadable(path: Path, text: str) -> Problem:
+    """A number or a nesting that Python refuses to read, with its line."""
+    long = _LONG_NUMBER.search(text)
+    if long is None:
+        return Problem("too many brackets inside one another", expected="at most a few", file=str(path))
+    line, expected = text.count("\n", 0, long.start(1)) + 1, f"a number up to {MOST_WHOLE}"
+    return Problem("a number with too many digits", expected, f"{len(long[1])} digits", line=line, file=str(path))
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------
+
+
+def line_of(text: str, key: Key) -> int:
+    """The line, from 1, on which a value is given; that of the table around it where it has none; 0: nowhere."""
+    best, found = 0, 0
+    for where, line in _places(text):
+        shared = len(where) if where == key[: len(where)] else 0
+        if shared > best:
+            best, found = shared, line
+    return found
+
+
+def _places(text: str) -> list[tuple[Key, int]]:
+    """Every header and every assignment outside brackets, with its line."""
+    found: list[tuple[Key, int]] = []
+    table: Key = ()
+    counts: dict[Key, int] = {}
+    depth, quote = 0, ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        is_start = not depth and not quote
+        header = _HEADER.match(line) if is_start else None
+        if header:
+            table = _header(_names(header[2]), counts, is_array=header[1] == "[[")
+            found.append((table, number))
+            continue
+        assigned = _ASSIGNED.match(line) if is_start else None
+        if assigned:
+            found.append(((*table, *_names(assigned[1])), number))
+        depth, quote = _after(line[assigned.end() :] if assigned else line, depth, quote)
+    return found
+
+
+def _header(names: Sequence[str], counts: dict[Key, int], *, is_array: bool) -> Key:
+    """The key of a table; the newest of an array of tables is meant where its name stands."""
+    where: Key = ()
+    for place, name in enumerate(names, start=1):
+        where = (*where, name)
+        if place == len(names) and is_array:
+            counts[where] = counts.get(where, -1) + 1
+        if where in counts:
+            where = (*where, counts[where])
+    return where
+
+
+def _names(dotted: str) -> list[str]:
+    return [name[1:-1] if name[0] in "\"'" else name for name in re.findall(_BARE_OR_QUOTED, dotted)]
+
+
+def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
+    """How many brackets are open after a line, and in which long string it ends."""
+    place = 0
+    while place < len(line):
+        if quote:
+            end = line.find(quote, place)
+            if end < 0:
+                return depth, quote
+            place, quote = end + 3, ""
+            continue
+        piece = _PIECES.search(line, place)
+        if piece is None or piece[0] == "#":
+            break
+        place = piece.end()
+        if piece[0] in ('"""', "'''"):
+            quote = piece[0]
+        elif piece[0] in "[{":
+            depth += 1
+        elif piece[0] in "]}":
+            depth -= 1
+    return depth, quote
