@@ -14,7 +14,7 @@ from roslin import Collection
 from roslin.errors import NotationError, TimeLimitError
 from roslin.melody import Melody
 from roslin.notation.names import with_octaves
-from roslin.notation.pae.lowercase import capitals
+from roslin.notation.pae.representations import capitals
 from roslin.notation.query import read_query, readings, surest
 from roslin.notation.typed import is_bare_abc
 from roslin.notation.typography import plain, without_quotes

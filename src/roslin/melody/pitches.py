@@ -29,10 +29,19 @@ def spelled(base40: int) -> tuple[int, int, int]:
     return letter, octave, within - BASE40_NATURALS[letter]
 
 
+def pitch_numbers(letter: int, octave: int, sharps: int) -> tuple[int, int]:
+    """MIDI and base-40 number of a letter (by its place in `LETTERS`) with so many sharps.
+
+    >>> pitch_numbers(0, 4, 0), pitch_numbers(6, 3, -1)
+    ((60, 162), (58, 156))
+    """
+    return 12 * (octave + 1) + NATURAL_SEMITONES[letter] + sharps, 40 * octave + BASE40_NATURALS[letter] + sharps
+
+
 def is_spelled(base40: int, pitch_midi: int) -> bool:
     """Whether a base-40 number is a note, and one that sounds as this MIDI pitch."""
     letter, octave, sharps = spelled(base40)
-    return sharps <= MOST_SIGNS and 12 * (octave + 1) + NATURAL_SEMITONES[letter] + sharps == pitch_midi
+    return sharps <= MOST_SIGNS and pitch_numbers(letter, octave, sharps)[0] == pitch_midi
 
 
 def note_name(base40: int) -> str:

@@ -13,7 +13,7 @@ from roslin.errors import NotationError
 from roslin.melody import Melody
 from roslin.notation.pae import as_catalogued, write
 from roslin.notation.pae import read as read_pae
-from roslin.notation.pae.lowercase import capitals
+from roslin.notation.pae.representations import capitals
 from roslin.notation.typography import plain
 
 _LINE_END = re.compile(r"[\r\n]")

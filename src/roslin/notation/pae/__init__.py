@@ -1,14 +1,9 @@
 """The Plaine & Easie Code of RISM and IAML, versions 1 and 2: reader and writer.
 
-    signatures        what a key signature and a time signature mean
-    representations   MARC subfields, one line, @clef: lines, JSON, bare music
-    lowercase         note names typed in lower case
-    reader            the music string: which module reads which sign
-      notes, rests, ties, groups, graces, bars, changes
-                      what each sign of the code does
-      dialect         signs that only old catalogues have
-    music, written    the music as far as it is read, and its notes before ties are merged
-    signs             what the signs look like and stand for
+    representations   MARC subfields, one line, @clef: lines, JSON, bare music, note names in lower case
+    signatures        clef, key signature and time signature
+    reader            the music string, sign by sign
+    music             what the signs mean in time and pitch
     writer            a melody back to the code
 
 The specification is at plaine-and-easie.info (repository rism-digital/pae-code-spec). Where it is silent, Roslin reads
@@ -33,10 +28,9 @@ import numpy as np
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody
-from roslin.notation.pae.lowercase import capitals
 from roslin.notation.pae.music import Music
-from roslin.notation.pae.reader import read_music
-from roslin.notation.pae.representations import Incipit, incipit_from_mapping, incipits
+from roslin.notation.pae.reader import MusicReader
+from roslin.notation.pae.representations import Incipit, capitals, incipit_from_mapping, incipits
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import as_catalogued, write, write_music
 from roslin.notation.record import METADATA_FIELDS, Record, Repeats, failed
@@ -123,9 +117,10 @@ def _read_incipit(incipit: Incipit, repeats: Repeats, *, strict: bool) -> Record
     if problems and strict:
         return _refused(incipit, problems[0])
 
-    music = read_music(
+    music = MusicReader(
         text, incipit.start, key.alterations, time.measure_ticks, repeats, strict=strict, version=incipit.version
     )
+    music.read()
     notes = music.notes(first_column=incipit.start)
     refusal = _refusal(music, len(notes))
     if refusal is not None:

@@ -1,36 +1,76 @@
-"""A music string while it is read: how far, what was found, and what is still open.
+"""What a piece of Plaine & Easie means in time and pitch while it is read: its notes, and all that is still open.
 
-Notes are collected as written (written.py): a tied note is one of its own, so that tuplets can scale and repetitions
-can copy it; ties are merged at the end. Time is an integer number of ticks throughout, also in a tuplet of eleven.
+A tied note is first a note of its own that prolongs another, so that tuplets can scale and repetitions can copy notes;
+`Music.notes` merges ties at the end. Time is a whole number of ticks throughout, even in a tuplet of eleven.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from roslin.errors import NotationError, Problem
-from roslin.melody import NoteTable, SignatureChange
-from roslin.notation.pae import signs, written
-from roslin.notation.pae.signs import QUARTER_TICKS
-from roslin.notation.pae.written import WrittenNote
+from roslin.melody import TICKS_PER_QUARTER, NoteTable, SignatureChange, note_table
+from roslin.melody.pitches import LETTERS, pitch_numbers
 from roslin.notation.record import MAX_PROBLEMS, Repeats
 
 # More than this in one incipit is not music.
 MAX_NOTES = 200_000
+MAX_CHORD_NOTES = 100  # the code has names for 77 pitches
+MAX_MEASURES_OF_REST = 9_999
+
+# Note values: the digits of the code as multiples of a quarter, from 16 quarters to a 128th.
+LENGTH_TICKS = {
+    digit: round(quarters * TICKS_PER_QUARTER)
+    for digit, quarters in zip("0912486357", (16, 8, 4, 2, 1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32), strict=True)
+}
+MAX_DOTS = 4
+LOWEST_WRITTEN, HIGHEST_WRITTEN = 1, 7  # octaves: three commas and four apostrophes are the most that the code allows
+
+# Old catalogues write a tie (or a slur) as "_" and then the second note; version 2 writes "_" for both. A string is old
+# when a tie is followed by its own note again, or when it has other signs that only those catalogues use.
+_OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|(?<![A-G])t[A-G]|([A-G])_[^A-G=\-]{0,40}\1")
 
 
-class Span:
-    """A place in time and among the written notes, and the column where it stands."""
+def usual_time(count: int) -> int:
+    """How many plain notes a tuplet without a stated total takes the time of: 3:2, 5:4, 6:4, 7:4, 9:8; 2:3 and 4:3."""
+    return 3 if count in (2, 4) else 1 << max(count - 1, 1).bit_length() - 1
 
-    __slots__ = ("column", "row", "time")
 
-    def __init__(self, time: int, row: int, column: int):
-        self.time, self.row, self.column = time, row, column
+@lru_cache(maxsize=1024)
+def _pitch_numbers(letter: str, octave: int, alter: int) -> tuple[int, int]:
+    return pitch_numbers(LETTERS.index(letter), octave, alter)
+
+
+class Span(NamedTuple):
+    """A place in time and among the written notes, and its column in the text."""
+
+    time: int
+    row: int
+    column: int
+
+
+@dataclass(slots=True, eq=False)
+class WrittenNote:
+    """One note head. `prolongs` is the note that it is tied to, if any."""
+
+    onset: int
+    duration: int
+    letter: str
+    octave: int
+    alter: int
+    midi: int
+    base40: int
+    is_grace: bool
+    column: int
+    prolongs: WrittenNote | None
 
 
 class Music:
-    """One music string, and what has been read of it up to `position`."""
+    """One music string, and the music read from it up to `position`."""
 
     def __init__(
         self,
@@ -51,9 +91,9 @@ class Music:
         self.strict = strict
         # Only version 2 closes a chord with ">"; then "^" opens one instead of joining two notes.
         self.chords_have_end = ">" in text if version is None else version == 2
-        self.ties_are_old = version != 2 and "_" in text and signs.OLD_TIES.search(text) is not None
+        self.ties_are_old = version != 2 and "_" in text and _OLD_TIES.search(text) is not None
 
-        # What was found.
+        # Results.
         self.problems: list[Problem] = []
         self.unreadable = 0  # signs that were left out
         self.doubtful_notes = 0  # lower-case letters that were taken for notes
@@ -63,9 +103,9 @@ class Music:
         self.in_order = True  # no two notes start together
         self.time = 0
 
-        # What holds for the next note.
+        # In force for the next note.
         self.octave = 4
-        self.lengths: tuple[int, ...] = (QUARTER_TICKS,)
+        self.lengths: tuple[int, ...] = (TICKS_PER_QUARTER,)
         self.length_index = 0
         self.length_end = -1  # where the text of the lengths ends: a tuplet directly behind it fills the last one
         self.accidental: int | None = None
@@ -81,7 +121,7 @@ class Music:
         self.event: list[WrittenNote] = []
         self.event_end = -1
 
-        # What has begun and not ended.
+        # Begun and not ended.
         self.joins_chord = False
         self.chord_column = 0
         self.beam_columns: list[int] = []
@@ -94,16 +134,6 @@ class Music:
         self.last_bar: tuple[Span, Span] | None = None
         self.measures_of_rest = 0
 
-    def match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """Match a pattern whose first character has been seen already, so that it cannot fail."""
-        match = pattern.match(self.text, self.position)
-        assert match is not None
-        return match
-
-    def skip(self) -> None:
-        """Go past a sign that changes neither pitch nor time."""
-        self.position += 1
-
     def problem(self, reason: str, column: int, expected: str = "", found: str = "", taken: str = "") -> None:
         """Note a problem; strict reading ends with it."""
         if len(self.problems) >= MAX_PROBLEMS:
@@ -113,18 +143,15 @@ class Music:
             raise NotationError(problem)
         self.problems.append(problem)
 
-    def repeat(self, notes: int) -> None:
-        """So many notes come again."""
-        self.repeats.add(notes, column=self.position)
-
-    def check_size(self) -> None:
-        """Refuse more notes than a piece of music has."""
-        if len(self.written) > MAX_NOTES:
-            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.position))
-
     def found_at(self, position: int) -> str:
         """The sign at a position, for a message."""
         return repr(self.text[position]) if position < len(self.text) else "the end"
+
+    def here(self, column: int) -> Span:
+        """The current place."""
+        return Span(self.time, len(self.written), column)
+
+    # -- notes and rests ----------------------------------------------------------------------------------------------
 
     def next_length(self) -> int:
         """The length of the next note or rest: one in force, or the next of a pattern."""
@@ -134,7 +161,91 @@ class Music:
         self.length_index = (index + 1) % len(lengths)
         return lengths[index]
 
-    def tied_note(self, letter: str, octave: int, alter: int) -> WrittenNote | None:
+    def note(self, letter: str) -> None:
+        """A note of this name, with the alteration that holds for it."""
+        self.position += 1
+        octave = self.octave
+        alter = self.accidental
+        if alter is not None:
+            self.accidental = None
+            self.bar_alterations[letter, octave] = alter
+        elif self.ties and not self.grace and (letter, octave) in self.ties:
+            alter = self.ties[letter, octave].alter
+        else:
+            alter = self.bar_alterations.get((letter, octave)) if self.bar_alterations else None
+            if alter is None:
+                alter = self.alterations.get(letter, 0)
+        self.add(letter, octave, alter, self.position)
+
+    def add(self, letter: str, octave: int, alter: int, column: int) -> None:
+        """Add a note: to the chord before it, as a grace note, or as the next event in time."""
+        midi, base40 = _pitch_numbers(letter, octave, alter)
+        if not 0 <= midi <= 127:
+            self.problem("pitch out of range, left out", column, "a pitch from 0 to 127 in MIDI numbers", str(midi))
+            self.joins_chord = self.joins_chord and self.chords_have_end
+            return
+        if self.joins_chord and self.event:
+            if len(self.event) >= MAX_CHORD_NOTES:
+                self.problem("chord too large, note left out", column, f"at most {MAX_CHORD_NOTES} notes", "more")
+                return
+            first = self.event[0]
+            onset, duration, is_grace = first.onset, first.duration, first.is_grace
+            self.in_order = False
+            self.joins_chord = self.chords_have_end
+        else:
+            if self.ties:
+                self.drop_stale_ties()
+            self.event = []
+            onset, is_grace = self.time, bool(self.grace)
+            if is_grace:
+                duration = 0 if self.grace == "g" else self.lengths[self.length_index]
+                self.in_order = False
+                self._count_grace_note()
+            else:
+                duration = self.next_length()
+                self.time = onset + duration
+            self.joins_chord = bool(self.chord_column)  # inside ^...> every further note joins the first
+        prolongs = self._tied_note(letter, octave, alter) if self.ties and not is_grace else None
+        note = WrittenNote(onset, duration, letter, octave, alter, midi, base40, is_grace, column, prolongs)
+        self.written.append(note)
+        self.event.append(note)
+        self.event_end = self.position
+
+    def _count_grace_note(self) -> None:
+        """After the last of a known number of grace notes, notes are of full size again."""
+        if self.grace_notes_left:
+            self.grace_notes_left -= 1
+            if not self.grace_notes_left:
+                self.grace = ""
+
+    def drop_accidental(self) -> None:
+        """Forget an accidental that no note followed."""
+        if self.accidental is not None:
+            self.accidental = None
+            self.problem("accidental without a note", self.accidental_column, "a note", self.found_at(self.position))
+
+    def rest_measures(self, digits: str, column: int) -> None:
+        """Some bars of rest."""
+        if len(digits) > 4:
+            self.problem("too many bars of rest", column, f"at most {MAX_MEASURES_OF_REST}", digits[:20])
+            digits = "1"
+        self.lose_ties()
+        self.measures_of_rest = int(digits or 1)
+        self.time += self.measure * self.measures_of_rest
+        self.event = []
+
+    # -- ties ---------------------------------------------------------------------------------------------------------
+
+    def open_ties(self, column: int, notes: list[WrittenNote]) -> None:
+        """Ties lead on from these notes."""
+        if notes[0].is_grace:
+            self.problem("tie after a grace note, read as a slur", column, "a note of full size before the tie")
+            return
+        self.tie_column = column
+        for note in notes:
+            self.ties[note.letter, note.octave] = note
+
+    def _tied_note(self, letter: str, octave: int, alter: int) -> WrittenNote | None:
         """The note that an open tie leads from to this pitch, if there is one; the tie is closed."""
         earlier = self.ties.get((letter, octave))
         if earlier is None or earlier.alter != alter:
@@ -151,17 +262,80 @@ class Music:
 
     def lose_ties(self) -> None:
         """Close all ties that are open: they lead to no note of their pitch."""
-        if self.tie_column:
+        if self.ties and self.tie_column:
             self.problem("tie to another pitch, read as a slur", self.tie_column, "the same note after the tie")
         self.ties.clear()
         self.tie_column = 0
 
-    def drop_accidental(self) -> None:
-        """An accidental that no note followed is forgotten."""
-        if self.accidental is not None:
-            self.accidental = None
-            self.problem("accidental without a note", self.accidental_column, "a note", self.found_at(self.position))
+    # -- tuplets and repetitions --------------------------------------------------------------------------------------
+
+    def end_tuplet(self) -> None:
+        """Scale the notes of the group so that they fill the total before the parenthesis."""
+        group, self.tuplet = self.tuplet, None
+        assert group is not None
+        length = self.time - group.time
+        if length <= 0:
+            return
+        count, total, notes = self.tuplet_count or 3, self.tuplet_total, self.written[group.row :]
+        heads = len({note.onset for note in notes if not note.is_grace})
+        if total and not length <= 2 * total <= 4 * length and heads != self.tuplet_count:
+            # "6(6ABCDEF)": the value before the group repeats the value of its notes
+            self.problem(
+                "the notes of the group do not fit the value before it",
+                group.column,
+                "a total between half and twice what the notes last",
+                f"{total / TICKS_PER_QUARTER:g} quarters for {length / TICKS_PER_QUARTER:g}",
+            )
+            total = 0
+        total = total or round(length * usual_time(count) / count)
+        for note in notes:  # every onset and end is rounded by itself, so that the last note ends with the group
+            onset = note.onset - group.time
+            moved = (2 * onset * total + length) // (2 * length)
+            if not note.is_grace:
+                note.duration = (2 * (onset + note.duration) * total + length) // (2 * length) - moved
+            note.onset = group.time + moved
+        self.time = group.time + total
+
+    def repeat(self, first: Span, last: Span) -> None:
+        """The notes between two places again, with the ties among them and those that lead in and out."""
+        originals = self.written[first.row : last.row]
+        self.repeats.add(len(originals), column=self.position)
+        copies: dict[int, WrittenNote] = {}
+        for note in originals:
+            prolongs = copies.get(id(note.prolongs)) if note.prolongs is not None else None
+            copies[id(note)] = replace(note, onset=note.onset + self.time - first.time, prolongs=prolongs)
+        leading_out = {name: copies[id(note)] for name, note in self.ties.items() if id(note) in copies}
+        for note in copies.values():
+            if note.onset == self.time and not note.is_grace and note.prolongs is None:
+                note.prolongs = self._tied_note(note.letter, note.octave, note.alter)
+        self.written += copies.values()
+        self.ties.update(leading_out)
+        self.time += last.time - first.time
+        self.event = []
 
     def notes(self, first_column: int = 0) -> NoteTable:
         """The note table, ties merged; columns count from `first_column`."""
-        return written.table(self.written, first_column, self.in_order)
+        lengths = {id(note): note.duration for note in self.written}
+        for note in self.written:
+            if note.prolongs is not None:
+                root = note.prolongs
+                while root.prolongs is not None:
+                    root = root.prolongs
+                note.prolongs = root  # so that the next one has one step to go
+                lengths[id(root)] += note.duration
+        return note_table(
+            [
+                (
+                    note.onset,
+                    lengths[id(note)],
+                    note.midi,
+                    note.base40,
+                    note.is_grace,
+                    0,
+                    note.column - first_column,
+                )
+                for note in self.written
+                if note.prolongs is None
+            ],
+            in_order=self.in_order,
+        )

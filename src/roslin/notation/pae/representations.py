@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roslin.errors import NotationError, Problem
+from roslin.notation.record import MAX_PROBLEMS
 from roslin.notation.typography import plain, without_quotes
 from roslin.rows import HALF_CHARACTER, half_character
 
@@ -211,3 +212,41 @@ def _from_marc(line: str, number: int, problems: tuple[Problem, ...]) -> Incipit
         problems=problems,
         metadata=metadata | ({"text": values["t"]} if "t" in values else {}),
     )
+
+
+# Note names typed in lower case
+
+_LOWER_CASE_SIGNS = r"[a-g0-9xnti'\",.{}()/|:;=!+_^\-~?\s]*"
+_ALL_LOWER = re.compile(_LOWER_CASE_SIGNS)
+_LOWER_CASE_NAME = re.compile("[ac-g]")
+_FLAT_OR_LOWER_CASE_NAME = re.compile(r"(bb?)(?=[ac-g])|[a-g]")
+_SIGNS_OF_THE_CODE = "bgf"
+
+
+def capitals(music: str, start: int) -> tuple[str, tuple[Problem, ...]]:
+    """The music with its note names in capitals, if `music[start:]` has none; and the problems reported for it.
+
+    In the code the lower-case letters b, g and f are signs: a flat, a grace note, a repetition. Where no letter is a
+    capital, as in '4cdec, they can only be notes, with one exception: b directly before another note name stays a flat.
+    Each letter with another possible meaning is reported.
+
+    >>> capitals("'4cdb", 0)[0]
+    "'4CDB"
+    """
+    if _ALL_LOWER.fullmatch(music, start) is None or _LOWER_CASE_NAME.search(music, start) is None:
+        return music, ()
+    written = list(music)
+    names = re.compile("[a-g]").search(music, start)
+    problems = [_lower_case("letters in lower case", names.start() + 1 if names else 1, "note names")]
+    for found in _FLAT_OR_LOWER_CASE_NAME.finditer(music, start):
+        sign, column = found[0], found.start() + 1
+        if not found[1]:
+            written[column - 1] = sign.upper()
+        if (found[1] or sign in _SIGNS_OF_THE_CODE) and len(problems) < MAX_PROBLEMS:
+            taken = f"{sign} (flat)" if found[1] else f"the note {sign.upper()}"
+            problems.append(_lower_case(repr(sign), column, taken))
+    return "".join(written), tuple(problems)
+
+
+def _lower_case(found: str, column: int, taken: str) -> Problem:
+    return Problem("note name in lower case", "note names from A to G", found, column, taken=taken)

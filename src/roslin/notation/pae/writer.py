@@ -18,9 +18,15 @@ from itertools import groupby, pairwise
 from roslin.errors import ArgumentError, NotationError, Problem
 from roslin.melody import Melody, SignatureChange
 from roslin.melody.pitches import LETTERS, is_spelled, spelled
-from roslin.notation.pae.music import MAX_NOTES
+from roslin.notation.pae.music import (
+    HIGHEST_WRITTEN,
+    LENGTH_TICKS,
+    LOWEST_WRITTEN,
+    MAX_DOTS,
+    MAX_NOTES,
+    usual_time,
+)
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
-from roslin.notation.pae.signs import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, usual_time
 
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
 # What nobody could read: a note held through all others of a long piece is written again with each of them.
