@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/web.py --searches 0                                    the times alone, ten minutes
     .venv/bin/python benchmarks/web.py --melodies 50000 --seconds 10 --searches 200    a small form, two minutes
 
-Makes the collection from the fragments unless one is given (`benchmarks/build_scale.py --keep` makes one too), starts
+Makes the collection from the fragments unless one is given, starts
 `roslin serve` and asks it by HTTP. Queries are the first seven notes of melodies of the collection, always the same
 ones, all different; a cached page is the result page of one of twenty queries that were asked before. Prints
 
@@ -38,10 +38,9 @@ from urllib.parse import urlencode
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.build_scale import write_fragments
 from tests.web.running import Server, running
 
-from real_data import FRAGMENTS
+from real_data import FRAGMENTS, write_fragments
 from roslin import Collection, Melody
 from roslin.notation.jsonl import write_jsonl
 

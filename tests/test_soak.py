@@ -15,7 +15,6 @@ from tests.notation.samples import SAMPLES, mxl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-import faults_by_command
 import soak
 import soak_inputs
 from roslin.errors import NotationError, Problem
@@ -109,14 +108,3 @@ def test_a_process_that_dies_has_crashed_on_what_it_had_in_hand(folder: Path) ->
     assert block["first"] == 105
     assert rest == [("inputs", 100, 5), ("inputs", 106, 4)]
     assert json.dumps(block)
-
-
-def test_the_sweep_of_faults_has_every_command_that_writes() -> None:
-    swept = [case.words for case in faults_by_command.CASES]
-    found = list(faults_by_command.writers())
-    assert len(found) > 25
-    for command, option in found:
-        short = {"--output": ("--output", "-o")}.get(option, (option,))
-        assert any(words.startswith(f"{command} ") and set(short) & set(words.split()) for words in swept), command
-    for command in ("collection build", "collection add", "collection remove", "experiment delete", "data get"):
-        assert any(words.startswith(f"{command} ") for words in swept), command

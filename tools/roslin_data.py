@@ -15,6 +15,8 @@ systems that have no part in `roslin` (`dp`, `time`, `us`).
 from __future__ import annotations
 
 import pickle
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,13 +26,18 @@ from pathlib import Path
 
 import numpy as np
 
-from music21_campaign import BOOKS, title_key
 from real_data import DATA
 from roslin import Melody, matcher, records
 from roslin.melody import NoteTable
 from roslin.represent.line import melodic_line
 from roslin.truth.qrel import read_truth
 
+BOOKS = {
+    "airdsAirs": "aird",
+    "oneills1850": "oneill",
+    "ryansMammoth": "ryan",
+    "miscFolk": "misc",
+}
 SHARES = ("fit", "fit", "choose", "report")
 # Few composers have most of RISM's pairs. Of the numbers from 0 to 39, this one brings the shares of all lists nearest
 # to a half, a quarter and a quarter.
@@ -95,6 +102,17 @@ def share_of(group: str) -> str:
     True
     """
     return SHARES[sha256(f"{SALT} {group}".encode()).digest()[0] % len(SHARES)]
+
+
+def title_key(title: str) -> str:
+    """The title in small letters, without accents, articles, signs and the dance that follows a dash.
+
+    >>> title_key("MONEY MUSK -- STRATHSPEY") == title_key("Money Musk, The")
+    True
+    """
+    plain = unicodedata.normalize("NFKD", title.partition("--")[0]).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9 ]", "", re.sub(r"\(.*?\)", "", plain)).split()
+    return " ".join(word for word in words if word not in ("a", "an", "the"))
 
 
 def rism(truth: str) -> Material:

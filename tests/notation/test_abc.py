@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import io
 import pickle
-import sys
-from pathlib import Path
 
 import pytest
+from tests.notation.music21_agreement import compare
 
 from roslin.errors import NotationError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import abc
 from roslin.notation.abc import fields, tables
 from roslin.notation.record import Record
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
-from compare_music21_abc import compare
 
 EIGHTH = TICKS_PER_QUARTER // 2
 

@@ -1,17 +1,13 @@
-"""Verovio as a second, independent reader (tools/compare_verovio.py compares all incipits; here a fixed sample)."""
+"""Verovio as a second, independent reader of a fixed sample of incipits."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
-from compare_verovio import CAUSES, compare
-from verovio_oracle import Oracle, OracleError
+from tests.notation.verovio_agreement import CAUSES, compare
+from tests.notation.verovio_oracle import Oracle, OracleError
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,8 @@ def test_what_is_refused(runs: list[Run], options: dict[str, Any], error: type[E
         fuse_runs(runs, **options)
 
 
-KEPT = json.loads((Path(__file__).parent / "ranx_fusion.json").read_text())  # tools/ranx_fusion.py writes it
+# Written by 24d3b3c:tools/ranx_fusion.py of commit 24d3b3c.
+KEPT = json.loads((Path(__file__).parent / "ranx_fusion.json").read_text())
 
 
 @pytest.mark.parametrize("case", KEPT["cases"], ids=lambda case: f"{case['scale']}-{case['method']}")

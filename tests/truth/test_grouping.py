@@ -166,7 +166,7 @@ def told_apart(truth: Truth, level: dict[str, int]) -> float:
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
 def test_groups_of_the_usual_method_survive_careless_experts(share: float) -> None:
-    """`tools/simulate_judges.py --careless` has the whole table."""
+    """`24d3b3c:tools/simulate_judges.py --careless` has the whole table."""
     rankings, level = simulated(share)
     truth = grouped_truth(rankings, method_named("roslin"))
     assert told_apart(truth, level) > 0.88

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.web.pasting import LEAST_SEARCHED, Pasted, paste, texts
 
 from roslin.web.sentences import expected_number
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
-from paste_incipits import LEAST_SEARCHED, Pasted, paste, texts
 
 COUNT = 400
 

@@ -4,7 +4,7 @@ A field's values are those that filters compare (folding.py): without accents, i
 counts by its century. A value is shown as most melodies write it.
 
 All is read once for a state of a collection: for every field a small number for each melody. Counting a list, and
-narrowing it, are then a look at these numbers, so both are cheap however long the list is (benchmarks/facets.py).
+narrowing it, are then a look at these numbers, so both are cheap however long the list is.
 
 Counts say what a choice would leave: those of one field count the melodies that pass what is chosen in all other
 fields. So a second value of the same field, which would add to the list, keeps its count.

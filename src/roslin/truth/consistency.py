@@ -198,7 +198,7 @@ def _triples(documents: list[str], differs: Flags, below: Flags | None) -> tuple
 #
 # The confidence is the chance that the line is real: that of all pairs of documents, one from each of its groups, most
 # are truly in that order. It is 1 / (1 + 8 p). The form is that of a posterior chance; the 8 comes from simulated
-# studies, and holds for all six functions of paper 004 (`tools/calibrate_boundaries.py` shows how well). The sum of
+# studies, and holds for all six functions of paper 004 (dev/measurements/ground-truths.md shows how well). The sum of
 # what the confidences lack is the expected number of spurious lines.
 
 

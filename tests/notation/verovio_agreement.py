@@ -1,31 +1,24 @@
-"""Compare Roslin's reader of Plaine & Easie with verovio's on real incipits, and say why they differ.
+"""Where Roslin's reader of Plaine & Easie and verovio's differ, and by which named cause.
 
-    .venv/bin/python tools/compare_verovio.py               all of them
-    .venv/bin/python tools/compare_verovio.py --every 50    a fixed sample, as the tests do
-
-Compared are the onset and pitch of every note of every incipit without ties and grace notes (verovio's time map plays
-grace notes and splits ties in its own way). A disagreement is put down to the first cause in `CAUSES` that applies.
-Then verovio is asked twice more: with nothing but the old signs of the source respelled (`REPAIRS`, plain substitutions
-that know nothing of Roslin's reader), and with Roslin's own spelling of the melody. If it agrees with Roslin on the
-first, the cause is those signs and nothing else; if only on the second, it is something that substitution cannot mend.
-Who is right is what the specification says or, where it is silent, what fills the bars.
+The comparison covers the onset and pitch of every note of incipits without ties and grace notes, because verovio's
+time map plays grace notes and splits ties differently. A disagreement has the first cause in `CAUSES` that applies.
+Verovio then reads two other spellings: the source with only its old signs respelled (`REPAIRS`, plain substitutions
+that share nothing with Roslin's reader), and Roslin's own spelling of the melody.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from real_data import INCIPITS
+from tests.notation.verovio_oracle import Oracle, OracleError
+
 from roslin.errors import NotationError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.notation import Record, pae, records
-from verovio_oracle import Oracle, OracleError
 
 _TOLERANCE_QUARTERS = 1e-3
 
@@ -228,44 +221,3 @@ def _same(left: list[tuple[float, int]], right: list[tuple[float, int]]) -> bool
     return len(left) == len(right) and all(
         abs(a[0] - b[0]) < _TOLERANCE_QUARTERS and a[1] == b[1] for a, b in zip(left, right, strict=True)
     )
-
-
-def report(result: Comparison) -> str:
-    """The result as Markdown."""
-    right = {cause.name: cause.right for cause in CAUSES}
-    lines = [
-        f"{result.compared} incipits compared; {result.agreed} agree in every onset and pitch, "
-        f"{len(result.disagreements)} do not. Left out: "
-        + ", ".join(f"{count} {why}" for why, count in result.left_out.most_common())
-        + ".",
-        "",
-        f"Of the {result.compared_without_warning} that Roslin reads without a warning, "
-        f"{result.agreed_without_warning} agree.",
-        "",
-        "| cause | incipits | agree when respelled | agree on Roslin's spelling | who is right | example |",
-        "|---|---|---|---|---|---|",
-    ]
-    for cause, count in Counter(d.cause for d in result.disagreements).most_common():
-        group = [d for d in result.disagreements if d.cause == cause]
-        example = min(group, key=lambda d: (not d.agrees_on_repair, not d.agrees_on_own_spelling, len(d.music), d.id))
-        shown = example.music.replace("|", "\\|").replace("`", "'")
-        repaired, spelled = sum(d.agrees_on_repair for d in group), sum(d.agrees_on_own_spelling for d in group)
-        lines.append(
-            f"| {cause} | {count} | {repaired} | {spelled} | {right.get(cause, '?')} | `{shown}` ({example.id}) |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def main() -> int:
-    """Print the report; exit code 1 when a disagreement has no known cause."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("incipits", type=Path, nargs="?", default=INCIPITS)
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="compare every N-th incipit")
-    arguments = parser.parse_args()
-    result = compare(arguments.incipits, arguments.every)
-    sys.stdout.write(report(result))
-    return int(any(d.cause == "unexplained" for d in result.disagreements))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

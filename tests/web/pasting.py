@@ -1,24 +1,15 @@
-"""Paste real incipits, as they stand in catalogues, into the command line and the page, and count what is searched.
+"""Real incipits pasted into the command line and the page, in four forms in turn.
 
-python tools/paste_incipits.py --count 400
-
-Each incipit is pasted in one of four forms, in turn: the music alone, one line with clef, metre and key before it,
-fields on one line, MARC subfields. The fields are those of the catalogue, untidy as they are. What is refused is
-listed, and what was read otherwise is counted by its kind. Exit code 1 when less than 99.5 % is searched, or when a
-deviation is not shown.
+The forms are the music alone, one line with clef, metre and key before it, fields on one line, and MARC subfields. The
+fields are those of the catalogue, uncorrected.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import html
 import json
 import random
-import re
-import sys
-import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +19,6 @@ import typer
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
-from real_data import INCIPITS
 from roslin import Collection, NotationError
 from roslin.cli.search import search_command
 from roslin.notation.query import read_query
@@ -119,32 +109,3 @@ def _said_strictly(text: str) -> list[str]:
     except NotationError as error:
         return [str(error)]
     return []
-
-
-def main() -> int:
-    """Print what came of the sample."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("incipits", type=Path, nargs="?", default=INCIPITS)
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--state", type=int, default=RANDOM_STATE)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = list(paste(texts(arguments.incipits, arguments.count, arguments.state), Path(folder)))
-    ways = {"terminal": [each.in_terminal for each in found], "page": [each.on_page for each in found]}
-    for way, searched in ways.items():
-        sys.stdout.write(f"{way}: {sum(searched)} of {len(searched)} searched\n")
-    for each in found:
-        if each.refusal:
-            sys.stdout.write(f"refused: {each.text!r}: {each.refusal}\n")
-        for line in each.unsaid:
-            sys.stdout.write(f"not shown: {each.text!r}: {line}\n")
-    kinds = Counter(re.sub(r"\s+", " ", kind) for each in found for kind in each.kinds)
-    sys.stdout.write(f"{sum(bool(each.kinds) for each in found)} read otherwise than they are written:\n")
-    for kind, count in kinds.most_common():
-        sys.stdout.write(f"{count:6d}  {kind}\n")
-    least = min(sum(searched) / len(searched) for searched in ways.values())
-    return int(least < LEAST_SEARCHED or any(each.unsaid for each in found))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

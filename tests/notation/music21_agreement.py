@@ -1,23 +1,15 @@
-"""Compare Roslin's reader of ABC with music21's on the tunes of music21's own corpus, and say why they differ.
+"""Where Roslin's reader of ABC and music21's differ on tunes of music21's own corpus, and by which named cause.
 
-    python tools/compare_music21_abc.py                  500 tunes, always the same
-    python tools/compare_music21_abc.py --count 60       fewer, as the tests do
-    python tools/compare_music21_abc.py --load           all of them: how many Roslin reads leniently
-
-Compared are onset and pitch of every note, ties merged, without grace notes. music21 reads every tune as version 2.1
-(it would otherwise let accidentals hold for one note only). When the two differ, the tune is given to music21 again
-with one way of writing in `CAUSES` replaced by another that means the same; the cause is the first one after which
-music21 agrees with what Roslin read in the original, or all of them together. What no respelling settles is
-"unexplained". The last column says who follows the standard.
+The comparison covers onset and pitch of every note, ties merged, without grace notes. music21 reads every tune as
+version 2.1 (otherwise accidentals would hold for one note only). Where the two differ, music21 reads the tune again
+with one way of writing in `CAUSES` replaced by another that means the same. The cause is the first one after which
+music21 agrees with Roslin's reading of the original, or all of them together.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
-import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -202,56 +194,3 @@ def _same(left: Notes | None, right: Notes | None) -> bool:
     if left is None or right is None or len(left) != len(right):
         return False
     return all(abs(a[0] - b[0]) < _TOLERANCE_QUARTERS and a[1] == b[1] for a, b in zip(left, right, strict=True))
-
-
-def report(result: Comparison) -> str:
-    """The result as Markdown."""
-    right = {cause.name: cause.right for cause in CAUSES} | {
-        "several of these": "Roslin",
-        DAMAGED: "neither: the signs are lost",
-        "unexplained": "?",
-    }
-    explained = result.agreed + result.explained
-    lines = [
-        f"{result.compared} tunes compared; {result.agreed} ({result.agreed / result.compared:.1%}) agree in every "
-        f"onset and pitch as they stand, {explained} ({explained / result.compared:.1%}) once the signs below are "
-        "written for music21 in another way that means the same.",
-        "",
-        "| cause | tunes | who is right | example |",
-        "|---|---|---|---|",
-    ]
-    for cause, count in Counter(d.cause for d in result.disagreements).most_common():
-        example = min((d for d in result.disagreements if d.cause == cause), key=lambda d: (len(d.example), d.who))
-        shown = example.example.replace("|", "\\|").replace("`", " ")
-        lines.append(f"| {cause} | {count} | {right[cause]} | `{shown}` ({example.who}) |")
-    return "\n".join(lines) + "\n"
-
-
-def _load_all() -> int:
-    refused: list[str] = []
-    warned = total = 0
-    for who, text in corpus():
-        [record] = abc.read_tunes(text, strict=False)
-        total += 1
-        warned += bool(record.problems) and record.melody is not None
-        if record.melody is None:
-            refused.append(f"{who}: {record.problems[0]}")
-    sys.stdout.write(f"{total - len(refused)} of {total} tunes load, {warned} with warnings\n" + "\n".join(refused))
-    return int(len(refused) > 0.005 * total)
-
-
-def main() -> int:
-    """Print the report; exit code 1 when fewer than 99 % agree, respelled or not, or 99.5 % load."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=500, help="how many tunes to compare")
-    parser.add_argument("--load", action="store_true", help="only read all tunes, and count")
-    arguments = parser.parse_args()
-    if arguments.load:
-        return _load_all()
-    result = compare(arguments.count)
-    sys.stdout.write(report(result))
-    return int(result.agreed + result.explained < 0.99 * result.compared)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
