@@ -8,7 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -35,31 +35,41 @@ from room_graph import (
 )
 
 MODULES = modules()
+NAMES = [found.name for found in pkgutil.walk_packages([str(SOURCE)], "roslin.")]
 
 
 def test_the_source_is_the_one_under_test() -> None:
     assert Path(roslin.__file__).parent.resolve() == SOURCE
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_upwards(path: Path) -> None:
-    own = room(path)
-    assert own in ROOMS, f"{own} is not a room of the house: add it to ROOMS in tools/room_graph.py"
-    for other in imported_rooms(path):
-        assert ROOMS.index(other) <= ROOMS.index(own), f"{own} imports from {other}, which lies below it"
-        assert (own, other) not in FORBIDDEN
+def test_every_module_is_in_a_known_room() -> None:
+    unknown = {room(path) for path in MODULES} - set(ROOMS)
+    assert not unknown, "add them to ROOMS in tools/room_graph.py"
+
+
+def test_imports_point_upwards() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports from {other}"
+        for path in MODULES
+        for other in imported_rooms(path)
+        if ROOMS.index(other) > ROOMS.index(room(path)) or (room(path), other) in FORBIDDEN
+    ]
+    assert wrong == []
 
 
 def test_only_melodies_name_rooms_below_them() -> None:
-    for path in MODULES:
-        below = {other for other in named_rooms(path) if ROOMS.index(other) > ROOMS.index(room(path))}
-        assert below == (named_rooms(BY_NAME) if path == BY_NAME else set()), path
+    naming = {
+        path: below
+        for path in MODULES
+        if (below := {other for other in named_rooms(path) if ROOMS.index(other) > ROOMS.index(room(path))})
+    }
+    assert naming == {BY_NAME: named_rooms(BY_NAME)}
 
 
 def test_only_the_door_to_the_kernels_calls_c() -> None:
     others = {SOURCE / "native" / "kernels.py", SOURCE / "web" / "server.py"}  # the server sets how memory is freed
-    for path in set(MODULES) - others:
-        assert not imported_modules(path) & {"ctypes", "cffi", "numba"}, path
+    wrong = [path for path in set(MODULES) - others if imported_modules(path) & {"ctypes", "cffi", "numba"}]
+    assert wrong == []
 
 
 # A function that takes more wants a value. Commands are exempt: their parameters are the options that people type.
@@ -75,9 +85,14 @@ def long_functions(path: Path) -> Iterator[str]:
                 yield node.name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_function_takes_more_than_ten_parameters(path: Path) -> None:
-    assert room(path) == "cli" or not list(long_functions(path))
+def test_no_function_takes_more_than_ten_parameters() -> None:
+    long = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in MODULES
+        if room(path) != "cli"
+        for name in long_functions(path)
+    ]
+    assert long == []
 
 
 def test_no_two_classes_have_one_name() -> None:
@@ -128,21 +143,25 @@ def test_an_arrow_that_a_longer_way_implies_is_left_out() -> None:
     assert reduced({("cli", "api"), ("api", "errors"), ("cli", "errors")}) == {("cli", "api"), ("api", "errors")}
 
 
-@pytest.mark.parametrize("name", [m.name for m in pkgutil.walk_packages([str(SOURCE)], "roslin.")])
-def test_all_is_true(name: str) -> None:
-    module = importlib.import_module(name)
-    exported = getattr(module, "__all__", [])
-    assert len(exported) == len(set(exported))
-    for public in exported:
-        assert hasattr(module, public), f"{name}.__all__ names {public}"
+def test_all_names_exist_once() -> None:
+    wrong = []
+    for name in NAMES:
+        module = importlib.import_module(name)
+        exported = getattr(module, "__all__", [])
+        wrong += [f"{name}: {public} is listed twice" for public, count in Counter(exported).items() if count > 1]
+        wrong += [f"{name}: {public} does not exist" for public in exported if not hasattr(module, public)]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", [m.name for m in pkgutil.walk_packages([str(SOURCE)], "roslin.")])
-def test_a_module_is_found_under_its_name(name: str) -> None:
+def test_a_module_is_found_under_its_name() -> None:
     """No package binds the name of one of its modules to something else."""
-    importlib.import_module(name)
-    package, _, own = name.rpartition(".")
-    assert getattr(importlib.import_module(package), own) is sys.modules[name]
+    wrong = []
+    for name in NAMES:
+        importlib.import_module(name)
+        package, _, own = name.rpartition(".")
+        if getattr(importlib.import_module(package), own) is not sys.modules[name]:
+            wrong.append(name)
+    assert wrong == []
 
 
 def test_public_names() -> None:
@@ -168,11 +187,11 @@ def test_the_first_import_is_light() -> None:
 
 def test_only_packages_list_their_names() -> None:
     """A module's names without an underscore are its public ones."""
-    for path in MODULES:
-        assert path.name == "__init__.py" or "\n__all__ = " not in path.read_text("utf-8"), path
+    own = [path for path in MODULES if path.name != "__init__.py"]
+    assert [path for path in own if "\n__all__ = " in path.read_text("utf-8")] == []
 
 
 def test_types_of_arrays_are_named_in_one_module() -> None:
-    for path in set(MODULES) - {SOURCE / "types.py"}:
-        aliases = re.findall(r"^\w+(?:: TypeAlias)? = (?:npt\.)?NDArray\[np\.(?!void)", path.read_text("utf-8"), re.M)
-        assert not aliases, path
+    alias = re.compile(r"^\w+(?:: TypeAlias)? = (?:npt\.)?NDArray\[np\.(?!void)", re.M)
+    others = set(MODULES) - {SOURCE / "types.py"}
+    assert [path for path in others if alias.search(path.read_text("utf-8"))] == []
