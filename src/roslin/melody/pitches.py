@@ -7,9 +7,18 @@ the same for every interval of one name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 LETTERS = "CDEFGAB"
 NATURAL_SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # of the letters, above C
 BASE40_NATURALS = (2, 8, 14, 19, 25, 31, 37)  # the base-40 numbers of the letters
+
+ORDER_OF_SHARPS, ORDER_OF_FLATS = "FCGDAEB", "BEADGCF"
+# Keynotes a fifth apart: the major keys from seven flats to seven sharps, then those of the minor keys beyond.
+LINE_OF_FIFTHS = (
+    "Cb", "Gb", "Db", "Ab", "Eb", "Bb", "F", "C", "G", "D", "A", "E", "B", "F#", "C#", "G#", "D#", "A#",
+)  # fmt: skip
+_USUAL_STEPS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)  # letters for 0 to 11 semitones
 
 MOST_SIGNS = 2  # sharps or flats of one note
 _SIGNATURE_SIGNS = {"x": 1, "b": -1, "n": 0}
@@ -68,3 +77,26 @@ def alterations(key_signature: str) -> dict[str, int]:
         elif character in LETTERS:
             found[character] = sign
     return {letter: sharps for letter, sharps in found.items() if sharps}
+
+
+def signature_text(sharps: Mapping[str, int]) -> str:
+    """A key signature in the spelling of Plaine & Easie, from the sharps (flats below 0) of its letters.
+
+    >>> signature_text({"F": 1, "C": 1}), signature_text({"B": -1, "E": -1})
+    ('xFC', 'bBE')
+    """
+    text = ""
+    for sign, value in (("xx", 2), ("x", 1), ("b", -1), ("bb", -2)):
+        letters = "".join(letter for letter, of_letter in sharps.items() if of_letter == value)
+        text += sign + letters if letters else ""
+    return text
+
+
+def usual_steps(semitones: int) -> int:
+    """The staff steps of the usual interval of so many semitones: 2 for a major third, -2 for one down.
+
+    >>> usual_steps(4), usual_steps(-4), usual_steps(14)
+    (2, -2, 8)
+    """
+    octaves, rest = divmod(abs(semitones), 12)
+    return (7 * octaves + _USUAL_STEPS[rest]) * (1 if semitones >= 0 else -1)

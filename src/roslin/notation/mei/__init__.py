@@ -1,26 +1,29 @@
 """MEI, the format of the Music Encoding Initiative (common notation): one melody for each staff.
 
-    values      what the values of attributes mean
-    structure   which elements are read: movements, staves, voices, variants
-    notes       notes in exact time and spelling; ties joined
-    controls    ties, tuplets and octave lines that name notes by their ids
-    staff       what is known about a staff while the score goes by
-    signatures  clef, key signature, metre, transposition, units
-    pitches     the pitch of a note
-    layer       one voice of one bar
-    score       one score, bar by bar
-    records     the melodies
+    notes   notes in exact time and spelling, the values of attributes, ties joined
+    staff   a staff while the score is read: clef, key, metre, transposition, units
+    layer   one voice of one bar
+    score   one score, bar by bar: movements, staves, variants
 
-Time runs from what stands in the bars. Lengths come from @dur.ges or @dur, dots and tuplets (exact fractions), and from
-@dur.ppq where it says something else. Repeats and endings are kept as written. Notes of percussion and tablature are
-left out; any other that is left out is told. Mensural and neume notation is refused. Lines and columns of problems are
+Time runs from the contents of the bars. Lengths come from @dur.ges or @dur, dots and tuplets (exact fractions), and
+from @dur.ppq where that differs. Repeats and endings are kept as written. Notes of percussion and tablature are left
+out; any other note that is left out is reported. Mensural and neume notation is refused. Lines and columns of problems are
 those of the XML.
 """
 
 from __future__ import annotations
 
-from roslin.notation.mei.records import read_tree
-from roslin.notation.record import Record
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+import numpy as np
+
+from roslin.errors import MelodyError, Problem
+from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange, checked_table
+from roslin.notation.mei.notes import Pitch, merge_ties
+from roslin.notation.mei.score import Score, movements
+from roslin.notation.mei.staff import Staff
+from roslin.notation.record import MAX_REPEATED_IN_FILE, Record, Repeats
 from roslin.notation.scores import Element, StaffChoice, decode_xml, first_elements, parse_xml, reader
 
 __all__ = ["matches", "pitched_notes", "read", "read_tree", "tree"]
@@ -52,3 +55,133 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
 
 
 read = reader(_read)
+
+
+def read_tree(
+    document: Element,
+    notation: str,
+    selection: StaffChoice,
+    *,
+    strict: bool,
+    problems: tuple[Problem, ...] = (),
+    made_from: int = 0,
+    sounding: Callable[[str], Pitch | None] | None = None,
+) -> list[Record]:
+    """A record for each wanted staff with notes, or for all of a movement together.
+
+    `problems` concern the whole score. `made_from`: where the MEI was made from another notation, the line at which
+    the score begins there; lines of the MEI mean nothing to whoever reads the message. `sounding` gives the pitch of a
+    note by its id, where the source knows better than the MEI that was made from it.
+    """
+    staves: list[Staff] = []
+    movement_of: list[int] = []
+    repeats = Repeats(MAX_REPEATED_IN_FILE, "one file")
+    for movement, elements in enumerate(movements(document)):
+        for element in elements:
+            score = Score(element, notation, repeats, written_pitch=selection.written_pitch, sounding=sounding)
+            found = score.read()
+            staves += [staff for staff in found if staff.notes or staff.problems]
+        movement_of += [movement] * (len(staves) - len(movement_of))
+    if not any(staff.notes for staff in staves):
+        nothing = Problem("no notes", "at least one note", "none", line=document.line)
+        first = next((problem for staff in staves for problem in staff.problems), nothing)
+        return [Record(None, (_placed(first, made_from),))]
+    places = selection.chosen([staff.name for staff in staves])
+    if selection.voice is not None:
+        places = _with_voice(staves, places, selection.voice)
+    if selection.voices == "together":
+        by_movement = groupby(places, key=lambda place: movement_of[place])
+        wanted = [[staves[place] for place in movement] for _, movement in by_movement]
+    else:
+        wanted = [[staves[place]] for place in places]
+    about = _about(document)
+    return [
+        _record(parts, notation, about, selection, problems, strict=strict, made_from=made_from) for parts in wanted
+    ]
+
+
+def _with_voice(staves: list[Staff], places: list[int], voice: int) -> list[int]:
+    most = max(len(staves[place].layers()) for place in places)
+    if not 0 <= voice < most:
+        raise MelodyError(f"voice must be a number from 0 to {most - 1}; got {voice}")
+    return [place for place in places if voice < len(staves[place].layers())]
+
+
+def _record(
+    staves: list[Staff],
+    notation: str,
+    about: dict[str, str],
+    selection: StaffChoice,
+    problems: tuple[Problem, ...],
+    *,
+    strict: bool,
+    made_from: int,
+) -> Record:
+    """One melody of some staves; its signatures and bars are those of the first."""
+    staff = staves[0]
+    name = staff.name if len(staves) == 1 else ""
+    own = [_placed(problem, made_from).at(record=part.name) for part in staves for problem in part.problems]
+    found = (*(problem.at(record=name) for problem in problems), *own)
+    if found and strict:
+        return Record(None, found[:1])
+    rows = list(_rows(staves, selection.voice))
+    if not rows:
+        nothing = Problem("no notes", "at least one note", "none", record=name)
+        return Record(None, (*found, nothing.at(line=made_from or 1))[:1])
+    try:
+        table = checked_table(np.array(rows, dtype=np.int64))
+    except (MelodyError, OverflowError) as error:
+        beyond = Problem("notes out of range", "notes that can be played", str(error), record=name)
+        return Record(None, (beyond.at(line=made_from or 1),))
+    start = staff.start
+    melody = Melody(
+        table,
+        title=about.get("title"),
+        composer=about.get("composer"),
+        voice=name or None,
+        key=start.key,
+        metre=start.metre,
+        text=next((words for part in staves if (words := part.words())), None),
+        notation=notation,
+        clef=start.clef,
+        key_signature=start.key_signature,
+        barlines_ticks=np.array([round(bar * TICKS_PER_QUARTER) for bar in staff.barlines], dtype=np.int64),
+        changes=tuple(_changes(staff)),
+        extra={"staff": ", ".join(part.number for part in staves)},
+    )
+    return Record(melody, found)
+
+
+def _placed(problem: Problem, made_from: int) -> Problem:
+    return Problem(problem.reason, problem.expected, problem.found, line=made_from) if made_from else problem
+
+
+def _rows(staves: list[Staff], voice: int | None) -> Iterator[tuple[int, ...]]:
+    """The rows of the note table; the voices of all staves are counted through."""
+    before = 0
+    for staff in staves:
+        layers = {layer: place for place, layer in enumerate(staff.layers())}
+        for note in merge_ties(staff.notes):
+            place = layers[note.layer]
+            if voice in (None, place):
+                yield note.row(before + place)[:-1]
+        before += len(layers)
+
+
+def _changes(staff: Staff) -> Iterator[SignatureChange]:
+    for onset in sorted(staff.changes):
+        yield SignatureChange(round(onset * TICKS_PER_QUARTER), **staff.changes[onset])
+
+
+def _about(document: Element) -> dict[str, str]:
+    """Title and composer, from wherever the header has them."""
+    head = next(document.iter("meiHead"), None)
+    if head is None:
+        return {}
+    found: dict[str, str] = {}
+    for element in head.iter("title", "composer", "persName", "name", "creator"):
+        composer = element.tag == "composer" or element.get("role") in ("composer", "cmp", "creator")
+        kind = "title" if element.tag == "title" else "composer" if composer else ""
+        if kind and kind not in found and (text := element.all_text()):
+            found[kind] = text
+    return found

@@ -3,18 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.notation.mei.controls import Context
-from roslin.notation.mei.notes import ScoreNote
-from roslin.notation.mei.pitches import pitch_of
-from roslin.notation.mei.signatures import sign_in_music
-from roslin.notation.mei.staff import Staff
-from roslin.notation.mei.structure import READ_THROUGH, chosen
-from roslin.notation.mei.values import MENSURAL, QUARTERS, dot_elements, dots, integer, ratio
+from roslin.notation.mei.notes import (
+    ALTERATIONS,
+    LETTERS,
+    MENSURAL,
+    NEAREST,
+    QUARTERS,
+    Pitch,
+    ScoreNote,
+    dot_elements,
+    dots,
+    integer,
+    ratio,
+)
+from roslin.notation.mei.staff import Staff, sign_in_music
+from roslin.notation.record import Repeats
 from roslin.notation.scores import MAX_DENOMINATOR, Element
+
+VARIANTS = ("app", "choice", "subst")
+READ_THROUGH = frozenset(
+    {"add", "beam", "beamSpan", "corr", "damage", "expan", "ligature", "orig", "reg", "restore", "sic", "supplied"}
+    | {"unclear"}
+)
+_PREFERRED = ("lem", "corr", "reg", "expan", "add")
+
+
+@dataclass(slots=True)
+class Controls:
+    """What a score says about its notes from outside: by their ids."""
+
+    tied: dict[str, str] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    tuplet_starts: dict[str, Fraction] = field(default_factory=dict)
+    tuplet_ends: set[str] = field(default_factory=set)
+    octave_starts: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, score: Element) -> Controls:
+        """Those of a score."""
+        controls = cls()
+        for element in score.iter("tie", "tupletSpan", "octave"):
+            start, end = element.get("startid").lstrip("#"), element.get("endid").lstrip("#")
+            if element.tag == "tie":
+                if start:
+                    controls.tied[start] = end
+                if end:
+                    controls.held.add(end)
+            elif start and end and element.tag == "tupletSpan":
+                controls.tuplet_starts[start] = ratio(element)
+                controls.tuplet_ends.add(end)
+            elif start and end:
+                octaves = {"8": 1, "15": 2, "22": 3}.get(element.get("dis"), 1)
+                controls.octave_starts[start] = (-octaves if element.get("dis.place") == "below" else octaves, end)
+        return controls
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for every note of a score.
+
+    `sounding` gives the pitch of a note by its id, where the source knows better than the MEI that was made from it;
+    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed. `tells_names`: a
+    note without a name is a problem. `repeats` counts for the whole file. `met` are the notes that were come to (by
+    `id`), read or told.
+    """
+
+    controls: Controls
+    written_pitch: bool
+    sounding: Callable[[str], Pitch | None] | None
+    infer_accidentals: bool
+    tells_names: bool
+    repeats: Repeats
+    met: set[int] = field(default_factory=set)
+
+
+def chosen(element: Element) -> list[Element]:
+    """Of variants, the one that editors prefer, or the first."""
+    preferred = element.first(*_PREFERRED)
+    return [preferred] if preferred is not None else element.children[:1]
 
 
 class LayerWalk:
@@ -233,3 +304,66 @@ _EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
     "keySig": LayerWalk._signature,
     "meterSig": LayerWalk._signature,
 }
+
+
+# Pitch
+
+_UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
+
+
+def pitch_of(element: Element, staff: Staff, context: Context, octaves: int, held: bool) -> Pitch | None:
+    """The pitch, written or sounding as the context asks; None for a note without one, or with one out of range."""
+    letter = LETTERS.get(element.get("pname").lower())
+    if letter is None:
+        if context.tells_names and not (staff.is_unpitched or _UNPITCHED.intersection(element.attributes)):
+            found = repr(element.get("pname")[:20]) if element.get("pname") else "none"
+            staff.warn(element, "note without a name", "@pname from a to g", found)
+        return None
+    semitones, steps = staff.transposition
+    written = context.written_pitch
+    known = context.sounding(element.get("xml:id")) if context.sounding else None
+    if known is not None:
+        back = -steps if steps is not None else None
+        return known.moved(-semitones, back) if written and (semitones or steps) else known
+    sounding_octave = integer(element.get("oct.ges"))
+    octave = integer(element.get("oct") or staff.default_octave)
+    if sounding_octave is None and octave is not None:
+        sounding_octave = octave + octaves
+    if sounding_octave is None or not -1 <= sounding_octave <= 12:
+        staff.warn(element, "note without an octave", "@oct from 0 to 9", repr(element.get("oct")))
+        return None
+    step = 7 * sounding_octave + letter
+    pitch = Pitch(step, _alteration(element, staff, context, step, held))
+    if not written and (semitones or steps):
+        pitch = pitch.moved(semitones, steps)
+    if not 0 <= pitch.midi <= 127:
+        staff.warn(element, "pitch out of range", "a MIDI pitch from 0 to 127", str(pitch.midi))
+        return None
+    return pitch
+
+
+def _alteration(element: Element, staff: Staff, context: Context, step: int, held: bool) -> int:
+    places = [element, *(child for child in element.children if child.tag == "accid")]
+    for name in ("accid.ges", "accid"):
+        for place in places:
+            if sign := place.get(name):
+                return _remember(staff, step, _sign(staff, place, sign))
+    if not context.infer_accidentals:
+        return 0
+    if held and step in staff.last_alterations:
+        return staff.last_alterations[step]
+    key = staff.key_alterations.get(step % 7, 0)
+    alteration = staff.last_alterations[step] = staff.bar_alterations.get(step, key)
+    return alteration
+
+
+def _remember(staff: Staff, step: int, alteration: int) -> int:
+    staff.bar_alterations[step] = staff.last_alterations[step] = alteration
+    return alteration
+
+
+def _sign(staff: Staff, element: Element, sign: str) -> int:
+    if sign in ALTERATIONS:
+        return ALTERATIONS[sign]
+    staff.warn(element, "accidental that is no semitone", "sharp, flat or natural", repr(sign[:20]))
+    return NEAREST.get(sign, 0)

@@ -1,4 +1,4 @@
-"""Notes of a score in exact time and spelling, and the joining of tied ones.
+"""Notes of a score in exact time and spelling, the values of MEI attributes that make them, and the joining of ties.
 
 Time is a `Fraction` of quarter notes until the very end, so that no rounding adds up. Pitch is a letter, an octave and
 an alteration, so that spelling survives transposition.
@@ -10,11 +10,54 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
+from roslin.melody.pitches import MOST_SIGNS, pitch_numbers, usual_steps
+from roslin.notation.scores import Element
 
-_SEMITONES = (0, 2, 4, 5, 7, 9, 11)  # C D E F G A B above C
-_BASE40 = (2, 8, 14, 19, 25, 31, 37)  # as in melody.base40_from_midi: C is 2 above a multiple of 40
+LETTERS = {letter: step for step, letter in enumerate("cdefgab")}
+
+ALTERATIONS = {"s": 1, "f": -1, "ss": 2, "x": 2, "ff": -2, "xs": 3, "sx": 3, "ts": 3, "tf": -3, "n": 0}
+ALTERATIONS |= {"nf": -1, "ns": 1}
+# Quarter tones and the like: the nearest semitone, with a warning.
+NEAREST = {"su": 1, "sd": 1, "fu": -1, "fd": -1, "nu": 0, "nd": 0, "1qs": 0, "1qf": 0, "3qs": 1, "3qf": -1}
+
+QUARTERS = {"maxima": Fraction(32), "long": Fraction(16), "breve": Fraction(8)}
+QUARTERS |= {str(2**power): Fraction(4, 2**power) for power in range(12)}
+MENSURAL = frozenset(
+    {"longa", "brevis", "semibrevis", "minima", "semiminima", "fusa", "semifusa", "nc", "neume", "syllable", "mensur"}
+)
+
+
+def integer(text: str) -> int | None:
+    """A whole number of at most nine digits."""
+    try:
+        return int(text) if len(text) < 10 else None
+    except ValueError:
+        return None
+
+
+def dots(text: str) -> Fraction:
+    """How much longer dots make a note; more than eight count as eight."""
+    count = min(max(integer(text) or 0, 0), 8)
+    return 2 - Fraction(1, 2**count)
+
+
+def dot_elements(element: Element) -> int:
+    """The dots that a note has as elements of their own."""
+    return sum(child.tag == "dot" for child in element.children)
+
+
+def ratio(element: Element) -> Fraction:
+    """How much shorter notes in a tuplet are. Without @numbase, they take the time of the next lower power of two."""
+    number = integer(element.get("num")) or 3
+    base = integer(element.get("numbase"))
+    if number < 1:
+        return Fraction(1)
+    if base is None or base < 1:
+        base = 1 << max((number - 1).bit_length() - 1, 0)
+    return Fraction(base, number)
+
+
 _MOST_TOGETHER = 100  # notes of one pitch at one time among which the end of a tie is looked for
-_USUAL_STEPS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)  # letters for 0 to 11 semitones
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +70,21 @@ class Pitch:
     @property
     def midi(self) -> int:
         """60 is middle C."""
-        octave, letter = divmod(self.step, 7)
-        return 12 * (octave + 1) + _SEMITONES[letter] + self.alteration
+        return self._numbers()[0]
 
     @property
     def base40(self) -> int:
         """162 is middle C. Beyond double sharps and flats there is no number: that of the usual spelling is taken."""
+        midi, base40 = self._numbers()
+        return base40 if abs(self.alteration) <= MOST_SIGNS else int(base40_from_midi(midi))
+
+    def _numbers(self) -> tuple[int, int]:
         octave, letter = divmod(self.step, 7)
-        if abs(self.alteration) <= 2:
-            return 40 * octave + _BASE40[letter] + self.alteration
-        return int(base40_from_midi(self.midi))
+        return pitch_numbers(letter, octave, self.alteration)
 
     def moved(self, semitones: int, steps: int | None) -> Pitch:
         """Transposed by semitones and letters; without a number of letters, by those usual for the interval."""
-        if steps is None:
-            octaves, rest = divmod(abs(semitones), 12)
-            steps = (7 * octaves + _USUAL_STEPS[rest]) * (1 if semitones >= 0 else -1)
-        step = self.step + steps
+        step = self.step + (usual_steps(semitones) if steps is None else steps)
         return Pitch(step, self.midi + semitones - Pitch(step, 0).midi)
 
 

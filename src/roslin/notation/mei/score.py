@@ -2,26 +2,76 @@
 
 A bar is as long as its longest voice, so a pick-up bar is short by itself; a bar of rest everywhere is as long as the
 metre says. All staves stay together, even where one of them has too much or too little in a bar.
+
+Of variants the lemma or what else editors prefer is taken, or else the first reading. Deleted music is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER
-from roslin.notation.mei.controls import Context, Controls
-from roslin.notation.mei.layer import LayerWalk
-from roslin.notation.mei.notes import Pitch
-from roslin.notation.mei.signatures import define, signs_in
-from roslin.notation.mei.staff import Staff, settle_ppq
-from roslin.notation.mei.structure import SECTIONS, VARIANTS, chosen, label, layers_in, staff_definitions, staves_in
-from roslin.notation.mei.values import integer
+from roslin.notation.mei.layer import READ_THROUGH, VARIANTS, Context, Controls, LayerWalk, chosen
+from roslin.notation.mei.notes import Pitch, integer
+from roslin.notation.mei.staff import Staff, define, settle_ppq, signs_in
 from roslin.notation.record import Repeats
 from roslin.notation.scores import Element, refusal
 
 MAX_STAVES = 500
 _LEFT_OUT = frozenset({"del", "oStaff", "oLayer", "tabGrp", "annot"})
+_SECTIONS = frozenset({"section", "ending", "ossia", "score"}) | READ_THROUGH
+
+
+def movements(document: Element) -> Iterator[list[Element]]:
+    """The score of each movement; where it has none, its separate parts."""
+    for movement in document.iter("mdiv", "music"):
+        if movement.tag == "music" and movement.first("body") is not None:
+            continue
+        score = movement.first("score")
+        if score is not None:
+            yield [score]
+        else:
+            yield [part for parts in movement.children if parts.tag == "parts" for part in parts.children]
+
+
+def staff_definitions(definition: Element, group_label: str) -> Iterator[tuple[Element, str]]:
+    """The staves that a definition names, each with the label of the group that it stands in."""
+    for child in definition.children:
+        if child.tag == "staffDef":
+            yield child, group_label
+        elif child.tag in ("staffGrp", "score") or child.tag in READ_THROUGH:
+            yield from staff_definitions(child, label(child) or group_label)
+
+
+def label(element: Element) -> str:
+    """The name of a staff or of a group, from an element inside or an attribute."""
+    inside = element.first("label")
+    return (inside.all_text() if inside is not None else "") or element.get("label")
+
+
+def staves_in(bar: Element) -> Iterator[Element]:
+    """The staves of a bar; of an ossia the main one, which is a <staff> too (the other is an <oStaff>)."""
+    for child in bar.children:
+        if child.tag == "staff":
+            yield child
+        elif child.tag in VARIANTS:
+            for reading in chosen(child):
+                yield from staves_in(reading)
+        elif child.tag == "ossia" or child.tag in READ_THROUGH:
+            yield from staves_in(child)
+
+
+def layers_in(staff: Element) -> Iterator[Element]:
+    """The voices of a staff in one bar."""
+    for child in staff.children:
+        if child.tag == "layer":
+            yield child
+        elif child.tag in VARIANTS:
+            for reading in chosen(child):
+                yield from layers_in(reading)
+        elif child.tag == "ossia" or child.tag in READ_THROUGH:
+            yield from layers_in(child)
 
 
 class Score:
@@ -89,7 +139,7 @@ class Score:
             elif child.tag in VARIANTS:
                 for reading in chosen(child):
                     self._section(reading)
-            elif child.tag in SECTIONS:
+            elif child.tag in _SECTIONS:
                 self._section(child)
 
     def _score_definition(self, definition: Element) -> None:
