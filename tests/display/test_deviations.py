@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roslin.display.deviations import deviations
+from roslin.display.text import deviations
 from roslin.errors import Problem
 
 

@@ -12,8 +12,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from roslin.display.latex import latex_text
-from roslin.display.table import Table, tables_to_json
+from roslin.display.table import Table, latex_text, tables_to_json
 from roslin.errors import ArgumentError, UnknownNameError
 
 NASTY = '<b>&"a"</b>\tone\ntwo'

@@ -43,8 +43,7 @@ from roslin.campaign.asking import (
 from roslin.campaign.identity import Finished, code_checksum
 from roslin.collection.files import remove_scratch, write_text
 from roslin.collection.store import Store
-from roslin.display.frames import FrameLibrary, frame
-from roslin.display.table import Table
+from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError
 from roslin.evaluate.evaluation import Evaluation, evaluate

@@ -45,7 +45,7 @@ def standings(campaign: Campaign) -> Table:
         "reference: where the system was published, and which parameters are not those that it is offered with"
     )
     columns = ("system", first, "low", "high", *others, "ms", "tied", "reference")
-    return Table(columns, tuple(rows), "Standings", note, key="standings")
+    return Table(columns, tuple(rows), "Standings", note, key="standings", coarse=("ms",))
 
 
 def _reference(chosen: Matcher) -> str:

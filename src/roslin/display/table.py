@@ -1,4 +1,4 @@
-"""`Table`: rows of named cells, the one form in which results are shown as a table.
+"""`Table`: rows of named cells, as text, HTML, TSV, CSV, JSON, LaTeX or a data frame.
 
 A cell is a text, a number, or None for nothing; a number that is not known is NaN. Numbers keep their full precision in
 frames and files (TSV, CSV, JSON), and are rounded where people read them (text, HTML, LaTeX).
@@ -12,10 +12,22 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib import import_module
+from typing import Any, Literal
 
-from roslin.display.frames import FrameLibrary, frame
 from roslin.display.text import rounded, table_lines
+from roslin.errors import ArgumentError, UnknownNameError
+
+FrameLibrary = Literal["pandas", "polars"]
+_LIBRARIES = ("pandas", "polars")
+_SPECIAL_IN_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,7 @@ class Table:
 
     `title` is for people and `key` for programs; `note` is what a reader must know. `marks` names a column: a page
     marks the rows that have something in it. `words` names a column of sentences: text has them below the table.
+    Text shows the columns in `coarse` with one decimal: more would only look exact.
 
     >>> print(Table(("rank", "title"), ({"rank": 1, "title": "Roslin Castle"},)))
     rank  title
@@ -37,10 +50,11 @@ class Table:
     key: str = ""
     marks: str = ""
     words: str = ""
+    coarse: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         said = ["", *(str(row[self.words]) for row in self.rows)] if self.words in self.columns else []
-        return "\n".join([*table_lines(self.rows, self.without(self.words).columns), *said])
+        return "\n".join([*table_lines(self.rows, self.without(self.words).columns, self.coarse), *said])
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -72,9 +86,17 @@ class Table:
 
     def to_latex(self) -> str:
         """A table for a paper (it needs the package booktabs), under a comment with its title."""
-        from roslin.display.latex import latex_table
-
-        return latex_table(self)
+        lines = [
+            f"% {' '.join(self.title.split())}",
+            f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in self.numeric)}}}",
+            "\\toprule",
+            " & ".join(map(latex_text, self.columns)) + r" \\",
+            "\\midrule",
+            *(" & ".join(latex_text(row.get(name), name) for name in self.columns) + r" \\" for row in self.rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+        ]
+        return "\n".join(lines) + "\n"
 
     def to_tsv(self) -> str:
         """Tab-separated values under a header. What is not known is empty; white space in a cell becomes one space."""
@@ -104,6 +126,30 @@ class Table:
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+def latex_text(value: Any, name: str = "") -> str:
+    """A value for LaTeX, of the column `name`: signs that mean something there are written out.
+
+    >>> latex_text("50 % of a_b"), latex_text(0.5), latex_text(None)
+    ('50 \\\\% of a\\\\_b', '0.5000', '--')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "--"
+    if isinstance(value, float):
+        return rounded(value, 4, name) if math.isfinite(value) else f"${'-' * (value < 0)}\\infty$"
+    return str(value).translate(_SPECIAL_IN_LATEX)
+
+
+def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary = "pandas") -> Any:
+    """A data frame with these columns. Neither library is a dependency: users of data frames have one."""
+    if library not in _LIBRARIES:
+        raise UnknownNameError("library of data frames", str(library), _LIBRARIES)
+    try:
+        made_by = import_module(library)
+    except ImportError:
+        raise ArgumentError(f"a data frame of {library} needs that library; pip install {library}") from None
+    return made_by.DataFrame(dict(columns))
 
 
 def tables_to_json(tables: Sequence[Table]) -> str:

@@ -1,22 +1,30 @@
-"""Rows as lines of text, as a terminal and a text file show them; numbers of things in words; text for XML."""
+"""Text for terminals and files: tables in lines, deviations of a reading, numbers of things, and text for XML."""
 
 from __future__ import annotations
 
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from roslin.errors import Problem
+
 _WIDEST = 50
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_COARSE = ("percent", "ms")  # columns in which more than one decimal would only look exact
+_PLACES_NAMED = 4
 
 
-def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    """A header and a line for each row, in columns; numbers are rounded, long texts cut unless nothing follows."""
-    cells = [[_cell(row.get(name), name, name == columns[-1]) for name in columns] for row in rows]
+def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], coarse: Sequence[str] = ()) -> Iterator[str]:
+    """A header and a line for each row, in columns; numbers are rounded, long texts cut unless nothing follows.
+
+    Numbers have four decimals, in `coarse` columns one.
+    """
+    cells = [
+        [_cell(row.get(name), name, 1 if name in coarse else 4, name == columns[-1]) for name in columns]
+        for row in rows
+    ]
     widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(columns)]
     numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
     for line in [list(columns), *cells]:
@@ -27,12 +35,11 @@ def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> It
         yield "  ".join(padded).rstrip()
 
 
-def _cell(value: Any, name: str, is_last: bool) -> str:
-    """A value in a table: numbers rounded, long texts cut unless nothing follows them."""
+def _cell(value: Any, name: str, digits: int, is_last: bool) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return "–" if math.isnan(value) else rounded(value, 1 if name in _COARSE else 4, name)
+        return "–" if math.isnan(value) else rounded(value, digits, name)
     text = " ".join(str(value).split())
     return text if is_last or _width(text) <= _WIDEST else _cut(text, _WIDEST - 1) + "…"
 
@@ -85,3 +92,35 @@ def for_xml(text: str) -> str:
     'Salve Regina'
     """
     return _NOT_IN_XML.sub("", text)
+
+
+def deviations(problems: Iterable[Problem]) -> list[str]:
+    """A line for each kind of deviation of a reading from what was written, in their order, with all places.
+
+    >>> deviations([Problem("sharp", "", "'X'", 3, taken="x"), Problem("sharp", "", "'X'", 9, taken="x")])
+    ["read 'X' as x at columns 3 and 9"]
+    >>> deviations([Problem("mark of doubt", "", "'?'", 7, line=2, taken="nothing")])
+    ["left out '?' at line 2, column 7"]
+    """
+    places: dict[tuple[str, int], list[int]] = {}
+    for problem in problems:
+        places.setdefault((_what(problem), problem.line), []).append(problem.column)
+    return [f"{what}{_where(line, columns)}" for (what, line), columns in places.items()]
+
+
+def _what(problem: Problem) -> str:
+    if problem.taken == "nothing":
+        return f"left out {problem.found}"
+    return f"read {problem.found} as {problem.taken}" if problem.taken else problem.reason
+
+
+def _where(line: int, columns: list[int]) -> str:
+    named = [str(column) for column in dict.fromkeys(columns) if column]
+    if not named:
+        return f" at line {line}" if line else ""
+    at = f" at line {line}, " if line else " at "
+    if len(named) == 1:
+        return f"{at}column {named[0]}"
+    if len(named) > _PLACES_NAMED:
+        named = [*named[: _PLACES_NAMED - 1], f"{len(named) - _PLACES_NAMED + 1} more"]
+    return f"{at}columns {', '.join(named[:-1])} and {named[-1]}"

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roslin.display.frames import FrameLibrary, frame
-from roslin.display.table import Table
+from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, Score, measure

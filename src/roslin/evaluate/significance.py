@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from roslin.display.latex import latex_text
+from roslin.display.table import latex_text
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.evaluation import Evaluation

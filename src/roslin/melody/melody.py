@@ -14,9 +14,8 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from roslin.display.deviations import deviations
-from roslin.display.frames import FrameLibrary, frame
-from roslin.display.text import counted
+from roslin.display.table import FrameLibrary, frame
+from roslin.display.text import counted, deviations
 from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError, Problem
 from roslin.melody.bars import bar_edges, bar_numbers
 from roslin.melody.cutting import cut_notes, cut_time

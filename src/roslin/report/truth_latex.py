@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from roslin.display.latex import latex_text
+from roslin.display.table import latex_text
 from roslin.display.text import counted
 from roslin.report.rank_plots import Scale, mean_and_deviation, scale_of
 from roslin.report.truth import Melodies, common_scale, confidence_text, few_votes_text, title_of

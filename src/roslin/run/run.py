@@ -12,8 +12,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
-from roslin.display.frames import FrameLibrary
-from roslin.display.table import Table
+from roslin.display.table import FrameLibrary, Table
 from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.run import writing
 from roslin.run.meaning import BY_CHANCE, PERHAPS, SAME_NOTES, coinciding_words, headline_of, meaning_of

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roslin.display.frames import FrameLibrary, frame
-from roslin.display.table import Table
+from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import number

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from roslin.display.frames import FrameLibrary
-from roslin.display.table import Table
+from roslin.display.table import FrameLibrary, Table
 from roslin.display.text import counted
 from roslin.errors import UnknownNameError
 from roslin.truth.agreement import kendall_w, krippendorff_alpha
