@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import os
 import pty
@@ -390,11 +391,12 @@ def test_a_search_for_several_readings_ends_in_time(starter: Path) -> None:
 def test_modes_are_the_same_words_as_everywhere() -> None:
     from typing import get_args
 
-    from roslin.cli import modes
+    from roslin.cli.options import matcher_options
     from roslin.matchers.modes import MODES
 
-    for option, values in zip((modes.CompareOption, modes.PlaceOption, modes.KeyOption), MODES.values(), strict=True):
-        assert get_args(option)[1].metavar == "|".join(values)
+    options = inspect.signature(matcher_options, eval_str=True, locals={"ChosenMatcher": None}).parameters
+    for name, values in MODES.items():
+        assert get_args(options[name].annotation)[1].metavar == "|".join(values)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from roslin import Collection, RoslinError
-from roslin.cli.show import show_command
+from roslin.cli.reading import show_command
 from roslin.starter import tunes_path
 
 app = typer.Typer(pretty_exceptions_enable=False)

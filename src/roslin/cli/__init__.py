@@ -20,8 +20,6 @@ from roslin.cli import (
     campaign,
     collection,
     concordances,
-    concordances_report,
-    concordances_review,
     data,
     demo,
     evaluate,
@@ -29,18 +27,15 @@ from roslin.cli import (
     experiment_bots,
     experiment_data,
     experiment_serve,
-    explain,
     filter,
     identify,
-    load,
-    matchers,
+    reading,
     runs,
     search,
     serve,
-    show,
     truth,
 )
-from roslin.cli.plugins import PluginOption, show_plugin_warnings
+from roslin.cli.options import PluginOption, show_plugin_warnings
 
 __all__ = ["app", "main"]
 
@@ -56,15 +51,11 @@ app.command("demo")(demo.demo)
 app.add_typer(collection.app, name="collection")
 app.command("filter")(filter.filter_command)
 app.command("search")(search.search_command)
-app.command("explain")(explain.explain_command)
+app.command("explain")(search.explain_command)
 app.command("identify")(identify.identify_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(concordances.app, name="concordances")
-concordances.app.command("report")(concordances_report.report_command)
-concordances.app.command("export")(concordances_review.export_command)
-concordances.app.command("marc")(concordances_review.marc_command)
-concordances.app.add_typer(concordances_review.app, name="review")
 app.add_typer(runs.app, name="runs")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
@@ -77,11 +68,11 @@ experiment.app.command("backup")(experiment_data.backup_command)
 experiment.app.command("move")(experiment_data.move_command)
 experiment.app.command("delete")(experiment_data.delete_command)
 experiment.app.command("bots")(experiment_bots.bots_command)
-app.command("matchers")(matchers.matchers_command)
+app.command("matchers")(search.matchers_command)
 app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")
-app.command("load")(load.load_command)
-app.command("show")(show.show_command)
+app.command("load")(reading.load_command)
+app.command("show")(reading.show_command)
 
 
 # Typer's own complaints about usage, wherever this version of it keeps them.

@@ -9,11 +9,17 @@ from typing import Annotated
 
 import typer
 
-from roslin.cli.default_command import DefaultCommandGroup
-from roslin.cli.options import DaskOption, work_of
+from roslin.cli.options import (
+    CollectionArgument,
+    DaskOption,
+    DefaultCommandGroup,
+    PluginOption,
+    ThreadsOption,
+    TieRule,
+    TiesOption,
+    work_of,
+)
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
-from roslin.cli.plugins import PluginOption
-from roslin.cli.rules import TieRule, TiesOption
 from roslin.display.text import counted
 
 app = typer.Typer(
@@ -28,7 +34,7 @@ app = typer.Typer(
 
 @app.command("run")
 def run_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    collection: CollectionArgument,
     truths: Annotated[
         list[Path], typer.Option("--truth", help="What is right; several to rank the systems under each of them.")
     ],
@@ -46,7 +52,7 @@ def run_command(
     k: Annotated[
         int, typer.Option("-k", min=1, help="How many documents a list has; more where the last are tied.")
     ] = 100,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    threads: ThreadsOption = 1,
     dask: DaskOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for runs and report; what it has is not done again.")
@@ -103,7 +109,7 @@ def _told_when_stopped(output: Path) -> Iterator[None]:
 
 @app.command("make-queries")
 def make_queries_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    collection: CollectionArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The queries (.jsonl); their truth (.qrel) is put beside them.")
     ],

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.options import DaskOption, work_of
+from roslin.cli.options import CollectionArgument, DaskOption, PluginOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
-from roslin.cli.plugins import PluginOption
 from roslin.cli.reading import VoicesChoice, VoicesOption
 from roslin.display.text import counted
 
@@ -25,7 +24,6 @@ StrictOption = Annotated[
 DamagedOption = Annotated[
     bool, typer.Option("--allow-damaged", help="Take what can be read of damaged, unknown and empty sources.")
 ]
-CollectionArgument = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
 
 
 @app.command("build")

@@ -1,15 +1,16 @@
-"""roslin concordances; further commands of the group are in files of their own."""
+"""roslin concordances: find, report, review, export and marc."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.default_command import DefaultCommandGroup
-from roslin.cli.options import DaskOption, work_of
+from roslin.cli.options import DaskOption, DefaultCommandGroup, ThreadsOption, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from roslin.api import Collection
     from roslin.concordances.certainty import Certainty
     from roslin.concordances.concordance import Concordances
+    from roslin.concordances.review import Review
 
 
 class _Group(DefaultCommandGroup):
@@ -49,6 +51,9 @@ CollectionPath = Annotated[Path, typer.Argument(help="The collection, NAME.rosli
 FolderOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="The folder for what is found; NAME.concordances if none.")
 ]
+FoundOption = Annotated[
+    Path | None, typer.Option("--folder", help="What `roslin concordances` kept; NAME.concordances if none.")
+]
 _LEVEL = "same"
 
 
@@ -76,7 +81,7 @@ def find_command(
     radius: Annotated[
         float | None, typer.Option("--radius", min=0.0, help="The largest distance of a pair; by roslin if no matcher.")
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 2,
+    threads: ThreadsOption = 2,
     dask: DaskOption = None,
     output: FolderOption = None,
     most: Annotated[int, typer.Option("-k", min=1, help="How many groups to print.")] = 20,
@@ -184,3 +189,149 @@ def _numbers(opened: Collection, paths: list[Path]) -> npt.NDArray[np.int64]:
         left = len(ids) - len(known)
         remark(f"{left} of {len(ids)} melodies {'is' if left == 1 else 'are'} not in the collection and left out")
     return opened.numbers(known)
+
+
+@app.command("report")
+def report_command(
+    collection: CollectionPath,
+    folder: FoundOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A page (NAME.html) or a folder of pages; FOLDER/report if none."),
+    ] = None,
+    link: Annotated[str, typer.Option("--link", help="Address of a source, with {id} or {record}.")] = "",
+) -> None:
+    """Write pages that show every group: notation one under the other, differences marked, sources side by side.
+
+    Example: roslin concordances report mine.roslin -o concordances.html
+    """
+    from roslin.api import Collection
+    from roslin.concordances.concordance import Concordances
+    from roslin.concordances.find import concordances_folder
+    from roslin.report.concordances import source_link, write_report
+
+    kept = folder or concordances_folder(collection)
+    linked = source_link(link) if link else None
+    with Collection(collection) as opened:
+        found = Concordances.read(kept, opened)
+        with progress_bar("Report", total=1.0) as progress:
+            page = write_report(found, output or kept / "report", link=linked, progress=progress)
+    remark(f"open {page}")
+
+
+# -- decisions of people, and what is written with them ---------------------------------------------------------------
+
+
+review_app = typer.Typer(
+    help="What people decided about concordances.\n\nExample: roslin concordances review list mine.roslin",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@review_app.command("list")
+def list_command(
+    review: Annotated[Path, typer.Argument(help="A collection, or a review file.")],
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Print the state of every pair that somebody has decided about.
+
+    Example: roslin concordances review list mine.roslin --format tsv
+    """
+    from roslin.concordances.review import existing_review, opened_review
+
+    existing_review(review)
+    with opened_review(review) as opened:
+        table, notes = opened.to_table(), opened.notes
+    for note in notes:
+        remark(note)
+    print_table(table, format)
+
+
+@review_app.command("merge")
+def merge_command(
+    reviews: Annotated[list[Path], typer.Argument(help="Review files, or collections.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A file or a collection; what it holds is kept.")],
+) -> None:
+    """Put the decisions of several people into one file. Nothing is lost, and the order does not matter.
+
+    Example: roslin concordances review merge anna.jsonl ben.jsonl -o mine.roslin
+    """
+    from roslin.concordances.review import merge_into
+    from roslin.display.text import counted
+
+    done = merge_into(reviews, output)
+    for note in done.notes:
+        remark(note)
+    decisions, pairs = counted(done.decisions, "decision"), counted(done.pairs, "pair")
+    remark(f"{done.path}: {decisions} about {pairs}, {done.added} of them new")
+    for first, second in done.disputed:
+        remark(f"disputed: {first} and {second}")
+
+
+@app.command("export")
+def export_command(
+    what: Annotated[str, typer.Argument(help="pairs, groups (CSV), graphml or truth (for roslin evaluate).")],
+    collection: CollectionPath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    folder: FoundOption = None,
+) -> None:
+    """Write pairs, groups, a graph or a truth for other programs, with what people decided.
+
+    Example: roslin concordances export pairs mine.roslin -o pairs.csv
+    """
+    from roslin.concordances.export import export
+
+    with _reviewed(collection, folder) as (found, review):
+        left_out = export(what, found, review, output)
+    _tell(left_out)
+    remark(f"written: {output}")
+
+
+@app.command("marc")
+def marc_command(
+    collection: CollectionPath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for RECORD.xml, one for each record.")],
+    source: Annotated[
+        list[Path] | None,
+        typer.Option("--source", help="MARCXML of the records: links that they have are not repeated; several times."),
+    ] = None,
+    folder: FoundOption = None,
+) -> None:
+    """Write a MARC field 787 for each accepted pair of records, as a patch file for each record.
+
+    Example: roslin concordances marc mine.roslin --source export.xml.gz -o patches
+    """
+    from roslin.concordances.marc import existing_links, patches_of, write_patches
+    from roslin.display.text import counted
+
+    existing = existing_links(source) if source else None
+    with _reviewed(collection, folder) as (found, review):
+        patches = patches_of(found, review, existing)
+    write_patches(patches, output)
+    _tell(patches.left_out)
+    if not patches.patches:
+        remark(f"no accepted pair needs a new field (to decide about pairs: roslin serve {collection})")
+    remark(f"{counted(patches.fields, 'field')} for {counted(len(patches.patches), 'record')} in {output}")
+
+
+@contextmanager
+def _reviewed(collection: Path, folder: Path | None) -> Iterator[tuple[Concordances, Review]]:
+    from roslin.api import Collection
+    from roslin.concordances.concordance import Concordances
+    from roslin.concordances.find import concordances_folder
+    from roslin.concordances.review import Review
+
+    with Collection(collection) as opened:
+        review = Review.of(opened)
+        for note in review.notes:
+            remark(note)
+        yield Concordances.read(folder or concordances_folder(collection), opened), review
+
+
+def _tell(left_out: dict[str, int]) -> None:
+    for reason, number in sorted(left_out.items()):
+        remark(f"left out: {number} ({reason})")
+
+
+app.add_typer(review_app, name="review")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roslin.cli.options import PluginOption, TieRule, TiesOption
 from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_bar, remark, write_tables
-from roslin.cli.plugins import PluginOption
-from roslin.cli.rules import SameId, TieRule, TiesOption
 from roslin.cli.runs import name_and_path, read_runs
 from roslin.cli.truth_options import WayOption
 
@@ -20,6 +19,13 @@ if TYPE_CHECKING:
     from roslin.evaluate import Evaluation
 
 _PANELS = 200
+
+
+class SameId(StrEnum):
+    """Rules for a document with the id of its query: `roslin.evaluate.rankings.SAME_ID`."""
+
+    keep = "keep"
+    drop = "drop"
 
 
 class EvaluationFormat(StrEnum):

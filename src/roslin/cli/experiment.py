@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
+from roslin.cli.options import PluginOption
 from roslin.cli.output import progress_bar, remark
-from roslin.cli.plugins import PluginOption
 from roslin.display.text import counted
 
 app = typer.Typer(

@@ -14,7 +14,7 @@ from roslin.cli.output import FormatOption, OutputFormat, print_tables, remark
 from roslin.display.text import counted
 
 if TYPE_CHECKING:
-    from roslin.experiment.experts import StudyExpert
+    from roslin.experiment.study_store import StudyExpert
     from roslin.experiment.store import EventStore
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]

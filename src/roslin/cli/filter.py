@@ -1,26 +1,160 @@
-"""roslin filter."""
+"""Narrowing a collection: the filters of every command that has them, and roslin filter."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.filtering import Narrowing, filter_options, needed
-from roslin.cli.options import with_options
+from roslin.cli.options import CollectionArgument, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
-from roslin.cli.reading import PaeOption, QueryArgument, StrictOption, reading_options, text_of
-from roslin.cli.search import chosen_query
+from roslin.cli.reading import QueryChoice, query_options, reading_options, tell
 
 if TYPE_CHECKING:
+    from roslin.api import Collection, Selection
+    from roslin.collection.filters import Filter
+    from roslin.melody import Melody
     from roslin.notation import Options
+    from roslin.represent.edits import EditCosts
+
+_RANGE = "LOW..HIGH, LOW.. or ..HIGH"
+_SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
 
 
-@with_options(options=reading_options, narrowing=filter_options)
+@dataclass(frozen=True)
+class Narrowing:
+    """The filters that were asked for, in their order, and whether near-duplicates go then.
+
+    `near` are those that compare contour or rhythm, by name, as they were typed: they may need the query.
+    """
+
+    filters: tuple[Filter, ...]
+    near: tuple[tuple[str, str], ...]
+    costs: EditCosts | None
+    words: tuple[Filter, ...]
+    unique: bool
+    unique_exactly: bool
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there is anything to narrow down."""
+        return bool(self.filters or self.near or self.words) or self.unique or self.unique_exactly
+
+    def selected(self, collection: Collection, query: Melody | None) -> Selection | None:
+        """What is left, with a remark about it; None without filters."""
+        if not self.is_asked:
+            return None
+        selection = self.without_duplicates(self.filtered(collection, query))
+        remark(f"Searched {selection.summary}")
+        return selection
+
+    def filtered(self, collection: Collection, query: Melody | None) -> Selection:
+        """What the filters leave."""
+        from roslin.collection.asked import asked_filters
+
+        near = [
+            made
+            for name, text in self.near
+            for made in asked_filters(name, [text], query=query, costs=self.costs, label=f"--{name}")
+        ]
+        return collection.filter(*self.filters, *near, *self.words)
+
+    def without_duplicates(self, selection: Selection) -> Selection:
+        """What is left then, if near-duplicates are to go."""
+        if self.unique or self.unique_exactly:
+            return selection.without_near_duplicates(exact_rhythm=self.unique_exactly)
+        return selection
+
+
+def filter_options(
+    pitch_range: Annotated[str | None, typer.Option(help=f"Lowest to highest note, {_SEMITONES}.")] = None,
+    max_interval: Annotated[str | None, typer.Option(help="Largest step between two notes, likewise.")] = None,
+    duration_ratio: Annotated[str | None, typer.Option(help=f"Shortest over longest note, {_RANGE}.")] = None,
+    note_count: Annotated[str | None, typer.Option(help=f"Number of notes, {_RANGE}.")] = None,
+    contains: Annotated[
+        list[str] | None,
+        typer.Option(help='Intervals, "fifth up, third down" or "+5 -3". Given again: one of them is enough.'),
+    ] = None,
+    contains_semitones: Annotated[
+        list[str] | None, typer.Option(help='The same in semitones, "+7 -4" or "minor third up".')
+    ] = None,
+    share: Annotated[
+        list[str] | None, typer.Option(metavar="INTERVAL=RANGE", help="Part of the intervals, third=0.5..")
+    ] = None,
+    motive: Annotated[
+        list[str] | None, typer.Option(help='A repeated motive with these intervals, "unison, unison".')
+    ] = None,
+    times: Annotated[int | None, typer.Option(help="In how many places, for --motive; 2 if not said.")] = None,
+    contour: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[LETTERS=]COST", help="Gross contour near that of the query, or near letters: 3, UUDR=1."
+        ),
+    ] = None,
+    rhythm: Annotated[
+        str | None,
+        typer.Option(metavar="[LETTERS=]COST", help="Rhythm near that of the query, or near L, S, =: 3, LS===2."),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=COST ...", help='For both: "insertion=0.5 deletion=1 replacement=1 UD=2"; else 1.'),
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE", help="The whole field: key=g, library=CZ-Bu, century=18. Again: one is enough."
+        ),
+    ] = None,
+    unique: Annotated[
+        bool, typer.Option("--unique", help="Then leave out what is identical with another or part of it.")
+    ] = False,
+    unique_exactly: Annotated[
+        bool, typer.Option("--unique-exactly", help="The same, but keep what has another rhythm.")
+    ] = False,
+) -> Narrowing:
+    """Filters from what was typed, cheap ones first."""
+    from roslin.collection.asked import NEAR, asked_filters
+    from roslin.represent.edits import parse_costs
+
+    if costs is not None and contour is None and rhythm is None:
+        raise typer.BadParameter("--costs is for --contour and --rhythm; there is neither")
+    if times is not None and not motive:
+        raise typer.BadParameter("--times says in how many places a --motive must be; there is none")
+    if unique and unique_exactly:
+        raise typer.BadParameter("choose one of --unique and --unique-exactly")
+    typed: dict[str, list[str]] = {
+        "pitch_range": [pitch_range] if pitch_range is not None else [],
+        "max_interval": [max_interval] if max_interval is not None else [],
+        "duration_ratio": [duration_ratio] if duration_ratio is not None else [],
+        "note_count": [note_count] if note_count is not None else [],
+        "contains": contains or [],
+        "contains_semitones": contains_semitones or [],
+        "share": share or [],
+        "motive": motive or [],
+    }
+    chain = [
+        made
+        for name, texts in typed.items()
+        if texts
+        for made in asked_filters(name, texts, times=times or 2, label=f"--{name.replace('_', '-')}")
+    ]
+    near = tuple((name, given) for name, given in zip(NEAR, (contour, rhythm), strict=True) if given is not None)
+    words = (
+        *asked_filters("where", where or (), label="--where"),
+        *asked_filters("only", only or (), label="--only"),
+    )
+    changes = None if costs is None else parse_costs(costs)
+    return Narrowing(tuple(chain), near, changes, words, unique, unique_exactly)
+
+
+@with_options(asked=query_options, options=reading_options, narrowing=filter_options)
 def filter_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
-    text: QueryArgument = None,
+    collection: CollectionArgument,
     also: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Then add what has these words, filtered out or not.")
     ] = None,
@@ -28,11 +162,6 @@ def filter_command(
         list[str] | None, typer.Option(metavar="MATCHER", help="Then add what is most similar to the query.")
     ] = None,
     first: Annotated[int, typer.Option("--first", min=1, help="How many of each --also-search.")] = 10,
-    pae: PaeOption = None,
-    file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
-    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    strict: StrictOption = False,
     list_: Annotated[
         bool,
         typer.Option("--list", help="Print the melodies that are left, with costs, and by which way they came in."),
@@ -40,6 +169,7 @@ def filter_command(
     save: Annotated[Path | None, typer.Option(help="Write the ids that are left, one a line.")] = None,
     format: FormatOption = OutputFormat.table,
     *,
+    asked: QueryChoice,
     options: Options,
     narrowing: Narrowing,
 ) -> None:
@@ -54,14 +184,16 @@ def filter_command(
 
     with Collection(collection) as opened:
         query = None
-        if (text, pae, file, id, number) != (None,) * 5:
-            query = chosen_query(opened, text_of(text, pae), file, id, number, options, strict=strict)
+        if asked.is_given:
+            found = asked.readings(opened, options)
+            query = tell(found[0]) if len(found) > 1 else found[0]
         selection = narrowing.filtered(opened, query).also(*(metadata_of(text, "--also") for text in also or ()))
         for matcher in also_search or ():
-            itself = () if id is None or file is not None else (id,)
+            if query is None:
+                raise typer.BadParameter("--also-search needs a query: one of --pae, --file and --id")
             with progress_bar("Searching", total=1.0) as progress:
-                found = opened.search(needed(query, "--also-search"), matcher, first, exclude=itself, progress=progress)
-            selection = selection.also(found)
+                run = opened.search(query, matcher, first, exclude=asked.itself, progress=progress)
+            selection = selection.also(run)
         selection = narrowing.without_duplicates(selection)
         print_table(selection.candidates if list_ else selection.to_table(), format)
         if save is not None:

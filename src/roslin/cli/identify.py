@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.filtering import Narrowing, filter_options
-from roslin.cli.options import with_options
-from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
-from roslin.cli.plugins import PluginOption
+from roslin.cli.filter import Narrowing, filter_options
+from roslin.cli.options import CollectionArgument, PluginOption, ThreadsOption, with_options
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar
 from roslin.cli.reading import StrictOption, reading_options, refuse_options, tell
 from roslin.display.table import Table
 
 if TYPE_CHECKING:
-    from roslin.api import Collection, Selection
+    from roslin.api import Collection
     from roslin.concordances.attribution import Identification
     from roslin.melody import Melody
     from roslin.notation import Options
@@ -41,7 +40,7 @@ _SOURCE_SHOWN = (
 
 @with_options(options=reading_options, narrowing=filter_options)
 def identify_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    collection: CollectionArgument,
     source: Annotated[
         str,
         typer.Argument(
@@ -49,7 +48,7 @@ def identify_command(
             "the collection, or - for what comes from another program."
         ),
     ],
-    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    threads: ThreadsOption = 1,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long, for each source.")] = None,
     strict: StrictOption = False,
     format: FormatOption = OutputFormat.table,
@@ -69,7 +68,7 @@ def identify_command(
 
     with Collection(collection) as opened:
         sources = _sources(opened, source, options, strict=strict)
-        within = _selected(opened, narrowing)
+        within = narrowing.selected(opened, None)
         found: dict[str, Identification] = {}
         for name, melodies in sources.items():
             with progress_bar("Searching", total=1.0) as progress:
@@ -97,15 +96,6 @@ def _sources(collection: Collection, source: str, options: Options, *, strict: b
     if source == "-":
         return by_source(map(tell, read_source(sys.stdin.buffer.read(), strict=strict)))
     return source_named(collection, source.strip(), lambda: map(tell, read_source(source, strict=strict)))
-
-
-def _selected(collection: Collection, narrowing: Narrowing) -> Selection | None:
-    """What the filters leave, said in a sentence; None without filters."""
-    if not narrowing.is_asked:
-        return None
-    selection = narrowing.of(collection, None)
-    remark(f"Searched {selection.summary}")
-    return selection
 
 
 def _print_answer(name: str, found: Identification) -> None:

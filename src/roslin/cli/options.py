@@ -1,28 +1,47 @@
-"""Options that several commands share, given to a command as one value."""
+"""Options that several commands share, one by one or together as one value."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
+import warnings
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from roslin.cli.output import remark
 
 if TYPE_CHECKING:
+    from roslin.matchers.base import Matcher
     from roslin.search.work import Work
     from roslin.types import Progress
 
+    ChosenMatcher = tuple[Matcher, bool]
+
 Command = Callable[..., None]
 
+
+class TieRule(StrEnum):
+    """Rules for tied scores: `roslin.evaluate.rankings.TIES`."""
+
+    expected = "expected"
+    given = "given"
+    trec = "trec"
+
+
+CollectionArgument = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")]
 DaskOption = Annotated[
     str | None,
     typer.Option(
         "--dask", metavar="CLUSTER", help="Who works: local (processes of this computer), local:4, or tcp://host:8786."
     ),
 ]
-
 ProxyOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,6 +50,40 @@ ProxyOption = Annotated[
         help="A proxy before this server, whose X-Forwarded-For is believed: 127.0.0.1 or 10.1.2.0/24; several times.",
     ),
 ]
+TiesOption = Annotated[
+    TieRule,
+    typer.Option(
+        "--ties", help="Tied scores: the mean over all orders (expected), the order of the run, or that of trec_eval."
+    ),
+]
+
+
+# -- the matcher of a command -----------------------------------------------------------------------------------------
+
+
+def matcher_options(
+    matcher: Annotated[str | None, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),
+    ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option("--place", metavar="anywhere|start|end|whole", help="Where in a melody the query may be."),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="any|written", help="In any key, or only in that of the query.")
+    ] = None,
+) -> ChosenMatcher:
+    """A matcher in the mode that was asked for, and whether melodies must be cut to their beginnings for it."""
+    from roslin.matchers import DEFAULT_MATCHER
+    from roslin.matchers import matcher as matcher_of
+    from roslin.matchers.modes import Mode
+
+    return Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
+
+
+# -- where the work is done -------------------------------------------------------------------------------------------
 
 
 def work_of(
@@ -40,9 +93,9 @@ def work_of(
     progress: Progress | None = None,
     kept: Path | None = None,
 ) -> Work:
-    """Who does the work of a command: a Dask cluster if one is named, otherwise threads of this process.
+    """The workers of a command: a Dask cluster if one is named, otherwise threads of this process.
 
-    `kept` is where the command keeps what is finished.
+    `kept` is the folder in which the command saves finished parts.
     """
     if dask is None:
         from roslin.search.work import Work
@@ -53,11 +106,56 @@ def work_of(
     return ClusterWork(Cluster.parse(dask), seconds, progress, kept=kept)
 
 
+# -- plug-ins ---------------------------------------------------------------------------------------------------------
+
+
+def load_plugins(paths: list[Path] | None) -> list[Path] | None:
+    """Load the files, and leave their names to the processes that are started from here."""
+    from roslin.values.plugins import VARIABLE, load_plugin
+
+    for path in paths or ():
+        load_plugin(path)
+        named = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+        if str(path.resolve()) not in named:
+            os.environ[VARIABLE] = os.pathsep.join([*named, str(path.resolve())])
+    return paths
+
+
+PluginOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE",
+        help="A Python file with matchers, measures or formats of your own; several times.",
+        is_eager=True,  # the other options may need what it adds
+        callback=load_plugins,
+    ),
+]
+
+
+def show_plugin_warnings() -> None:
+    """Print the warning about a broken plug-in as a remark of one line."""
+    from roslin.values.plugins import PluginWarning
+
+    show = warnings.showwarning
+
+    def shown(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            remark(f"roslin: {message}")
+        else:
+            show(message, category, *place, **more)
+
+    warnings.showwarning = shown
+
+
+# -- how options and commands are put together ------------------------------------------------------------------------
+
+
 def with_options(**makers: Callable[..., Any]) -> Callable[[Command], Command]:
     """A command whose argument NAME is made from options: those that the function `NAME=` takes, after its own.
 
-    The argument must have the annotation that the function returns. It is not looked up, so that what it names need not
-    be imported for --help.
+    The argument must have the annotation that the function returns. It is not looked up, so that --help need not import
+    the annotated class.
     """
 
     def decorate(command: Command) -> Command:
@@ -80,3 +178,15 @@ def with_options(**makers: Callable[..., Any]) -> Callable[[Command], Command]:
         return wrapped
 
     return decorate
+
+
+class DefaultCommandGroup(TyperGroup):
+    """A group of commands whose first one need not be named: `roslin campaign X` is `roslin campaign run X`."""
+
+    default = "run"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the default command before arguments that begin with no command and ask for no help."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)

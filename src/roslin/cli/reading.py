@@ -1,31 +1,32 @@
-"""What the commands that read a file share: the options for its reader, and the choice of one melody in it."""
+"""Reading melodies: the options for readers, the query of a command, and roslin load and show."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roslin.cli.options import with_options
-from roslin.cli.output import remark
+from roslin.cli.options import PluginOption, with_options
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 from roslin.display.text import counted
 from roslin.errors import shortened
 
 if TYPE_CHECKING:
+    from roslin.api import Collection
+    from roslin.distributed.shards import Shards
     from roslin.melody import Melody
-    from roslin.notation import Options
+    from roslin.notation import Options, Record
 
-QueryArgument = Annotated[
-    str | None, typer.Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
-]
-PaeOption = Annotated[str | None, typer.Option("--pae", help="The query as text, like QUERY.")]
-NotationOption = Annotated[
-    str | None, typer.Option("--notation", help="Notation of the query: names, abc, pae, ...; default: recognised.")
-]
+    Searched = Collection | Shards
+
 StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse what is not written as its notation demands.")]
-_LINES_TOLD = 10
+_LINES_SHOWN = 10
+
+
+# -- the options of readers -------------------------------------------------------------------------------------------
 
 
 class VoicesChoice(StrEnum):
@@ -74,10 +75,6 @@ def reading_options(
     }
 
 
-# A command that is given the options of its reader together, as `options`.
-with_reading_options = with_options(options=reading_options)
-
-
 def refuse_options(options: Options) -> None:
     """Where no file is read, an option for its reader is a mistake."""
     for name, value in options.items():
@@ -88,22 +85,82 @@ def refuse_options(options: Options) -> None:
 def tell(melody: Melody) -> Melody:
     """Say what was read otherwise than it was written; the same melody."""
     lines = melody.deviations
-    for line in lines[:_LINES_TOLD]:
+    for line in lines[:_LINES_SHOWN]:
         remark(line)
-    if len(lines) > _LINES_TOLD:
-        remark(f"... and {len(lines) - _LINES_TOLD} more; --strict stops at the first")
+    if len(lines) > _LINES_SHOWN:
+        remark(f"... and {len(lines) - _LINES_SHOWN} more; --strict stops at the first")
     return melody
 
 
-def text_of(text: str | None, pae: str | None) -> str | None:
-    """The query as it was typed, as QUERY or with --pae."""
-    from roslin.notation import is_path
+# -- the query of a command -------------------------------------------------------------------------------------------
 
-    if text is not None and pae is not None:
-        raise typer.BadParameter("give the query once: as QUERY or with --pae")
-    if text is not None and is_path(text):
-        raise typer.BadParameter(f"{shortened(text)} is the name of a file; use --file for it, or --pae for notation")
-    return pae if text is None else text
+
+@dataclass(frozen=True)
+class QueryChoice:
+    """The query of a command as it was typed: text, a melody of a file, or a melody of the collection."""
+
+    text: str | None
+    pae: str | None
+    file: Path | None
+    id: str | None
+    number: int | None
+    notation: str | None
+    strict: bool
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any of its options is there."""
+        return (self.text, self.pae, self.file, self.id, self.number) != (None,) * 5
+
+    @property
+    def itself(self) -> tuple[str, ...]:
+        """The id of the query if it is a melody of the collection: it is no result of its own search."""
+        return () if self.id is None or self.file is not None else (self.id,)
+
+    def readings(self, collection: Searched, options: Options) -> list[Melody]:
+        """The query in all its readings (`roslin.notation.query`); remarks on a single one are printed."""
+        text = self._text()
+        if (text is not None) + (self.file is not None or self.id is not None) != 1:
+            named = "QUERY, --pae, --file and --id"
+            raise typer.BadParameter(f"give the query with exactly one of {named} (--file may have an --id)")
+        if self.file is not None:
+            return [melody_from_file(self.file, self.id, self.number, options, self.notation, strict=self.strict)]
+        refuse_options(options)
+        if self.number is not None:
+            raise typer.BadParameter("--number is for a melody of a --file; there is none")
+        if text is None:
+            return [collection[str(self.id)]]
+        from roslin.notation.query import readings
+
+        found = readings(text, self.notation, strict=self.strict)
+        return [tell(found[0])] if len(found) == 1 else found
+
+    def _text(self) -> str | None:
+        from roslin.notation import is_path
+
+        if self.text is not None and self.pae is not None:
+            raise typer.BadParameter("give the query once: as QUERY or with --pae")
+        if self.text is not None and is_path(self.text):
+            name = shortened(self.text)
+            raise typer.BadParameter(f"{name} is the name of a file; use --file for it, or --pae for notation")
+        return self.pae if self.text is None else self.text
+
+
+def query_options(
+    text: Annotated[
+        str | None, typer.Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
+    ] = None,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query as text, like QUERY.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
+    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
+    notation: Annotated[
+        str | None, typer.Option("--notation", help="Notation of the query: names, abc, pae, ...; default: recognised.")
+    ] = None,
+    strict: StrictOption = False,
+) -> QueryChoice:
+    """The query of a command from what was typed."""
+    return QueryChoice(text, pae, file, id, number, notation, strict)
 
 
 def melody_from_file(
@@ -131,3 +188,94 @@ def melody_from_file(
         return taken
     wanted = f"--id {id}" if id is not None else f"--number {number or 1}"
     raise typer.BadParameter(f"{path} holds {counted(count, 'melody', 'melodies')}; none is {wanted}")
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+@with_options(options=reading_options)
+def load_command(
+    file: Annotated[Path, typer.Argument(help="The file to read.")],
+    notation: Annotated[str | None, typer.Option("--notation", help="Read it as this, whatever it looks like.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse every melody with a fault.")] = False,
+    format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
+    *,
+    options: Options,
+) -> None:
+    """Show what is understood of a file: notation, melodies, notes, warnings. Exit code 1 when a melody is refused.
+
+    Example: roslin load tunes.pae
+    """
+    from roslin.notation import records
+
+    rows: list[dict[str, Any]] = []
+    refused = 0
+    for number, record in enumerate(records(file, notation, strict=strict, **options), start=1):
+        melody = record.melody
+        row = {"number": number, "notation": "", "title": "", "notes": 0, "warnings": 0, "remark": _remark(record)}
+        if melody is None:
+            row["id"] = record.problems[0].record
+            refused += 1
+        else:
+            row |= {"notation": melody.notation, "id": melody.id, "title": melody.title}
+            row |= {"notes": len(melody), "warnings": len(record.problems)}
+        rows.append(row)
+    print_rows(rows, ("number", "notation", "id", "title", "notes", "warnings", "remark"), format)
+    notes, warnings = (sum(row[name] for row in rows) for name in ("notes", "warnings"))
+    melodies = counted(len(rows) - refused, "melody", "melodies")
+    remark(f"{melodies}, {counted(notes, 'note')}, {counted(warnings, 'warning')}; {refused} refused")
+    raise typer.Exit(1 if refused else 0)
+
+
+def _remark(record: Record) -> str:
+    """The first problem, or else how far the notes were moved to a grid."""
+    if record.problems:
+        return str(record.problems[0])
+    error = record.melody.extra.get("quantisation_error") if record.melody is not None else None
+    return f"moved to the grid: {error}" if error else ""
+
+
+@with_options(options=reading_options)
+def show_command(
+    source: Annotated[Path, typer.Argument(help="A file with music, or a collection, NAME.roslin.")],
+    id: Annotated[str | None, typer.Option("--id", help="Which melody of the collection or of the file.")] = None,
+    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", help="Where to write the drawing; else to stdout.")] = None,
+    midi: Annotated[Path | None, typer.Option("--midi", help="Also write the sound, as a MIDI file.")] = None,
+    *,
+    options: Options,
+) -> None:
+    """Draw a melody as notation, an SVG picture.
+
+    Example: roslin show mine.roslin --id auld-lang-syne --output tune.svg
+    """
+    from roslin.playback import midi_bytes
+    from roslin.report.player import drawing
+    from roslin.rows import write_whole
+
+    if source.is_dir():
+        melody = _from_collection(source, id, number, options)
+    else:
+        melody = melody_from_file(source, id, number, options, strict=False)
+    picture = drawing(melody)
+    if not picture.drawn:
+        remark(f"could not be drawn as notation, so it is a piano roll: {picture.reason}")
+    if output is None:
+        typer.echo(picture.svg)
+    else:
+        write_whole(output, picture.svg + "\n")
+        remark(f"drawing written to {output}")
+    if midi is not None:
+        write_whole(midi, midi_bytes(melody))
+        remark(f"sound written to {midi}")
+
+
+def _from_collection(path: Path, id: str | None, number: int | None, options: Options) -> Melody:
+    if id is None or number is not None:
+        raise typer.BadParameter("choose a melody of the collection with --id")
+    refuse_options(options)
+    from roslin.api import Collection
+
+    with Collection(path) as collection:
+        return collection[id]

@@ -1,7 +1,8 @@
-"""roslin search."""
+"""roslin search, explain and matchers."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,59 +10,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.filtering import Narrowing, filter_options
-from roslin.cli.modes import CompareOption, KeyOption, PlaceOption
-from roslin.cli.options import DaskOption, with_options, work_of
-from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
-from roslin.cli.plugins import PluginOption
-from roslin.cli.reading import (
-    NotationOption,
-    PaeOption,
-    QueryArgument,
-    StrictOption,
-    melody_from_file,
-    reading_options,
-    refuse_options,
-    tell,
-    text_of,
+from roslin.cli.filter import Narrowing, filter_options
+from roslin.cli.options import (
+    CollectionArgument,
+    DaskOption,
+    PluginOption,
+    ThreadsOption,
+    matcher_options,
+    with_options,
+    work_of,
 )
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, progress_bar, remark
+from roslin.cli.reading import QueryChoice, query_options, reading_options, tell
 from roslin.display.table import Table
 
 if TYPE_CHECKING:
-    from roslin.api import Collection, Selection
-    from roslin.distributed.shards import Shards
+    from roslin.cli.options import ChosenMatcher
+    from roslin.cli.reading import Searched
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.run import Run
 
-    Searched = Collection | Shards
-
-
 _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 
 
-@with_options(options=reading_options, narrowing=filter_options)
+@with_options(asked=query_options, wanted=matcher_options, options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin, or a folder of shards.")],
-    text: QueryArgument = None,
-    pae: PaeOption = None,
-    file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
-    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    matcher: Annotated[str | None, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = None,
-    compare: CompareOption = None,
-    place: PlaceOption = None,
-    key: KeyOption = None,
     sure: Annotated[bool, typer.Option("--sure", help="Only results above chance.")] = False,
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
     radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")] = 1,
+    threads: ThreadsOption = 1,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Stop after so long, with what is found by then.")
     ] = None,
     dask: DaskOption = None,
-    notation: NotationOption = None,
-    strict: StrictOption = False,
     html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
     run_file: Annotated[
         Path | None, typer.Option("--run", help="Also write the results as a TREC run (or .csv, .json).")
@@ -69,6 +52,8 @@ def search_command(
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
+    asked: QueryChoice,
+    wanted: ChosenMatcher,
     options: Options,
     narrowing: Narrowing,
 ) -> None:
@@ -79,13 +64,10 @@ def search_command(
     from roslin.api import Collection
     from roslin.distributed.shards import Shards, is_sharded
     from roslin.errors import ArgumentError
-    from roslin.matchers import DEFAULT_MATCHER
-    from roslin.matchers import matcher as matcher_of
-    from roslin.matchers.modes import Mode
     from roslin.notation.query import surest
     from roslin.rows import form_of, write_text
 
-    chosen, is_cut = Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
+    chosen, is_cut = wanted
     shards = is_sharded(collection)
     if dask and not shards:
         raise ArgumentError(f"{collection}: a cluster searches shards; make some with: roslin collection shard")
@@ -94,9 +76,8 @@ def search_command(
             "shards are searched whole: without filters, and with matchers that have the --place asked for"
         )
     with Shards(collection) if shards else Collection(collection) as opened:
-        found = chosen_readings(opened, text_of(text, pae), file, id, number, options, notation, strict=strict)
-        itself = () if id is None or file is not None else (id,)
-        within = None if isinstance(opened, Shards) else _selected(opened, narrowing, found[0])
+        found = asked.readings(opened, options)
+        within = None if isinstance(opened, Shards) else narrowing.selected(opened, found[0])
         began = time.monotonic()
 
         with progress_bar("Searching", total=1.0) as progress:
@@ -107,13 +88,13 @@ def search_command(
                     left = max(seconds - (time.monotonic() - began), _LEAST_SECONDS)
                 if isinstance(opened, Shards):
                     with work_of(dask, threads, left, progress) as work:
-                        return opened.search(query, chosen, k, exclude=itself, radius=radius, work=work)
+                        return opened.search(query, chosen, k, exclude=asked.itself, radius=radius, work=work)
                 return opened.search(
-                    query, chosen, k, place="start" if is_cut else None, within=within, exclude=itself, radius=radius,
-                    threads=threads, seconds=left, progress=progress,
+                    query, chosen, k, place="start" if is_cut else None, within=within, exclude=asked.itself,
+                    radius=radius, threads=threads, seconds=left, progress=progress,
                 )  # fmt: skip
 
-            query, run = (found[0], searched(found[0])) if itself else surest(found, searched)[:2]
+            query, run = (found[0], searched(found[0])) if asked.itself else surest(found, searched)[:2]
         if len(found) > 1:
             tell(query)
         run = run.matches if sure else run
@@ -127,59 +108,6 @@ def search_command(
                 write_text(run_file, run.to_trec())
         # Last: whoever reads may stop reading, and the files are to be there all the same.
         print_run(opened, run, format, query)
-
-
-def _selected(collection: Collection, narrowing: Narrowing, query: Melody) -> Selection | None:
-    """What the filters leave, said in a sentence; None without filters."""
-    if not narrowing.is_asked:
-        return None
-    selection = narrowing.of(collection, query)
-    remark(f"Searched {selection.summary}")
-    return selection
-
-
-def chosen_query(
-    collection: Searched,
-    text: str | None,
-    file: Path | None,
-    id: str | None,
-    number: int | None,
-    options: Options,
-    notation: str | None = None,
-    *,
-    strict: bool,
-) -> Melody:
-    """The query that a command names, exactly one, in its first reading."""
-    found = chosen_readings(collection, text, file, id, number, options, notation, strict=strict)
-    return tell(found[0]) if len(found) > 1 else found[0]
-
-
-def chosen_readings(
-    collection: Searched,
-    text: str | None,
-    file: Path | None,
-    id: str | None,
-    number: int | None,
-    options: Options,
-    notation: str | None = None,
-    *,
-    strict: bool,
-) -> list[Melody]:
-    """The query in all its readings (`roslin.notation.query`); a single one has been told."""
-    if (text is not None) + (file is not None or id is not None) != 1:
-        named = "QUERY, --pae, --file and --id"
-        raise typer.BadParameter(f"give the query with exactly one of {named} (--file may have an --id)")
-    if file is not None:
-        return [melody_from_file(file, id, number, options, notation, strict=strict)]
-    refuse_options(options)
-    if number is not None:
-        raise typer.BadParameter("--number is for a melody of a --file; there is none")
-    if text is None:
-        return [collection[str(id)]]
-    from roslin.notation.query import readings
-
-    found = readings(text, notation, strict=strict)
-    return [tell(found[0])] if len(found) == 1 else found
 
 
 def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melody | None = None) -> None:
@@ -254,3 +182,87 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
     searched = counted(len(collection), "melody", "melodies")
     note = f"Roslin {version('roslin')}; {collection.path.name}, {searched}."
     write_whole(target, results_page(query, run, melodies, note))
+
+
+@with_options(asked=query_options, wanted=matcher_options, options=reading_options)
+def explain_command(
+    collection: CollectionArgument,
+    candidate: Annotated[str, typer.Argument(help="The id of a melody of the collection.")],
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw which note went where.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
+    format: FormatOption = OutputFormat.table,
+    _plugins: PluginOption = None,
+    *,
+    asked: QueryChoice,
+    wanted: ChosenMatcher,
+    options: Options,
+) -> None:
+    """Say why a melody is as near to a query as it is: which note went where, and what that cost.
+
+    Example: roslin explain mine.roslin auld-lang-syne "'4C/4.F8E4FA" --svg flow.svg
+    """
+    from roslin.api import Collection
+    from roslin.notation.query import has_readings, surest
+    from roslin.rows import write_whole
+    from roslin.run.meaning import by_chance
+    from roslin.search.engines.everything import beginnings, onsets_compared
+
+    chosen, is_cut = wanted
+    with Collection(collection) as opened:
+        found = asked.readings(opened, options)
+        query, count = found[0], 1
+        if not is_cut and chosen.estimates_chance and not asked.itself and has_readings(found):
+            query, _, count = surest(found, lambda reading: opened.search(reading, chosen))
+        if len(found) > 1:
+            tell(query)
+        if is_cut:
+            known, melody = int(opened.numbers([candidate])[0]), opened[candidate]
+            among = beginnings(opened.packed(), onsets_compared(query))
+            explanation = chosen.explain(query, among, known).about(query, melody)
+        else:
+            explanation = opened.explain(query, candidate, chosen)
+        is_asked = not is_cut and format is OutputFormat.table
+        hit = opened.found_as(query, candidate, chosen, readings=count) if is_asked else None
+    if svg is not None:
+        from roslin.report.flow import flow_svg
+
+        write_whole(svg, flow_svg(explanation) + "\n")
+        remark(f"drawing written to {svg}")
+    if html is not None:
+        from importlib.metadata import version
+
+        from roslin.report.explanation import explanation_page
+
+        write_whole(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."))
+        remark(f"page written to {html}")
+    # Last: whoever reads may stop reading, and the files are to be there all the same.
+    if format is OutputFormat.json:
+        typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1))
+    elif format is OutputFormat.tsv:
+        print_table(explanation.table, format)
+    else:
+        typer.echo(str(explanation))
+        if hit is not None and hit.expected is not None:
+            typer.echo(f"{hit.meaning.capitalize()}: {by_chance(hit.expected)}")
+            if hit.coincides:
+                typer.echo("Found by the notes that coincide in time: --matcher p2 shows them.")
+
+
+def matchers_command(format: FormatOption = OutputFormat.table, _plugins: PluginOption = None) -> None:
+    """List the ways to compare melodies.
+
+    Example: roslin matchers --format json
+    """
+    from roslin.matchers.base import COMPOUND, MATCHERS
+
+    named = {**MATCHERS, **{f"{name}(...)": kind for name, kind in COMPOUND.items()}}
+    rows = [
+        {
+            "name": name,
+            "summary": named[name].summary,
+            "reference": named[name].reference,
+            "from": MATCHERS.origin(named[name].name),
+        }
+        for name in sorted(named)
+    ]
+    print_rows(rows, ("name", "summary", "reference", "from"), format)

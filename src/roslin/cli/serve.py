@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from secrets import token_hex
 from typing import Annotated
 
 import typer
 
-from roslin.cli.options import ProxyOption
+from roslin.cli.options import CollectionArgument, PluginOption, ProxyOption
 from roslin.cli.output import remark
-from roslin.cli.plugins import PluginOption
 
 
 def serve_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")],
+    collection: CollectionArgument,
     host: Annotated[str, typer.Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")] = (
         "127.0.0.1"
     ),

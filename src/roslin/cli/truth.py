@@ -1,4 +1,4 @@
-"""roslin truth group, consistency, report, experts, power; those of `truth_models` and `truth_files` beside them."""
+"""roslin truth: group, consistency, report, experts, power, strengths, votes, simulate, compare and convert."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.options import with_options
-from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
-from roslin.cli.truth_files import compare_command, convert_command
-from roslin.cli.truth_models import simulate_command, strengths_command, votes_command
+from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
 from roslin.cli.truth_options import (
     RankingsFile,
     SeedOption,
@@ -22,11 +20,12 @@ from roslin.cli.truth_options import (
     pair_method,
     rankings_file,
     spare,
+    strength_method,
     write_and_say,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from roslin.melody import Melody
     from roslin.truth import Method, Rankings
@@ -241,8 +240,198 @@ def power_command(
     print_table(neighbours(found), format)
 
 
-app.command("strengths")(strengths_command)
-app.command("votes")(votes_command)
-app.command("simulate")(simulate_command)
-app.command("compare")(compare_command)
-app.command("convert")(convert_command)
+# -- models beyond the papers -----------------------------------------------------------------------------------------
+
+
+@app.command("strengths")
+@with_options(rankings=rankings_file, method=strength_method)
+def strengths_command(
+    rankings: RankingsFile,
+    method: Method,
+    output: TruthOutput = None,
+    resamples: Annotated[int, typer.Option("--resamples", help="Draws of the experts, for the intervals.")] = 200,
+    shuffles: ShufflesOption = 100,
+    seed: SeedOption = 2005,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Group candidates by their strength (Plackett-Luce).
+
+    Example: roslin truth strengths rankings.csv -o truth.qrel
+    """
+    from roslin.truth.study import study_strengths
+
+    check_output(rankings.path, output)
+    said = rankings.read()
+    with progress_bar("fitting", len(said)) as progress:
+        found = study_strengths(said, method, resamples, shuffles, seed, progress=progress)
+    write_and_say(found.truth, output)
+    for sentence in found.sentences:
+        remark(sentence)
+    print_table(found.table, format)
+
+
+@app.command("votes")
+def votes_command(
+    votes: Annotated[Path, typer.Argument(help="CSV with query,first,second,answer: a, b or s (the same).")],
+    output: TruthOutput = None,
+    model: Annotated[str, typer.Option("--model", help="segments or bradley-terry.")] = "segments",
+    margin: Annotated[int, typer.Option("--margin", help="segments: the lead in votes that counts.")] = 2,
+    rule: Annotated[str, typer.Option("--rule", help="bradley-terry: all, any or prev.")] = "all",
+    tails: Annotated[int, typer.Option("--tails", help="bradley-terry: 1 or 2.")] = 2,
+    alpha: Annotated[float, typer.Option("--alpha", help="bradley-terry: a p-value below is a difference.")] = 0.25,
+    against: Annotated[Path | None, typer.Option("--against", help="Print a comparison with this truth.")] = None,
+    shuffles: ShufflesOption = 200,
+    seed: SeedOption = 2005,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Make a truth from preference votes.
+
+    Example: roslin truth votes judgments.csv --against MTurk.qrel
+    """
+    from roslin.truth import Method, read_truth
+    from roslin.truth.preferences import read_votes
+    from roslin.truth.study import study_votes
+    from roslin.truth.tables import compare_truths, likenesses
+
+    check_output(votes, output)
+    given = read_votes(votes, query)
+    with progress_bar("shuffling", len({vote.query for vote in given})) as progress:
+        found = study_votes(given, model, margin, Method(rule, tails, alpha), shuffles, seed, progress=progress)
+    shown = found.table if against is None else likenesses(compare_truths(found.truth, read_truth(against)))
+    write_and_say(found.truth, output)
+    for sentence in found.sentences:
+        remark(sentence)
+    print_table(shown, format)
+
+
+@app.command("simulate")
+def simulate_command(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The rankings: .csv.")],
+    model: Annotated[str, typer.Option("--model", help="mallows or plackett-luce.")] = "mallows",
+    queries: Annotated[int | None, typer.Option("--queries", min=1, help="How many: 11 unless told.")] = None,
+    experts: Annotated[int, typer.Option("--experts", min=1)] = 30,
+    candidates: Annotated[
+        str | None, typer.Option("--candidates", help="A number, or the least and the most (4-24); 20 unless told.")
+    ] = None,
+    noise: Annotated[float, typer.Option("--noise", help="0: everybody is right; 1: any order.")] = 0.8,
+    dropout: Annotated[float, typer.Option("--dropout", help="Share of candidates left unranked.")] = 0.0,
+    carelessness: Annotated[float, typer.Option("--carelessness", help="Share of experts who rank at random.")] = 0.0,
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="Its groups hold, in place of --queries and --candidates.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same rankings.")] = 2005,
+) -> None:
+    """Draw rankings from a model of experts.
+
+    Example: roslin truth simulate -o rankings.csv --candidates 4-24 --noise 0.7 --dropout 0.3
+    """
+    from roslin.truth import read_truth, simulate_rankings, write_rankings
+    from roslin.truth.rankings import check_rankings_path
+
+    check_rankings_path(output)
+    if truth is not None and (queries is not None or candidates is not None):
+        raise typer.BadParameter("--truth has its own queries and candidates; leave --queries and --candidates out")
+    said = simulate_rankings(
+        _sizes(candidates or "20", queries or 11),
+        experts,
+        model=model,
+        noise=noise,
+        dropout=dropout,
+        carelessness=carelessness,
+        truth=None if truth is None else read_truth(truth),
+        seed=seed,
+    )
+    write_rankings(said, output)
+    remark(f"written to {output}")
+
+
+def _sizes(text: str, queries: int) -> list[int]:
+    """Numbers of candidates, rising evenly from the least to the most."""
+    least, dash, most = text.partition("-")
+    if not least.isdecimal() or not (most if dash else least).isdecimal():
+        raise typer.BadParameter(f"--candidates must be a number, or two with a dash; got {text}")
+    low, high = int(least), int(most or least)
+    if not 1 <= low <= high:
+        raise typer.BadParameter(f"--candidates must be at least 1, and the least before the most; got {text}")
+    return [low + round((high - low) * k / max(queries - 1, 1)) for k in range(queries)]
+
+
+# -- files of truths --------------------------------------------------------------------------------------------------
+
+
+@app.command("compare")
+def compare_command(
+    truth: Annotated[Path, typer.Argument(help="A truth.")],
+    other: Annotated[Path, typer.Argument(help="Another truth for the same queries.")],
+    documents: Annotated[
+        bool, typer.Option("--documents", help="List the documents that differ, not the queries.")
+    ] = False,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Say how two truths differ: groups, order of pairs, rank correlation, and single documents.
+
+    Example: roslin truth compare All-2.qrel Any-1.qrel
+    """
+    from roslin.errors import ArgumentError
+    from roslin.truth import read_truth
+    from roslin.truth.tables import compare_truths, likenesses, placed_otherwise, places
+
+    first, second = read_truth(truth), read_truth(other)
+    for note in (*first.notes, *second.notes):
+        remark(note)
+    if query:
+        first, second = first.only(query), second.only(query)
+    shared = [each for each in first if each in second]
+    if not shared:
+        raise ArgumentError(f"{truth} and {other} have no query in common")
+    _remark_lone(truth, (each for each in first if each not in second))
+    _remark_lone(other, (each for each in second if each not in first))
+    first, second = first.only(shared), second.only(shared)
+    found = compare_truths(first, second)
+    remark(
+        f"{sum(each.identical for each in found)} of {len(found)} queries have the same groups; of "
+        f"{sum(each.documents for each in found)} documents {sum(each.regrouped for each in found)} are grouped with "
+        f"others, {sum(each.moved for each in found)} have been passed by others"
+    )
+    tables = [likenesses(found), places(placed_otherwise(first, second))]
+    if format is OutputFormat.json:
+        print_tables(tables, format)
+    else:
+        print_table(tables[int(documents)], format)
+
+
+def _remark_lone(path: Path, queries: Iterable[str]) -> None:
+    alone = list(queries)
+    if alone:
+        more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
+        remark(f"only in {path}: {', '.join(alone[:5])}{more}")
+
+
+@app.command("convert")
+def convert_command(
+    truth: Annotated[Path, typer.Argument(help="A truth.")],
+    output: Annotated[Path, typer.Argument(help="The file to write: .qrel, .txt, .json or .csv.")],
+    read_as: Annotated[
+        str | None, typer.Option("--from", help="qrel, grouped, trec, json or csv, where the file does not tell.")
+    ] = None,
+    write_as: Annotated[
+        str | None, typer.Option("--to", help="grouped, trec, json or csv, in place of what the ending says.")
+    ] = None,
+) -> None:
+    """Write a truth in another form, and say what is lost.
+
+    Example: roslin truth convert qrels.txt truth.json
+    """
+    from roslin.truth import read_truth
+    from roslin.truth.qrel import convert_truth, truth_writer
+
+    truth_writer(output, write_as)
+    spare(truth, output)
+    found = read_truth(truth, read_as)
+    for note in found.notes:
+        remark(note)
+    for loss in convert_truth(found, output, write_as):
+        remark(loss)
+    remark(f"written to {output}")
