@@ -40,7 +40,7 @@ from tests.postgresql import programs, started
 from roslin.display.table import Table
 from roslin.experiment import clock
 from roslin.experiment.bots import Bots, run_bots
-from roslin.experiment.schema import EVENTS, EXPERTS
+from roslin.experiment.database import EVENTS, EXPERTS
 from roslin.experiment.visits import Habits, Population, Visit, audit
 from roslin.web.experiment.rehearsal import serving
 from roslin.web.experiment.study import OpenStudy

@@ -10,8 +10,8 @@ import pytest
 
 from roslin.experiment import clock
 from roslin.experiment.events import Decision, trial_state
-from roslin.experiment.experts import StudyExpert
 from roslin.experiment.store import EventStore
+from roslin.experiment.study_store import StudyExpert
 
 _DAY_MS = 86_400_000
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from roslin.errors import NotKeptError
 from roslin.experiment.bots import Bots, run_bots
-from roslin.experiment.experts import StudyExpert
+from roslin.experiment.study_store import StudyExpert
 from roslin.experiment.visits import Visit
 from roslin.web.experiment.rehearsal import free_port
 from roslin.web.experiment.server import serve_study

@@ -21,8 +21,7 @@ from tests.postgresql import Cluster
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 from roslin.experiment import database as database_module
-from roslin.experiment.database import STEPS, DamagedStudyError, StudyDatabase, without_password
-from roslin.experiment.schema import METADATA, TRIALS
+from roslin.experiment.database import METADATA, STEPS, TRIALS, DamagedStudyError, StudyDatabase, without_password
 from roslin.experiment.store import EventStore
 
 _LATER = '''"""A later step."""

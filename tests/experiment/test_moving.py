@@ -15,9 +15,8 @@ from tests.postgresql import Cluster
 
 from roslin.errors import ArgumentError, ExperimentError, NotKeptError
 from roslin.experiment.backup import move_study
-from roslin.experiment.database import DamagedStudyError, without_password
+from roslin.experiment.database import BACKUPS, METADATA, STATE, DamagedStudyError, without_password
 from roslin.experiment.folder import StudyFolder, create_study
-from roslin.experiment.schema import BACKUPS, METADATA, STATE
 from roslin.experiment.store import EventStore
 
 

@@ -19,9 +19,9 @@ from tests.experiment.plans import judge_all, ranked, ranking_plan
 
 from roslin.errors import ArgumentError, DecisionError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment import clock
+from roslin.experiment.database import EVENTS, TRIALS
 from roslin.experiment.events import Decision, is_complete, trial_state
 from roslin.experiment.plan import Load
-from roslin.experiment.schema import EVENTS, TRIALS
 from roslin.experiment.store import EventStore
 
 HOUR_MS = 3_600_000

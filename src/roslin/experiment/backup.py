@@ -26,9 +26,18 @@ from sqlalchemy.engine import Connection
 
 from roslin.errors import ExperimentError
 from roslin.experiment import clock
-from roslin.experiment.database import DamagedStudyError, StudyDatabase, without_password
+from roslin.experiment.database import (
+    BACKUPS,
+    EVENTS,
+    EXPERTS,
+    METADATA,
+    STATE,
+    WITHDRAWN,
+    DamagedStudyError,
+    StudyDatabase,
+    without_password,
+)
 from roslin.experiment.folder import StudyFolder
-from roslin.experiment.schema import BACKUPS, EVENTS, EXPERTS, METADATA, STATE, WITHDRAWN
 from roslin.experiment.store import EventStore
 from roslin.experiment.study_store import MOVED
 

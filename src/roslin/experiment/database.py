@@ -1,8 +1,7 @@
-"""The database of a study as such: how it is reached, locked, brought up to date, and rid of what was deleted.
+"""The database of a study: its tables, and how it is reached, locked, upgraded, and rid of deleted data.
 
-SQLite runs in WAL mode with a flush at every commit. Whoever writes takes its one lock at once; the threads of a
-process wait for each other here, in turn, where SQLite itself would have them ask again and again. What many write at
-the same moment is one transaction with one flush (`_Together`); nobody is told that it is kept before that.
+SQLite runs in WAL mode with a flush at every commit. A transaction that writes takes SQLite's one lock at its
+beginning. The threads of a process wait here for their turn, because SQLite itself would make them poll.
 
 PostgreSQL runs its usual READ COMMITTED. A transaction that holds the row of an expert sees everything that those who
 held it before have written. What concerns the study as a whole (which query lacks opinions, the plan, the version of
@@ -19,12 +18,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine, Transaction
+from sqlalchemy.engine import Connection, Engine
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
 
@@ -34,8 +32,97 @@ _STUDY_LOCK = 0x526F736C696E  # any number that no other program takes
 _BUSY_SECONDS = 30
 _SHORT_SECONDS, _TRIES = 1, 10  # for what makes others wait
 _READERS, _MORE_READERS = 10, 10
-_MOST_TOGETHER = 32  # transactions with one flush
 _LOG = logging.getLogger("roslin.experiment")
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+#
+#     experts    one row each: a name that nobody guesses, a number for the export, the last number of their sequence
+#     events     the log, only ever added to; everything else can be made from it again (`EventStore.rebuild`)
+#     trials     who judges which query, begun and finished: the counts that the quota needs, kept from the log
+#     plans      the plan under which the study runs, and those before it
+#     state      open, paused or closed; the open invitation
+#     backups    where copies were written: who withdraws is in these still
+#     withdrawn  when somebody withdrew; nothing else of them is left
+#
+# Times are milliseconds since 1970, in UTC. A change here needs a step in `migrations/versions` that makes the same
+# change in a database that is there already; a test compares where both end.
+
+
+METADATA = sa.MetaData()
+# Whole numbers that count up: SQLite has them only under its own name for them.
+_COUNTER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+EXPERTS = sa.Table(
+    "experts",
+    METADATA,
+    sa.Column("number", _COUNTER, primary_key=True, autoincrement=True),
+    sa.Column("name", sa.String(40), nullable=False, unique=True),
+    sa.Column("source", sa.String(20), nullable=False),  # single, open or bot
+    sa.Column("participant", sa.String(200), nullable=False, server_default=""),
+    sa.Column("language", sa.String(10), nullable=False, server_default=""),
+    sa.Column("invited_ms", sa.BigInteger, nullable=False),
+    sa.Column("sequence", sa.Integer, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,  # the number of somebody who withdrew is not given again
+)
+EVENTS = sa.Table(
+    "events",
+    METADATA,
+    sa.Column("number", _COUNTER, primary_key=True, autoincrement=True),
+    sa.Column("expert", sa.String(40), sa.ForeignKey("experts.name"), nullable=False),
+    sa.Column("sequence", sa.Integer, nullable=False),
+    sa.Column("kind", sa.String(20), nullable=False),
+    sa.Column("trial", sa.Integer, nullable=False),
+    sa.Column("payload", sa.JSON, nullable=False),
+    sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("time_ms", sa.BigInteger, nullable=False),
+    sa.Column("made_ms", sa.BigInteger, nullable=False),
+    sa.Column("device", sa.String(40), nullable=False),
+    sa.UniqueConstraint("expert", "sequence"),
+    sa.UniqueConstraint("expert", "key"),
+)
+TRIALS = sa.Table(
+    "trials",
+    METADATA,
+    sa.Column("expert", sa.String(40), sa.ForeignKey("experts.name"), primary_key=True),
+    sa.Column("trial", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("began_ms", sa.BigInteger, nullable=False),
+    sa.Column("touched_ms", sa.BigInteger, nullable=False),
+    sa.Column("finished_ms", sa.BigInteger),
+    sa.Column("decided_ms", sa.BigInteger),  # the first decision: from then on it holds a place
+    sa.UniqueConstraint("expert", "query"),
+)
+PLANS = sa.Table(
+    "plans",
+    METADATA,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("time_ms", sa.BigInteger, nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("plan", sa.Text, nullable=False),
+)
+STATE = sa.Table(
+    "state",
+    METADATA,
+    sa.Column("name", sa.String(40), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+BACKUPS = sa.Table(
+    "backups",
+    METADATA,
+    sa.Column("number", _COUNTER, primary_key=True, autoincrement=True),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("time_ms", sa.BigInteger, nullable=False),
+)
+WITHDRAWN = sa.Table(
+    "withdrawn",
+    METADATA,
+    sa.Column("number", _COUNTER, primary_key=True, autoincrement=True),
+    sa.Column("time_ms", sa.BigInteger, nullable=False),
+)
+
+
+# -- connections -------------------------------------------------------------------------------------------------------
 
 
 class DamagedStudyError(ExperimentError):
@@ -72,7 +159,7 @@ class StudyDatabase:
     def __init__(self, url: str):
         self.engine = _engine(url)
         self._writer = self.engine.execution_options(writes=True)
-        self._together = _Together(self._writer) if self.is_sqlite else None
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     def close(self) -> None:
         """Give the connections back."""
@@ -94,8 +181,7 @@ class StudyDatabase:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction. It is on the disk when the block has ended; an error says that nothing was kept."""
-        begun = self._together.writing() if self._together else self._writer.begin()
-        with _as_our_errors("keep it"), begun as connection:
+        with _as_our_errors("keep it"), self._turn, self._writer.begin() as connection:
             yield connection
 
     def hold_study(self, connection: Connection) -> None:
@@ -175,8 +261,7 @@ class StudyDatabase:
                 _vacuum_postgresql(connection.execution_options(isolation_level="AUTOCOMMIT"))
             return
         try:
-            alone = self._together.alone() if self._together else nullcontext()
-            with alone, self._plain() as plain:
+            with self._turn, self._plain() as plain:
                 plain.execute("VACUUM")
             with self._plain() as plain:
                 _empty_log(plain)
@@ -220,106 +305,6 @@ def _vacuum_postgresql(connection: Connection) -> None:
                 time.sleep(_SHORT_SECONDS)
             finally:
                 connection.execute(sa.text(f"SET lock_timeout = '{_BUSY_SECONDS}s'"))
-
-
-@dataclass(slots=True)
-class _Batch:
-    """A transaction of several, and how it ended."""
-
-    connection: Connection
-    transaction: Transaction
-    members: int = 0
-    error: BaseException | None = None
-    is_over: threading.Event = field(default_factory=threading.Event)
-
-
-class _Together:
-    """Transactions of the threads of this process, several at a time in one of SQLite.
-
-    Each has its turn, and a savepoint to which it goes back if it fails. Whoever finds nobody waiting after them
-    commits for all; then all go on, or all fail.
-    """
-
-    def __init__(self, writer: Engine):
-        self._writer = writer
-        self._turn = threading.Lock()
-        self._count = threading.Lock()
-        self._waiting = 0
-        self._batch: _Batch | None = None
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """One of several."""
-        with self._in_turn():
-            batch = self._batch or self._begun()
-            batch.members += 1
-            try:
-                batch.connection.exec_driver_sql("SAVEPOINT one")
-                yield batch.connection
-                batch.connection.exec_driver_sql("RELEASE one")
-            except BaseException as error:
-                self._take_back(batch, error)
-                raise
-            finally:
-                if not self._waiting or batch.members >= _MOST_TOGETHER or batch.error is not None:
-                    self._end(batch)
-        batch.is_over.wait()
-        if batch.error is not None:
-            raise batch.error
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """While nobody writes."""
-        with self._in_turn():
-            if self._batch is not None:
-                self._end(self._batch)
-            yield
-
-    @contextmanager
-    def _in_turn(self) -> Iterator[None]:
-        with self._count:
-            self._waiting += 1
-        try:
-            self._turn.acquire()
-        finally:  # whoever is interrupted waits no longer, and others must not leave the commit to them
-            with self._count:
-                self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._turn.release()
-
-    def _begun(self) -> _Batch:
-        connection = self._writer.connect()
-        try:
-            self._batch = _Batch(connection, connection.begin())
-        except BaseException:
-            connection.close()
-            raise
-        return self._batch
-
-    def _take_back(self, batch: _Batch, error: BaseException) -> None:
-        """Undo what one of several wrote. Some errors (a full disk) have undone all of it already."""
-        try:
-            batch.connection.exec_driver_sql("ROLLBACK TO one")
-            batch.connection.exec_driver_sql("RELEASE one")
-        except sa.exc.SQLAlchemyError:
-            batch.error = error
-
-    def _end(self, batch: _Batch) -> None:
-        self._batch = None
-        try:
-            if batch.error is None:
-                batch.transaction.commit()
-            else:
-                batch.transaction.rollback()
-        except BaseException as error:
-            batch.error = batch.error or error
-            batch.connection.invalidate()  # closed for good: nothing of it is left in a transaction half done
-        finally:
-            with suppress(sa.exc.SQLAlchemyError):
-                batch.connection.close()
-            batch.is_over.set()
 
 
 @contextmanager

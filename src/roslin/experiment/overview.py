@@ -14,10 +14,10 @@ from roslin.display.table import Table
 from roslin.errors import ArgumentError, RoslinError
 from roslin.experiment import clock
 from roslin.experiment.events import DECIDED, HOUR_MS, Event, Position, is_complete, position_of
-from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import History, TrialRecord, rank_rows, trial_records, votes_of
 from roslin.experiment.store import EventStore
+from roslin.experiment.study_store import StudyExpert
 from roslin.truth.grouping import method_named
 from roslin.truth.model import Groups
 from roslin.truth.rankings import as_rankings

@@ -19,8 +19,8 @@ from typing import Any
 from roslin.display.table import Table
 from roslin.experiment.comparisons import as_votes
 from roslin.experiment.events import DECIDED, USES, Event, TrialState, is_complete, ranks_of, trial_state
-from roslin.experiment.experts import StudyExpert
 from roslin.experiment.plan import StudyPlan, Words, checksum
+from roslin.experiment.study_store import StudyExpert
 from roslin.truth.preferences import Vote
 
 # Somebody with everything that they did, as `EventStore.histories` gives it.

@@ -1,7 +1,7 @@
 """Where decisions are kept: SQLite beside the study, or PostgreSQL. What is acknowledged is on the disk.
 
-`schema` has the tables, `study_store` what concerns the study as a whole and who takes part, `experts` the statements
-of the log. The log of events is only ever added to, and everything else can be made from it again.
+`study_store` has the study as a whole and its participants. The log of events is only ever added to, and everything
+else can be made from it again.
 
 One transaction per request. It holds the row of its expert (SQLite: the file), so two tabs of one expert come one after
 the other: numbers of a sequence have no gaps, and a key that is known is acknowledged without being written again.
@@ -11,7 +11,7 @@ Whoever begins a trial holds the study as well, so that no two take the last pla
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -21,6 +21,7 @@ from sqlalchemy.engine import Connection, Row
 
 from roslin.errors import DecisionError
 from roslin.experiment import clock
+from roslin.experiment.database import EVENTS, EXPERTS, TRIALS, WITHDRAWN
 from roslin.experiment.events import (
     DECIDED,
     HOUR_MS,
@@ -35,20 +36,8 @@ from roslin.experiment.events import (
     position_of,
     trial_state,
 )
-from roslin.experiment.experts import (
-    StudyExpert,
-    add_events,
-    event_of,
-    events_of,
-    everybody,
-    held,
-    known_keys,
-    own_event,
-    printable,
-)
 from roslin.experiment.plan import Load, StudyPlan, next_query, shown_order
-from roslin.experiment.schema import EVENTS, EXPERTS, TRIALS, WITHDRAWN
-from roslin.experiment.study_store import StudyStore, status_of
+from roslin.experiment.study_store import StudyExpert, StudyStore, everybody, held, printable, status_of
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are mistaken for one another
 
@@ -294,6 +283,78 @@ def _receipt(connection: Connection, row: Row[Any], told: Sequence[Event], kind:
     if not is_complete(told) and (not told or told[-1].kind != kind):
         add_events(connection, row.name, [own_event(row.sequence + 1, kind, 0, {"receipt": receipt})])
     return receipt
+
+
+# -- log ---------------------------------------------------------------------------------------------------------------
+#
+# The log of events in the database, which is only ever added to. All of it is done in the transaction of a caller.
+
+
+# The statements of a decision, made once: making them takes as long as running them.
+_KNOWN_KEYS = sa.select(EVENTS.c.key).where(
+    EVENTS.c.expert == sa.bindparam("whose"), EVENTS.c.key.in_(sa.bindparam("keys", expanding=True))
+)
+_ADD_EVENTS = sa.insert(EVENTS)
+_COUNT_ON = sa.update(EXPERTS).where(EXPERTS.c.name == sa.bindparam("whose")).values(sequence=sa.bindparam("last"))
+_TOUCH = (
+    sa.update(TRIALS)
+    .where(TRIALS.c.expert == sa.bindparam("whose"), TRIALS.c.trial == sa.bindparam("number"))
+    .values(
+        touched_ms=sa.bindparam("now"), decided_ms=sa.func.coalesce(TRIALS.c.decided_ms, sa.bindparam("decided_at"))
+    )
+)
+
+
+def event_of(row: Row[Any]) -> Event:
+    """The event of a row."""
+    return Event(row.sequence, row.kind, row.trial, row.payload, row.key, row.time_ms, row.made_ms, row.device)
+
+
+def events_of(connection: Connection, name: str, trial: int | None = None) -> list[Event]:
+    """The events of an expert, in order; of one trial only, if it is named."""
+    wanted = sa.select(EVENTS).where(EVENTS.c.expert == name).order_by(EVENTS.c.sequence)
+    if trial is not None:
+        wanted = wanted.where(EVENTS.c.trial == trial)
+    return [event_of(row) for row in connection.execute(wanted)]
+
+
+def known_keys(connection: Connection, name: str, keys: Sequence[str]) -> set[str]:
+    """Those of the keys under which something of this expert is kept already."""
+    return set(connection.execute(_KNOWN_KEYS, {"whose": name, "keys": list(keys)}).scalars())
+
+
+def own_event(
+    sequence: int, kind: str, trial: int, payload: dict[str, Any], time_ms: int | None = None, key: str = ""
+) -> Event:
+    """An event of the server's own."""
+    now = clock.now_ms() if time_ms is None else time_ms
+    return Event(sequence, kind, trial, payload, key or secrets.token_hex(8), now)
+
+
+def add_events(connection: Connection, name: str, events: Iterable[Event]) -> None:
+    """Add events that follow the last one of their expert."""
+    told = list(events)
+    rows = [
+        {
+            "expert": name,
+            "sequence": event.sequence,
+            "kind": event.kind,
+            "trial": event.trial,
+            "payload": event.payload,
+            "key": event.key,
+            "time_ms": event.time_ms,
+            "made_ms": event.made_ms,
+            "device": event.device,
+        }
+        for event in told
+    ]
+    connection.execute(_ADD_EVENTS, rows)
+    last = told[-1]
+    connection.execute(_COUNT_ON, {"whose": name, "last": last.sequence})
+    if last.trial > 0:
+        decided = next((event.time_ms for event in told if event.kind in DECIDED), None)
+        touched = {"whose": name, "number": last.trial, "now": last.time_ms, "decided_at": decided}
+        connection.execute(_TOUCH, touched)
 
 
 # -- trials ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from roslin.experiment.experts import StudyExpert
+from roslin.experiment.study_store import StudyExpert
 from roslin.web.experiment.study import OpenStudy
 
 

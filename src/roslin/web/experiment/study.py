@@ -13,11 +13,11 @@ from pathlib import Path
 from roslin.errors import UnknownNameError
 from roslin.experiment import clock
 from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
-from roslin.experiment.experts import StudyExpert
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.overview import LiveOverview
 from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore
+from roslin.experiment.study_store import StudyExpert
 from roslin.web.attempts import Attempts
 from roslin.web.experiment.figures import StudyFigures
 from roslin.web.experiment.links import StudySignatures

@@ -19,10 +19,10 @@ from starlette.exceptions import HTTPException
 
 from roslin.errors import ArgumentError
 from roslin.experiment.backup import write_backup
-from roslin.experiment.experts import StudyExpert
 from roslin.experiment.export import EXPORTS, export_study, reconcile
 from roslin.experiment.overview import Seen
 from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
+from roslin.experiment.study_store import StudyExpert
 from roslin.web.experiment.experimenter import LockedRoute, attempts_at, dashboard_page, end_managing, let_in
 from roslin.web.experiment.findings import finding_rows
 from roslin.web.experiment.invitations import as_csv
