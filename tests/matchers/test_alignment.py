@@ -15,7 +15,7 @@ from roslin import Melody, matcher
 from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import NoteAlignment
-from roslin.matchers.edit.shifts import transpositions
+from roslin.matchers.edit.alignment import transpositions
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.types import Floats, Numbers

@@ -100,6 +100,8 @@ def test_words() -> None:
     assert found.distance == 0
     nothing = explain(load("'8CxCDxDExF''CDE")[0], TUNES[60], "twv_covered(radius=0.01)")
     assert nothing.sentence == "0 of 2 expected segments found: none is within the radius, so the melody is in no list."
+    assert str(nothing).startswith(nothing.sentence)
+    assert [row["cost"] for row in nothing.short_table.rows] == [np.inf]
     assert (nothing.steps, nothing.pairs, nothing.place, nothing.distance) == ((), (), None, np.inf)
 
 

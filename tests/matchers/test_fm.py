@@ -13,7 +13,7 @@ from tests.matchers.melodies import CASTLE, TUNES, a_fourth_higher, any_melody, 
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import FM, DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
-from roslin.matchers.opti3.parts import LineMatcher
+from roslin.matchers.opti3 import LineMatcher
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_line
 

@@ -6,7 +6,7 @@ import pytest
 
 from roslin import Melody, load, matcher
 from roslin.matchers import DP, explain
-from roslin.matchers.sentences import transformation_words
+from roslin.matchers.explanation import transformation_words
 
 
 def tune(pitches: list[int]) -> Melody:

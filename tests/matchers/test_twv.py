@@ -14,8 +14,7 @@ from roslin import Melody, matcher
 from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV, TWVCovered
-from roslin.matchers.transport.arguments import Legality, SegmentSpans
-from roslin.matchers.transport.twv import TEMPOS
+from roslin.matchers.transport.twv import TEMPOS, Legality, SegmentSpans
 from roslin.native import kernels
 from roslin.represent.packed import pack
 from roslin.represent.segments import segment_count

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from roslin.errors import CollectionError
 from roslin.matchers import Matcher
-from roslin.matchers.function import FunctionMatcher
+from roslin.matchers.base import FunctionMatcher
 from roslin.run import Ranking
 from roslin.search.program import checksum
 

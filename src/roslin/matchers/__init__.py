@@ -15,21 +15,16 @@ from roslin.matchers.edit.lcts import LCTS
 from roslin.matchers.edit.mongeau_sankoff import MongeauSankoff
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.fusion import Fusion, fuse
-from roslin.matchers.geometric.p1 import P1
-from roslin.matchers.geometric.p2 import P2
-from roslin.matchers.geometric.p3 import P3
+from roslin.matchers.geometric import P1, P2, P3
 from roslin.matchers.grams.orio import Orio
 from roslin.matchers.grams.rismonline import RISMOnline
 from roslin.matchers.grams.us import US
-from roslin.matchers.opti3.fm import FM
-from roslin.matchers.opti3.parts import DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
+from roslin.matchers.opti3 import FM, DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.shapes.shapeh import ShapeH
-from roslin.matchers.shapes.shapetime import ShapeTime
-from roslin.matchers.shapes.time import Time
+from roslin.matchers.shapes.time import ShapeTime, Time
 from roslin.matchers.transport.emd import EMD
-from roslin.matchers.transport.twv import TWV
-from roslin.matchers.transport.twv_covered import TWVCovered
+from roslin.matchers.transport.twv import TWV, TWVCovered
 from roslin.melody import Melody
 from roslin.values.registry import answer_calls
 

@@ -2,7 +2,7 @@
 
 A matcher is a named value (`roslin.values`): a dataclass whose fields are its parameters, and whose `repr` is its name
 in tables, files and addresses: `dp`, `dp(place='inside')`; `matcher()` reads that text back. A new one is a class with
-a name, a summary, a reference and `_distances`, or a plain function (`function`).
+a name, a summary, a reference and `_distances`, or a plain function (below).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, SupportsPacked, melody_of, pack, pieces
 from roslin.types import Distances
 from roslin.values.parameters import Named
-from roslin.values.plugins import failure, is_own, one_number_each
+from roslin.values.plugins import class_of_function, failure, is_function, is_own, one_number_each
 from roslin.values.registry import NamedRegistry
 
 Given = TypeVar("Given")
@@ -142,7 +142,7 @@ class Matcher(Named, ABC):
         found = self._explain(query, candidates, number)  # one comparison is quick: there is nothing to tell
         if found is not None:
             return found
-        from roslin.matchers.likeness import likeness  # made with a matcher, so it cannot come first
+        from roslin.matchers.edit.dp import likeness  # made with a matcher, so it cannot come first
 
         among, place = (candidates.part(number, number + 1), 0) if self.is_independent else (candidates, number)
         return likeness(self, query, among, place, float(self.distances_told(query, among, tell)[place]))
@@ -179,12 +179,8 @@ def rounded(distances: Distances) -> Distances:
 
 
 def _adapted(thing: Any, name: str) -> Any:
-    """A plain function becomes a matcher; everything else is what it should be, or refused later."""
-    if isinstance(thing, type) or not callable(thing):
-        return thing
-    from roslin.matchers.function import function_matcher
-
-    return function_matcher(thing, name)
+    """A plain function becomes a matcher; anything else is left to the registry."""
+    return function_matcher(thing, name) if is_function(thing, Matcher) else thing
 
 
 def _code_of(kind: Any) -> Any:
@@ -212,13 +208,13 @@ def matcher(text: str | Matcher | Compare, *, name: str = "") -> Matcher:
     >>> matcher("dp(place='inside')")
     dp(place='inside')
 
-    A function gets the query and a list of melodies, and gives one distance for each (`function`); `name` is what the
+    A function gets the query and a list of melodies, and gives one distance for each; `name` is what the
     matcher is called then, if not as the function is.
 
     >>> matcher(lambda query, candidates: [abs(len(query) - len(each)) for each in candidates], name="lengths")
     lengths
     """
-    if isinstance(text, (str, Matcher, type)) or not callable(text):
+    if not is_function(text, Matcher):
         return MATCHERS.parse(text)  # type: ignore[arg-type]  # which refuses what is neither
     kind: type[Matcher] = _adapted(text, name)
     MATCHERS.check_free(kind)
@@ -240,11 +236,57 @@ def register_matcher(thing: Any = None, *, name: str = "", summary: str = "", re
     """
     if thing is None:
         return lambda given: register_matcher(given, name=name, summary=summary, reference=reference)
-    if isinstance(thing, type) or not callable(thing):
+    if not is_function(thing, Matcher):
         if name or summary or reference:
             raise ArgumentError("a class says its name, summary and reference itself; give them for a function only")
         return register(thing)
-    from roslin.matchers.function import function_matcher
-
     register(function_matcher(thing, name, summary, reference))
     return thing
+
+
+# -- plain functions ---------------------------------------------------------------------------------------------------
+#
+#     def lengths(query, candidates):
+#         return [abs(len(query) - len(each)) for each in candidates]
+#
+#     collection.search(query, roslin.matcher(lengths))
+#     roslin.register_matcher(lengths)          # now `roslin search --matcher lengths` knows it, from a plug-in
+#
+# The function gets the query and a list of `Melody` objects, and gives one number for each, smaller for more similar
+# ones; infinity for what cannot be compared. The melodies have their notes and bar lines; ids, titles and all other
+# metadata are left out, whether they come from a list or from a collection: nothing but the music is compared.
+#
+# All candidates come in one call: a function may compare them with each other. One that looks at each candidate alone
+# may say so with an attribute, `lengths.is_independent = True`; then a search hands it pieces of the collection, in
+# several threads where they are asked for, and can be stopped between them.
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionMatcher(Matcher):
+    """A matcher that calls a function."""
+
+    function: ClassVar[Compare]
+
+    @property
+    def is_independent(self) -> bool:
+        """Only if the function says so."""
+        return bool(getattr(type(self).function, "is_independent", False))
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        found: Distances = type(self).function(query, candidates.melodies())  # whatever it is; checked by the caller
+        return found
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _remade, (type(self).function, self.name, self.summary, self.reference)
+
+
+def function_matcher(
+    function: Compare, name: str = "", summary: str = "", reference: str = ""
+) -> type[FunctionMatcher]:
+    """The class whose values call this function; what is not said is taken from the function itself."""
+    expected = "a query and a list of candidates to be a matcher"
+    return class_of_function(FunctionMatcher, (function, name, summary, reference), expected)
+
+
+def _remade(*described: Any) -> FunctionMatcher:
+    return function_matcher(*described)()

@@ -21,20 +21,22 @@ many times slower the candidate is, `place` where in it the query starts, in qua
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roslin.display.table import Table
-from roslin.display.words import _, continued
-from roslin.matchers.sentences import Told, told
-from roslin.matchers.step_tables import as_text, steps_table
+from roslin.display.words import N_, _, capital, continued, ngettext
+from roslin.melody import TICKS_PER_QUARTER, Melody
+from roslin.represent.words import place_words, places_named, spelled, tempo_words, transposition_words
 
 if TYPE_CHECKING:
     from roslin.matchers.base import Matcher
-    from roslin.melody import Melody
 
 Rows = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
@@ -132,12 +134,11 @@ class Explanation:
         """The explanation that these steps make; `tempo` where the matcher knows it."""
         listed = tuple(steps)
         leading = next((step.within for step in listed if step.kind == "measure" and step.within is not None), None)
+        about: tuple[Any, ...]
         if leading is None:
-            about = told(matcher, query, candidate, listed, tempo)
+            about = _in_words(matcher, query, candidate, listed, tempo)
         else:
-            about = Told(
-                leading.counting_most, leading.transformation, leading.transposition, leading.tempo, leading.place
-            )
+            about = leading.counting_most, leading.transformation, leading.transposition, leading.tempo, leading.place
         return cls(matcher, matcher.kind, query, candidate, start, listed, *about)
 
     @property
@@ -265,3 +266,173 @@ def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:
     if len(mine) == 1 or len(theirs) == 1:
         return [(i, j) for i in mine for j in theirs]
     return list(zip(mine, theirs, strict=False))
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
+#
+# How much agrees, in which transposition, tempo and place, from the steps. Transposition and tempo are those of more
+# than half of the notes that belong together.
+
+
+# How many steps are of each kind. A step by itself is called by its kind.
+_KINDS = {
+    "same": N_("{count} agree"),
+    "other": N_("{count} changed"),
+    "joined": N_("{count} joined"),
+    "split": N_("{count} split"),
+    "missing": N_("{count} left out"),
+    "added": N_("{count} added"),
+}
+KINDS = (N_("same"), N_("other"), N_("joined"), N_("split"), N_("missing"), N_("added"))
+
+
+def _in_words(
+    matcher: Matcher, query: Melody, candidate: Melody, steps: Sequence[Step], tempo: float | None
+) -> tuple[Any, ...]:
+    """(sentence, transformation, transposition, tempo, place) of these steps; `tempo` where the matcher knows it."""
+    both = [(step.query_notes[0], step.candidate_notes[0]) for step in steps if step.agrees]
+    what = _counted(matcher.kind, matcher.things, steps, candidate)
+    if not both:
+        return (f"{what}.",)
+    up = _transposition(query, candidate, both) if matcher.hears_pitch else None
+    slower = tempo or _tempo(query, candidate, both)
+    place = float(candidate.notes["onset_ticks"][both[0][1]] / TICKS_PER_QUARTER)
+    words = transformation_words(up, slower, place, candidate, has_rhythm=len(both) > 1)
+    return f"{what}; {words}.", words, up, slower, place
+
+
+def transformation_words(
+    transposition: float | None,
+    tempo: float | None,
+    place: float,
+    candidate: Melody,
+    pitch: str = "semitone",
+    *,
+    has_rhythm: bool = True,
+) -> str:
+    """What was done to the query; `has_rhythm` says whether there is enough of it to have a tempo."""
+    parts = [
+        "" if transposition is None else transposition_words(transposition, pitch),
+        tempo_words(tempo) if tempo is not None else _("in another rhythm") if has_rhythm else "",
+        place_words(place, candidate),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _counted(kind: str, things: str, steps: Sequence[Step], candidate: Melody) -> str:
+    """What the steps are, in numbers."""
+    if kind == "alignment" and _is_all_of(candidate, steps):
+        count = int((~candidate.notes["is_grace"]).sum())
+        return capital(_("all {count} {things} of the incipit agree").format(count=count, things=_(things)))
+    kinds = Counter(step.kind for step in steps)
+    if kind == "alignment":
+        counts = [_(words).format(count=kinds[name]) for name, words in _KINDS.items() if kinds[name]]
+        said = _("{things} side by side: {counts}")
+        return said.format(things=capital(_(things)), counts=", ".join(counts) or _("none"))
+    shared = kinds["shared"]
+    if kind == "places":
+        return ngettext("{count} note coincides", "{count} notes coincide", shared).format(count=shared)
+    return ngettext("{count} run in common", "{count} runs in common", shared).format(count=shared)
+
+
+def _is_all_of(candidate: Melody, steps: Sequence[Step]) -> bool:
+    """Whether all notes of a candidate agree and only the query goes on, before it or after it."""
+    is_missing = [step.kind == "missing" for step in steps]
+    if not any(is_missing) or all(is_missing):
+        return False
+    both = steps[is_missing.index(False) : len(steps) - is_missing[::-1].index(False)]
+    rows = [row for step in both for row in step.candidate_notes]
+    is_covered = set(np.flatnonzero(~candidate.notes["is_grace"]).tolist()) <= set(rows)
+    return is_covered and len(both) > 1 and all(step.kind == "same" for step in both)
+
+
+def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:
+    """The semitones that more than half of the pairs have."""
+    asked, found = query.notes["pitch_midi"], candidate.notes["pitch_midi"]
+    return _most(int(found[j]) - int(asked[i]) for i, j in both)
+
+
+def _tempo(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:
+    """How many times slower more than half of the times from one pair to the next are."""
+    asked, found = query.notes["onset_ticks"], candidate.notes["onset_ticks"]
+    steps = [(int(asked[k] - asked[i]), int(found[m] - found[j])) for (i, j), (k, m) in pairwise(both)]
+    return _most(Fraction(there, here) for here, there in steps if here > 0 and there > 0)
+
+
+def _most(values: Iterable[int | Fraction]) -> float | None:
+    """The value that more than half of them are."""
+    counted = Counter(values)
+    value, times = max(counted.items(), key=lambda item: item[1], default=(0, 0))
+    return float(value) if 2 * times > counted.total() else None
+
+
+# -- as a table, and as text for a terminal ----------------------------------------------------------------------------
+
+_STEPS = ("step", "query", "candidate", "words", "cost")
+_MOVES = ("step", "query", "candidate", "weight", "distance", "cost")
+_LAID = ("segment", "back")
+
+
+def steps_table(explanation: Explanation) -> Table:
+    """A row for each step, and one for what the distance starts from; weight that moves, move by move."""
+    is_moving = explanation.kind == "transport"
+    columns = _MOVES if is_moving else _STEPS
+    rows = [row for step in explanation.steps for row in (_moves if is_moving else _step)(explanation, step)]
+    if explanation.start:
+        rows.insert(0, {**dict.fromkeys(columns, ""), "step": "start", "cost": explanation.start})
+    return Table(columns if any(row["step"] for row in rows) else columns[1:], tuple(rows))
+
+
+def as_text(explanation: Explanation) -> str:
+    """The sentence, the distance and the table; of a sum, that of what counts most too."""
+    lines = [
+        explanation.sentence,
+        *(
+            f"{capital(step.words)}: {step.within.transformation}; distance {step.within.distance:.4f}"
+            for step in explanation.steps
+            if step.kind in _LAID and step.within is not None
+        ),
+        f"Distance {explanation.distance:z.4f} ({explanation.matcher!r})",
+        "",
+        str(explanation.short_table),
+        _sum(explanation),
+    ]
+    leading = explanation.leading
+    if leading is not None:
+        counts = "What counts most" if explanation.kind == "sum" else "An aid to the eye"
+        lines += ["", f"{counts}: distance {leading.distance:z.4f} ({leading.matcher!r})", "", str(leading.short_table)]
+    return "\n".join(lines)
+
+
+def _step(explanation: Explanation, step: Step) -> Iterator[dict[str, Any]]:
+    yield {
+        "step": step.kind,
+        "query": places_named(explanation.query, step.query_places),
+        "candidate": places_named(explanation.candidate, step.candidate_places),
+        "words": step.words,
+        "cost": step.cost,
+    }
+
+
+def _moves(explanation: Explanation, step: Step) -> Iterator[dict[str, Any]]:
+    """The moves of a segment, each with its share of the whole distance; or the one move that the step is."""
+    within = step.within
+    share = step.cost / within.distance if within is not None and within.distance else 1.0
+    for move in (step,) if within is None else within.steps:
+        mine, theirs = move.query_notes, move.candidate_notes
+        if step.kind == "back":
+            mine, theirs = theirs, mine
+        is_found = step.kind != "unmatched"
+        yield {
+            "step": step.words,
+            "query": spelled(explanation.query, mine[0] if mine else None) if is_found else "",
+            "candidate": spelled(explanation.candidate, theirs[0] if theirs else None) if is_found else "",
+            "weight": move.weight,
+            "distance": move.apart,
+            "cost": share * move.cost,
+        }
+
+
+def _sum(explanation: Explanation) -> str:
+    weights = [row["weight"] for row in explanation.table.rows if row.get("weight") not in (None, "")]
+    return f"Sum of costs {explanation.distance:z.4f}" + (f", weight {sum(weights):.4g}" if weights else "")

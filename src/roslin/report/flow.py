@@ -22,7 +22,7 @@ import numpy as np
 
 from roslin.display.words import _, capital, number
 from roslin.matchers import Explanation
-from roslin.matchers.transport.base import Transport
+from roslin.matchers.transport.emd import Transport
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
 from roslin.report.svg import SvgElement, circle, group, line, rect, svg, text
 from roslin.report.ties import FARTHEST, Tie, colour_of, ties_of

@@ -51,7 +51,6 @@ import numpy as np
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
 from roslin.matchers.base import Matcher, Modes, register
-from roslin.matchers.edit.shifts import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Way, both_lines, edits, successive
 from roslin.melody import Melody
@@ -60,6 +59,36 @@ from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, flag, real, whole
+
+# -- into one key and one tempo ----------------------------------------------------------------------------------------
+#
+# By how much a melody must be moved to share most with another. Tempo is our use of the idea of step 1 above: the
+# histogram of the lengths of notes, on a logarithmic axis, is moved instead.
+#
+# Of equally good shifts the one nearest to the difference of the first notes is taken, then the lowest: our choice,
+# under which the shift of a melody that is moved itself moves along with it.
+
+
+_TIME_STEPS = 12  # of a doubling: fine enough to tell the values of notes apart
+
+
+def transpositions(
+    query: Numbers, query_durations: Numbers, pitches: Numbers, durations: Numbers, offsets: Numbers
+) -> Numbers:
+    """How much higher each melody is than the query, in the unit of the pitches, which must be from 0 to 1023."""
+    shifts = np.empty(len(offsets) - 1, dtype=np.int64)
+    kernels.best_shifts(query, query_durations, pitches, durations, offsets, shifts)
+    return shifts
+
+
+def tempos(query: Floats, logs: Floats, offsets: Numbers) -> Floats:
+    """How much slower each melody is than the query, as log2; `query` and `logs` are log2 of lengths in ticks."""
+    asked, there = (np.rint(_TIME_STEPS * values).astype(np.int64) for values in (query, logs))
+    ones = np.ones(max(len(asked), len(there)), dtype=np.int64)
+    steps = transpositions(asked, ones[: len(asked)], there, ones[: len(there)], offsets)
+    shifts: Floats = steps / _TIME_STEPS
+    return shifts
+
 
 _OCTAVE = 40
 _LOWEST_BASE40 = -40

@@ -22,9 +22,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.display.words import N_
+from roslin.display.words import N_, _, continued
 from roslin.matchers.base import Matcher, Modes, register
-from roslin.matchers.explanation import Explanation, scaled
+from roslin.matchers.explanation import Explanation, Step, scaled
 from roslin.matchers.paths import both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
 from roslin.native import kernels
@@ -68,3 +68,28 @@ class DP(Matcher):
         found = edits(*things, ways, same, "top", "bottom") if is_inside else edits(*things, ways, same)
         by = m if is_inside else max(m, n)
         return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
+
+
+# -- matchers that do not take their distance apart --------------------------------------------------------------------
+#
+# One step has all of the distance. As an aid to the eye, the explanation shows how `dp` would lay the query into the
+# candidate, which is not how the matcher measures.
+
+
+_AID = DP(place="inside")
+
+
+def likeness(chosen: Matcher, query: Melody, candidates: Packed, number: int, distance: float) -> Explanation:
+    """The explanation of a candidate with notes at this distance."""
+    candidate = candidates.melody(number)
+    if len(query) * len(candidate) > _AID.pairs_explained:
+        sentence = _("The two are too long to be laid side by side.")
+        return Explanation(chosen, "likeness", query, candidate, 0.0, (_whole(chosen, distance, None),), sentence)
+    aid = _AID.explain(query, [candidate])
+    sentence = _("As an aid to the eye, {sentence}").format(sentence=continued(aid.sentence))
+    moved = aid.transformation, aid.transposition, aid.tempo, aid.place
+    return Explanation(chosen, "likeness", query, candidate, 0.0, (_whole(chosen, distance, aid),), sentence, *moved)
+
+
+def _whole(chosen: Matcher, distance: float, aid: Explanation | None) -> Step:
+    return Step("whole", cost=distance, words=_("{matcher} as a whole").format(matcher=repr(chosen)), within=aid)

@@ -40,7 +40,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.display.words import N_
 from roslin.matchers.base import Matcher, Modes, register
-from roslin.matchers.edit.shifts import tempos, transpositions
+from roslin.matchers.edit.alignment import tempos, transpositions
 from roslin.matchers.explanation import Explanation, scaled
 from roslin.matchers.paths import Edits, Way, both_lines, edits, successive
 from roslin.melody import Melody

@@ -1,38 +1,22 @@
-"""`shapeh`: alignment of melodic shapes of three notes, the winner of several years of MIREX.
+"""What `shapeh` and `time` share: melodies as overlapping n-grams of notes, and how two such sequences are aligned.
 
-Reference: J. Urbano, ShapeH (MIREX 2010 to 2015; MelodyShape 1.4), the grams being three successive notes: two
-intervals. `melodyshape` says how they are aligned. With f the share of an interval pair among all pairs of the
-candidates,
+Reference: J. Urbano, MelodyShape (MIREX 2010 to 2015; the program, version 1.4). For the grams G of the query and H of
+the candidate, and a score c that is above 0 for what is alike,
 
-    identical pairs        + (1 - f)            a rare pair says more than a frequent one
-    a pair left out        - (1 - f)            - 1/N for one that no candidate has, N being the number of all pairs
-    other pairs            - 0.5 same shape,  - 8 opposite shape,  - 1 neither
+    M(i, j) = max { M(i-1, j) + c(G_i, -), M(i, j-1) + c(-, H_j), M(i-1, j-1) + c(G_i, H_j) },  M(0, 0) = 0
 
-The shape of a pair (i1, i2) is a valley (i1 <= 0 <= i2), a peak (i1 >= 0 >= i2), a rise (both >= 0) or a fall (both
-<= 0); a zero counts as both signs, so a pair with a repeated note has two shapes and (0, 0) all four. Opposite are
-valley and peak, rise and fall.
+    aligner = "hybrid"  the largest M(i, j) with i, j >= 1: the beginnings must agree, the ends are free (published)
+              "local"   M is never below 0: the best passage of both, wherever it is
+              "global"  M(|G|, |H|): everything counts
+    divide  = "shorter" by the length of the shorter of the two (published, for hybrid and local)
+              "longer"  by that of the longer: a short melody is no longer near to everything that it begins like
+              "none"    not at all (published, for global)
 
-    mismatch = "symmetric"  same: some shape holds both pairs; opposite: none does, and a shape of one is opposite to
-                            a shape of the other; the same whichever melody is the query (our choice)
-               "published"  only the first shape of the query's pair counts, in the order given above: same if the
-                            candidate's pair has it too, opposite if it has the opposite one
+A distance is what the query would score with itself, less what it scores with the candidate, and 0 where that would be
+less than 0 (divided by "shorter", a short candidate of rare grams can score higher than the query itself).
 
-By hand: query 60 62 64 62, with the pairs (2, 2), (2, -2); one candidate, 60 62 64 67, with (2, 2), (2, 3). So N = 2,
-and f is 1/2 for the pairs of the candidate, 0 for (2, -2). M(1, 1) = 1 - 1/2 is the largest: (2, -2) is a peak and
-(2, 3) a rise, which costs 1, and leaving either out costs 1/2. Divided by 2 pairs: 1/4. The query with itself would
-score (1/2 + 1) / 2 = 3/4, so the distance is 1/2.
-
-Input: one line (represent/line.py). The same under transposition and under any change of rhythm, which does not count.
-
-How faithful: the definition is complete. A plain restatement of it gave the scores of the program for 949 of 1,000
-documents, and for all once the defect below was copied too. What differs from the program:
-
-- The program keeps the cost of two grams under a key without order, while its mismatch costs have one; so a score there
-  depends on which order was met first: on threads, on the order of documents and on earlier queries. Here nothing is
-  kept; "published" gives the rule as defined, "symmetric" one that has no order.
-- Documents with equal scores are ordered there by an alignment of exact pitches, then by length. Here they are at the
-  same distance, and a list names them by id: an order by pitch would not be the same after transposition.
-- f is counted over the candidates that are compared. A distance depends on them (`is_independent` is False).
+Our choices: a candidate with too few notes for a gram scores like one in which every gram of the query is left out.
+A query with too few is at 0 from everything: there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -46,16 +30,122 @@ import numpy.typing as npt
 
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_
-from roslin.matchers.base import Modes, register
-from roslin.matchers.explanation import Explanation
-from roslin.matchers.paths import both_lines, successive
-from roslin.matchers.shapes.melodyshape import GRAM_PLACES, GramAlignment
+from roslin.matchers.base import Matcher, Modes, register, rounded
+from roslin.matchers.explanation import Explanation, Rows, Step, bounded, scaled
+from roslin.matchers.paths import Begins, Ends, both_lines, edits, side_by_side, successive
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed, pack
-from roslin.types import Distances, Floats, Numbers
+from roslin.types import Distances, Flags, Floats, Numbers
 from roslin.values.parameters import choice
+
+_ENDS: dict[str, Ends] = {"global": "corner", "hybrid": "inside", "local": "anywhere"}
+GRAM_PLACES = {"anywhere": {"aligner": "local"}, "start": {"aligner": "hybrid"}, "whole": {"aligner": "global"}}
+
+
+@dataclass(frozen=True, repr=False)
+class GramAlignment(Matcher):
+    """A matcher that aligns grams."""
+
+    kind = "alignment"
+
+    aligner: str = choice("hybrid", *_ENDS)
+    divide: str = choice("shorter", "longer", "none", "shorter")
+
+    @property
+    def floor(self) -> float:
+        """What M is never below."""
+        return 0.0 if self.aligner == "local" else -np.inf
+
+    @property
+    def takes_best(self) -> bool:
+        """Whether the score is the largest of all M, not the last one."""
+        return self.aligner != "global"
+
+    def steps_of_grams(
+        self,
+        query: list[Rows],
+        candidate: list[Rows],
+        scores: Floats,
+        gaps: tuple[Floats, Floats],
+        same: Flags,
+        own: float,
+    ) -> tuple[float, tuple[Step, ...]]:
+        """(what the distance starts from, steps) of two sequences of grams, each as the notes that make it.
+
+        `scores` is that of every pair, `gaps` those of a gram of the query and of the candidate that is left out, `own`
+        what the query scores with itself.
+        """
+        m, n = scores.shape
+        by = {"none": 1, "longer": max(m, n), "shorter": min(m, n) or m}[self.divide]
+        begins: Begins = "anywhere" if self.aligner == "local" else "corner"
+        ends: Ends = _ENDS[self.aligner]
+        if not n and ends == "inside":
+            ends = "corner"  # every gram of the query is left out
+        found = edits(query, candidate, side_by_side(-scores, -gaps[0], -gaps[1]), same, begins, ends)
+        start = own / (1 if self.divide == "none" else m)
+        return start, bounded(start, scaled(found.steps, 1.0 / by))
+
+    def distances_from_scores(
+        self, scores: Floats, order: Numbers, lengths: Numbers, own: float, lost: float, m: int
+    ) -> Distances:
+        """Distances in the order of the candidates.
+
+        `scores` are in the given order (and may have more rows at the end), `lengths` is the number of grams of every
+        candidate, `own` what the query scores with itself, `lost` what it scores when nothing of it is found.
+        """
+        scored = np.empty(len(lengths))
+        scored[order] = scores[: len(order)]
+        scored[lengths == 0] = max(lost, self.floor)
+        if self.divide == "none":
+            distances: Distances = own - scored
+        else:
+            shorter, longer = np.minimum(lengths, m), np.maximum(lengths, m)
+            by = longer if self.divide == "longer" else np.where(shorter > 0, shorter, m)
+            distances = own / m - scored / by
+        return rounded(np.maximum(distances, 0.0))
+
+
+# -- shapeh ------------------------------------------------------------------------------------------------------------
+#
+# Alignment of melodic shapes of three notes, the winner of several years of MIREX.
+#
+# Reference: J. Urbano, ShapeH (MIREX 2010 to 2015; MelodyShape 1.4), the grams being three successive notes: two
+# intervals. They are aligned as described above. With f the share of an interval pair among all pairs of the
+# candidates,
+#
+#     identical pairs        + (1 - f)            a rare pair says more than a frequent one
+#     a pair left out        - (1 - f)            - 1/N for one that no candidate has, N being the number of all pairs
+#     other pairs            - 0.5 same shape,  - 8 opposite shape,  - 1 neither
+#
+# The shape of a pair (i1, i2) is a valley (i1 <= 0 <= i2), a peak (i1 >= 0 >= i2), a rise (both >= 0) or a fall (both
+# <= 0); a zero counts as both signs, so a pair with a repeated note has two shapes and (0, 0) all four. Opposite are
+# valley and peak, rise and fall.
+#
+#     mismatch = "symmetric"  same: some shape holds both pairs; opposite: none does, and a shape of one is opposite to
+#                             a shape of the other; the same whichever melody is the query (our choice)
+#                "published"  only the first shape of the query's pair counts, in the order given above: same if the
+#                             candidate's pair has it too, opposite if it has the opposite one
+#
+# By hand: query 60 62 64 62, with the pairs (2, 2), (2, -2); one candidate, 60 62 64 67, with (2, 2), (2, 3). So N = 2,
+# and f is 1/2 for the pairs of the candidate, 0 for (2, -2). M(1, 1) = 1 - 1/2 is the largest: (2, -2) is a peak and
+# (2, 3) a rise, which costs 1, and leaving either out costs 1/2. Divided by 2 pairs: 1/4. The query with itself would
+# score (1/2 + 1) / 2 = 3/4, so the distance is 1/2.
+#
+# Input: one line (represent/line.py). The same under transposition and under any change of rhythm, which does not
+# count.
+#
+# How faithful: the definition is complete. A plain restatement of it gave the scores of the program for 949 of 1,000
+# documents, and for all once the defect below was copied too. What differs from the program:
+#
+# - The program keeps the cost of two grams under a key without order, while its mismatch costs have one; so a score
+#   there depends on which order was met first: on threads, on the order of documents and on earlier queries. Here
+#   nothing is kept; "published" gives the rule as defined, "symmetric" one that has no order.
+# - Documents with equal scores are ordered there by an alignment of exact pitches, then by length. Here they are at the
+#   same distance, and a list names them by id: an order by pitch would not be the same after transposition.
+# - f is counted over the candidates that are compared. A distance depends on them (`is_independent` is False).
+
 
 # Two intervals of up to 127 semitones, up or down, are a number of 16 bits; the largest is not among them and fills up.
 _CODES, _PADDING, _LARGEST_INTERVAL = 65536, 65535, 127

@@ -44,41 +44,161 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from roslin.deadline import check_stopped, stop_flag
 from roslin.display.words import N_, _
 from roslin.errors import ArgumentError
 from roslin.matchers.base import Modes, Tell, register, rounded
-from roslin.matchers.explanation import Explanation, scaled
-from roslin.matchers.transport.arguments import (
-    MATCH_COLUMNS,
-    CutQueries,
-    KeyedDocuments,
-    Legality,
-    SegmentedQuery,
-    SegmentSpans,
-)
-from roslin.matchers.transport.base import Transport
-from roslin.matchers.transport.segment_steps import Chain, segment_steps, turned
+from roslin.matchers.explanation import Explanation, Step, scaled
+from roslin.matchers.transport.emd import Transport, laid
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
 from roslin.represent.segments import Segments, segment_count, segments
-from roslin.transport.align import (
-    ALIGNMENTS,
-    Document,
-    Query,
-    Setting,
-    in_quarters,
-    notes_of,
-    rules_of,
-    unit_of,
-)
+from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, in_quarters, notes_of, rules_of, unit_of
+from roslin.transport.arguments import Notes
 from roslin.transport.ground import tonal_tables
 from roslin.types import Distances, Flags, Floats, Numbers
 from roslin.values.parameters import choice, flag, real, reals, whole
+
+# -- what the kernels take ---------------------------------------------------------------------------------------------
+
+# The numbers of a match: its segment, its distance, where its first and its last onset are in the document (quarters),
+# its transposition (pitches) and its tempo.
+MATCH_COLUMNS = 6
+
+
+class SegmentedQuery(NamedTuple):
+    """A query and the segments that it is cut into.
+
+    notes         the query's, (notes,) each
+    first, end    (segments,): segment s is notes `first[s]` to `end[s]`, without the last
+    possible      (segments,): whether it is looked for
+    unit          the query's unit of time, in quarters
+    pitch_unit    units in a pitch
+    """
+
+    notes: Notes
+    first: Numbers
+    end: Numbers
+    possible: Flags
+    unit: float
+    pitch_unit: float
+
+
+class Legality(NamedTuple):
+    """Which matches may follow each other in a combination.
+
+    tolerance   by how much the overlap of two successive segments may differ from that in the query, in units of time
+    apart       how much wider the gap between them may be, in units of time
+    agree       whether all must have one transposition and one tempo
+    """
+
+    tolerance: float
+    apart: float
+    agree: bool
+
+
+class SegmentSpans(NamedTuple):
+    """Where the segments of a query lie in it: (segments,) onsets of their first and last notes, in quarters.
+
+    unit   the query's unit of time, in quarters
+    """
+
+    starts: Floats
+    ends: Floats
+    unit: float
+
+
+class CutQueries(NamedTuple):
+    """Queries, end to end, and the segments that they are cut into.
+
+    notes             (notes,) each
+    offsets           (queries + 1,): where the notes of each begin
+    units             (queries,): the unit of time of each, in quarters
+    first, end        (segments,): the notes of each segment, counted through all queries
+    segment_offsets   (queries + 1,): where the segments of each query begin
+    pitch_unit        units in a pitch
+    """
+
+    notes: Notes
+    offsets: Numbers
+    units: Floats
+    first: Numbers
+    end: Numbers
+    segment_offsets: Numbers
+    pitch_unit: float
+
+
+class KeyedDocuments(NamedTuple):
+    """Documents, end to end.
+
+    notes     (notes,) each
+    offsets   (documents + 1,): where the notes of each begin
+    tables    (24, 128, 128): the tonal ground distance in each key, in units; (0, 0, 0) for another
+    keys      (notes,): the key of the area around each note; (0,) for another
+    """
+
+    notes: Notes
+    offsets: Numbers
+    tables: Floats
+    keys: Numbers
+
+
+# -- explanations ------------------------------------------------------------------------------------------------------
+#
+# A combination of matched segments as steps of an explanation (`twv.py`).
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The best combination in one document: rows of `MATCH_COLUMNS`, and how many segments were expected."""
+
+    matches: npt.NDArray[np.float64]
+    expected: int
+
+
+def segment_steps(
+    chosen: TWV,
+    chain: Chain,
+    melodies: tuple[Melody, Melody],
+    points: tuple[PointSets, PointSets],
+    penalty: float,
+) -> list[Step]:
+    """A step for each segment of a combination, with its moves, and one for each that is expected and not there.
+
+    `melodies` and `points` are those of the query and of the candidate. Where nothing at all was found, every segment
+    counts. Which ones are not found is known unless fewer are expected than there are.
+    """
+    asked = points[0]
+    spans, unit = chosen.spans(asked), chosen.unit_of(asked)
+    steps, left = list[Step](), dict(enumerate(spans))
+    for segment, _last, start, _apart, transposition, tempo in chain.matches.tolist():
+        span = left.pop(int(segment))
+        moving = Query.of(asked, chosen, span, unit=unit)
+        place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
+        within = laid(chosen, melodies, points, moving, span, place)
+        rows, name = tuple(asked.rows[span].tolist()), _("segment {number}").format(number=int(segment) + 1)
+        steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
+    missing = chain.expected - len(steps) if steps else len(spans)
+    if len(left) > missing:
+        return steps + [Step("unmatched", cost=penalty, words=_("a segment, not found"))] * missing
+    for number, span in left.items():
+        rows = tuple(asked.rows[span].tolist())
+        words = _("segment {number}, not found").format(number=number + 1)
+        steps.append(Step("unmatched", (rows,), (), penalty, words))
+    return sorted(steps, key=lambda step: step.query_places)
+
+
+def turned(step: Step) -> Step:
+    """A step of the other direction, the document in the query, as a step of this one."""
+    kind = "back" if step.kind == "segment" else step.kind
+    words = _("{segment} (of the melody, in the query)").format(segment=step.words)
+    return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)
+
 
 # What stands for the paper's free scaling of time: note values halved or doubled, and two for three.
 TEMPOS = (0.5, 2 / 3, 1.0, 1.5, 2.0)
@@ -373,3 +493,30 @@ def _tonal(documents: PointSets, setting: Setting) -> tuple[Floats, Numbers]:
         return np.empty((0, 0, 0)), np.empty(0, np.int64)
     keys = local_keys(documents.time, documents.pitch, documents.weight, documents.offsets)
     return tonal_tables() * setting.semitone, keys
+
+
+# -- twv_covered -------------------------------------------------------------------------------------------------------
+#
+# Our variant of `twv`, with two choices of our own.
+#
+#     tempos    one, that of the query: where the same music is mostly written in the same note values, more tempos add
+#               more wrong matches than right ones
+#     missing   a segment must be covered: each unit of its weight that finds no partner costs 2. By the paper's
+#               definition the lighter point set is matched completely, so that a document of one note is near to
+#               everything
+#
+# Everything else is as in `twv.py`. docs/measurements/twv.md has what other choices find.
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class TWVCovered(TWV):
+    """Segments that must be covered, at one tempo."""
+
+    name = "twv_covered"
+    summary = N_("Our variant of twv: one tempo, and a price for what finds no partner in a short melody.")
+    engine = "segments"
+    reference = "Roslin, after Typke, Wiering & Veltkamp 2007"
+
+    tempos: tuple[float, ...] = reals((1.0,), above=0)
+    missing: float | None = real(2.0, least=0, optional=True)

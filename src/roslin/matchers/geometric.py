@@ -27,7 +27,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from roslin.matchers.base import Matcher, Modes
+from roslin.display.words import N_
+from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Rows, Step
 from roslin.melody import Melody, NoteTable
 from roslin.native import kernels
@@ -172,3 +173,100 @@ def _at_tempo(notes: NoteTable, tempo: float) -> NoteTable:
     stop = np.rint((notes["onset_ticks"] + notes["duration_ticks"]) * tempo).astype(np.int64)
     scaled["onset_ticks"], scaled["duration_ticks"] = start, stop - start
     return scaled
+
+
+# -- p1 ----------------------------------------------------------------------------------------------------------------
+#
+# Whether the whole query stands in the candidate, note for note.
+#
+# Reference: Ukkonen, Lemstrom and Makinen, algorithm P1. Notes are points (onset, pitch); durations do not matter. The
+# query is found where one shift in time and one transposition take every one of its points onto a point of the
+# candidate; other notes may stand between them and beside them. Then c, what the two have in common
+# , is the number of the query's notes; else it is 0, and the distance is 1. So the matcher tells yes
+# from no, and with divide="both" candidates that hold little else come first.
+#
+# Example, with (onset in quarters, pitch). The query (0, 60) (1, 64) is found in (0, 65) (0.5, 67) (1, 69) (1, 48),
+# moved up by 5: c = 2, a = 2, b = 4, and the distance is 1 - 4/6 = 1/3. It is not found in (0, 60) (1.5, 64).
+#
+# The search is the authors': a pointer for each note of the query moves along the candidate, and never back. The
+# distance does not change under transposition and shift in time; under tempo it does, but for `tempos`. What is
+# certain: the algorithm. Our choice: the distance (`divide`), `tempos`, and that doublings count once.
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class P1(Geometric):
+    """All notes of the query, or none."""
+
+    name = "p1"
+    summary = N_("Finds the melodies that hold every note of the query, in any key, whatever sounds beside them.")
+    reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P1"
+    timed = False
+
+    def _common(self, query: Figures, candidates: Figures) -> Numbers:
+        common = np.empty(len(candidates.offsets) - 1, dtype=np.int64)
+        kernels.whole_query(query.start, query.pitch, candidates.start, candidates.pitch, candidates.offsets, common)
+        return common
+
+
+# -- p2 ----------------------------------------------------------------------------------------------------------------
+#
+# How many notes of the query stand in the candidate, after one move of the whole query.
+#
+# Reference: Ukkonen, Lemstrom and Makinen, algorithm P2. Notes are points (onset, pitch); durations do not matter.
+# Every shift in time with a transposition takes some points of the query onto points of the candidate; c is the largest
+# number that one of them takes. It is the size of the largest set of equal difference vectors.
+#
+# Example, with (onset in quarters, pitch). The query is (0, 60) (1, 62) (2, 64), the candidate (0, 67) (1, 69) (2, 70)
+# (3, 72). Up by 7, two points coincide; up by 8 and a quarter later, two others: (2, 70) and (3, 72). No move does
+# better, so c = 2, a = 3, b = 4, and the distance is 1 - 4/7 = 3/7, or 1/3 with divide="query".
+#
+# The authors merge the sorted differences with a heap; here they are counted in a hash table, with the same result. The
+# distance does not change under transposition and shift in time; under tempo it does, but for `tempos`. One wrong pitch
+# costs one note; one wrong duration moves all notes after it, and costs the shorter part. What is certain: c. Our
+# choice: the distance (`divide`), `tempos`, and that doublings count once.
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class P2(Geometric):
+    """The most notes that coincide."""
+
+    name = "p2"
+    summary = N_("Lays the query onto the melody, in any key, where most notes coincide in onset and pitch.")
+    reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P2"
+    timed = False
+
+
+# -- p3 ----------------------------------------------------------------------------------------------------------------
+#
+# For how long the query and the candidate sound the same, after one move of the whole query.
+#
+# Reference: Ukkonen, Lemstrom and Makinen, algorithm P3; entered to MIREX 2005 as L(P3). A note is a segment: its
+# pitch, from its onset to its end. For a shift in time and a transposition, the common time is how long segments of
+# both lie on each other; c is the largest common time of all moves, exactly. As the shift grows,
+# the common time of a transposition rises and falls in straight lines. A pair of segments, [a, b] of the query and [s,
+# e] of the candidate, bends the line upwards at the shifts s - b and e - a and downwards at s - a and e - b; a sweep
+# over all bends finds its maximum.
+#
+# Example, with [onset, end] in quarters. The query C [0, 1], D [1, 2] in the candidate G [0, 2], A [2, 4]: transposed
+# by a fifth and moved by 1, C lies on G and D on A for a whole quarter each. So c = 2, a = 2, b = 4, and the distance
+# is 1 - 4/6 = 1/3, or 0 with divide="query".
+#
+# Repeated notes and one long note sound at the same times, so `p3` does not tell them apart. Notes of one pitch that
+# overlap count once where they do (the authors' variant with counters). The authors merge the bends of all pairs with a
+# heap. Here they are dealt out to a table of transpositions and shifts, or sorted where that table would be too large,
+# and transpositions that cannot reach the maximum are not swept: the result is the same. The distance does not change
+# under transposition and shift in time; under tempo it does, but for `tempos`. What is certain: c. Our choice: the
+# distance (`divide`) and `tempos`.
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class P3(Geometric):
+    """The longest common time."""
+
+    name = "p3"
+    summary = N_("Lays the query onto the melody, in any key, where both sound the same pitches for the longest time.")
+    reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P3; MIREX 2005 entry L(P3)"
+    timed = True

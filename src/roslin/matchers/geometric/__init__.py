@@ -1,1 +1,0 @@
-"""Matchers that lay the query onto the candidate in the plane of time and pitch."""
