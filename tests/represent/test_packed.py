@@ -36,3 +36,4 @@ def test_the_same_melodies_are_packed_once() -> None:
     assert changed is not packed
     assert changed.melody(3) == melodies[3]
     assert len(pack(melodies[:5])) == 5
+    assert pack(melodies) is changed  # a few melodies take no place

@@ -33,10 +33,10 @@ from roslin.concordances.levels import chances_of
 from roslin.concordances.mapped import kept_array, map_array, write_array
 from roslin.errors import CollectionError
 from roslin.matchers.roslin.scores import fitted, tables
-from roslin.matchers.roslin.table import MelodyTable, fill_table
+from roslin.matchers.roslin.table import MelodyTable, fill_table, worth_of_any_length
 from roslin.matchers.roslin.values import Tables
 from roslin.search.chance import Tail, sample_of, tails_of
-from roslin.search.engines.roslin import open_table, table_file, trusted_table, worth_of_any_length
+from roslin.search.engines.roslin import open_table, table_file, trusted_table
 from roslin.types import Allocate, Flags, Numbers, Scores
 
 _AT_ONCE = 50_000  # melodies

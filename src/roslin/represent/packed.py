@@ -21,6 +21,8 @@ from roslin.types import Numbers
 
 Made = TypeVar("Made")
 
+_WORTH_STORING = 16  # melodies of a list that is stored for the next query
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
@@ -130,7 +132,8 @@ def pack(candidates: Candidates) -> Packed:
         return candidates
     if isinstance(candidates, SupportsPacked):
         return candidates.packed()
-    return _LAST.of(tuple(candidates))
+    melodies = tuple(candidates)
+    return _LAST.of(melodies) if len(melodies) >= _WORTH_STORING else _end_to_end(melodies)
 
 
 class _Last:

@@ -135,23 +135,15 @@ class Roslin(Matcher):
         kernels.self_scores(self.encoded(query, [query]), self.tables(query, 1), own)
         return int(own[0])
 
-    def distances_to(self, query: Melody, melodies: Encoded) -> Distances:
-        """The distances to melodies that are encoded already (`encoded`)."""
-        return self.distances_of(*self._scores(query, melodies))
-
-    def _scores(self, query: Melody, melodies: Encoded) -> tuple[Ints, int, Ints]:
-        """The scores of the melodies, the query's self-score, and theirs."""
-        asked = self.encoded(query, [query])
-        count = len(melodies.offsets) - 1
-        worth = self.tables(query, int(max(np.diff(melodies.offsets).max(initial=0), len(asked.pitches))))
-        scores, own, others = (np.empty(size, dtype=np.int32) for size in (count, 1, count))
-        kernels.align_all(asked, melodies, worth, np.arange(count), scores)
-        kernels.self_scores(asked, worth, own)
-        kernels.self_scores(melodies, worth, others)
-        return scores, int(own[0]), others
-
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        return self.distances_to(query, self.encoded(query, candidates))
+        from roslin.matchers.roslin.scoring import scorer
+        from roslin.matchers.roslin.table import notes_table, self_scores_of
+
+        compared, asked = self.compared(query), self.encoded(query, [query])
+        table = notes_table(candidates, compared)
+        worth = self.tables(query, int(max(table.sizes.max(initial=0), len(asked.pitches))))
+        scores = scorer(asked, table, worth)(np.arange(len(table)))
+        return self.distances_of(scores, self.own_score(query), self_scores_of(table, compared, worth, candidates))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)

@@ -7,19 +7,20 @@ them, its number of notes and what it is worth beside itself. That of a collecti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from roslin.matchers.roslin.notes import encoded
+from roslin.matchers.roslin.notes import contours, encoded
+from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Packed
-from roslin.types import Allocate, Array, Numbers, Progress
+from roslin.types import Allocate, Array, Numbers, Progress, Scores
 
 MELODIES = 64  # side by side
 FIELDS = 5  # pitch, value, kind, label, interval
@@ -97,7 +98,7 @@ class MelodyTable:
 
 
 def build_table(
-    packed: Packed, tables: Tables, progress: Progress | None = None, allocate: Allocate | None = None
+    packed: Packed, worth: Tables, progress: Progress | None = None, allocate: Allocate | None = None
 ) -> MelodyTable:
     """The table of many melodies, encoded a part at a time."""
     starts = range(0, len(packed), _MELODIES_AT_ONCE)
@@ -110,15 +111,42 @@ def build_table(
                 progress(done / len(parts), "making the table of notes")
 
     sizes = [np.diff(melodic_lines(part).offsets) for part in parts]
-    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), told(), tables, allocate or in_memory)
+    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), told(), worth, allocate or in_memory)
 
 
-def table_of(melodies: Encoded, tables: Tables) -> MelodyTable:
+def notes_table(packed: Packed, compared: str, make: Callable[[], MelodyTable] | None = None) -> MelodyTable:
+    """The table of these melodies for what is compared, made once. `make` has another way to it, such as a file."""
+    notes = packed.keep("table of notes", lambda _: make() if make else build_table(packed, worth_of_any_length()))
+    if compared != "contour":
+        return notes
+    worth = tables(fitted("contour"), 1, compared="contour")
+    return packed.keep("table of contours", lambda _: table_of(contours(notes.take(np.arange(len(notes)))), worth))
+
+
+def worth_of_any_length() -> Tables:
+    """The worths for tables of notes, which do not depend on how long melodies are."""
+    return tables(fitted("both"), 1)
+
+
+def self_scores_of(table: MelodyTable, compared: str, worth: Tables, packed: Packed | None = None) -> Scores:
+    """What each melody of such a table reaches with itself. `packed` keeps it for the next query."""
+    if compared not in ("melody", "rhythm"):
+        return table.own_scores  # the table has those of both together, and of contours
+
+    def made(_: Packed | None) -> Scores:
+        found = np.empty(len(table), np.int32)
+        kernels.self_scores(table.take(np.arange(len(table))), worth, found)
+        return found
+
+    return packed.keep(("self-scores", compared), made) if packed else made(None)
+
+
+def table_of(melodies: Encoded, worth: Tables) -> MelodyTable:
     """The table of encoded melodies."""
-    return fill_table(np.diff(melodies.offsets), [melodies], tables, in_memory)
+    return fill_table(np.diff(melodies.offsets), [melodies], worth, in_memory)
 
 
-def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, allocate: Allocate) -> MelodyTable:
+def fill_table(sizes: Numbers, parts: Iterable[Encoded], worth: Tables, allocate: Allocate) -> MelodyTable:
     """The table of melodies of these sizes, which come in parts, in order.
 
     Melodies of one length stand in the order of their numbers. So each part is written behind the one before it, at as
@@ -140,7 +168,7 @@ def fill_table(sizes: Numbers, parts: Iterable[Encoded], tables: Tables, allocat
         table.tempos[places] = part.tempos
         kernels.put_melodies(part, places, table.lengths, table.starts, table.notes)
         own = np.empty(len(places), np.int32)
-        kernels.self_scores(part, tables, own)
+        kernels.self_scores(part, worth, own)
         table.own_scores[numbers] = own
         done = numbers.stop
     rest = np.arange(count, len(table.lengths))

@@ -26,11 +26,18 @@ from roslin.collection.sealed import Remembered
 from roslin.collection.store import Store
 from roslin.errors import TimeLimitError
 from roslin.matchers import Roslin
-from roslin.matchers.roslin.notes import contours
 from roslin.matchers.roslin.rounding import UNKNOWN, Plan, check, highest_pair, plan_of, scale_for
-from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import DTYPES, MELODIES, MelodyTable, build_table, is_safe, table_of
+from roslin.matchers.roslin.table import (
+    DTYPES,
+    MELODIES,
+    MelodyTable,
+    build_table,
+    is_safe,
+    notes_table,
+    self_scores_of,
+    worth_of_any_length,
+)
 from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
 from roslin.melody import Melody
 from roslin.native import kernels
@@ -92,25 +99,10 @@ def table_file(path: Path) -> ArrayFile:
     return ArrayFile(path, f"table {TABLE_VERSION}, fitted numbers {total.hexdigest()}", DTYPES)
 
 
-def worth_of_any_length() -> Tables:
-    """The worths for tables of notes, which do not depend on how long melodies are."""
-    return tables(fitted("both"), 1)
-
-
 def trusted_table(arrays: Arrays, melodies: int) -> MelodyTable | None:
     """The table of this many melodies, or None for arrays that a kernel cannot trust."""
     table = MelodyTable(**arrays)
     return table if len(table) == melodies and is_safe(table) else None
-
-
-def _table_for(collection: Store, compared: str, progress: Progress | None) -> MelodyTable:
-    """The notes of a collection in the form that is compared."""
-    packed = collection.packed()
-    table = packed.keep("table of notes", lambda _: open_table(collection, progress))
-    if compared != "contour":
-        return table
-    worth = tables(fitted("contour"), 1, compared="contour")
-    return packed.keep("table of contours", lambda _: table_of(contours(table.take(np.arange(len(table)))), worth))
 
 
 # -- scores and bounds ------------------------------------------------------------------------------------------------
@@ -136,14 +128,7 @@ class Aligned:
         own = np.empty(1, dtype=np.int32)
         kernels.self_scores(asked, worth, own)
 
-        def self_scores(_: Packed | None) -> Scores:
-            found = np.empty(len(table), dtype=np.int32)
-            kernels.self_scores(table.take(np.arange(len(table))), worth, found)
-            return found
-
-        others = table.own_scores
-        if compared in ("melody", "rhythm"):  # the table has the self-scores of both together
-            others = self_scores(None) if packed is None else packed.keep(("self-scores", compared), self_scores)
+        others = self_scores_of(table, compared, worth, packed)
         return cls(query, asked, table, worth, int(own[0]), others, matcher)
 
     def distances(self, scores: Scores, numbers: Numbers | slice) -> Floats:
@@ -321,7 +306,8 @@ class ByEvidence(Engine):
         """The engine of a request."""
         chosen, packed = request.matcher, collection.packed()
         assert isinstance(chosen, Roslin)
-        table = _table_for(collection, chosen.compared(request.query), work.progress)
+        compared = chosen.compared(request.query)
+        table = notes_table(collection.packed(), compared, lambda: open_table(collection, work.progress))
         aligned = Aligned.of(request.query, chosen, table, packed)
         excluded = collection.numbers([id for id in request.exclude if id in collection])
         whole = request.whole or WholeCollection(Background.of(collection), len(candidates))
