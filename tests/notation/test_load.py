@@ -258,7 +258,7 @@ def test_a_reader_that_fails_at_one_melody_reads_the_next(monkeypatch: pytest.Mo
     for format, text in texts.items():
         expected = [record.melody for record in records(text.encode(), format)]
         with monkeypatch.context() as patched:
-            for module, function in ((pae, "read_music"), (abc.tables, "table")):
+            for module, function in ((pae, "MusicReader"), (abc, "note_table_of")):
                 own = getattr(module, function)
 
                 def reading(*given: Any, own: Any = own, **named: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from roslin.notation.record import Voices
 
 if TYPE_CHECKING:
-    from roslin.notation.midi.grid import Grid
+    from roslin.notation.midi.melodies import Grid
 
 
 class Options(TypedDict, total=False):

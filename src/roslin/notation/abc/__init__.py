@@ -1,11 +1,9 @@
 """ABC, versions 1.6 to 2.1: reader of tunes written with letters.
 
-    tunebook  a file cut into tunes: decoding, file header
-    fields    what K: M: L: V: and text mean
-    lines     the lines of a tune: header, fields, instructions
+    tunebook  a file cut into tunes, and the lines of a tune: header, fields, instructions
+    fields    K: M: L: V: and text
     music     the signs of the music
-    voice     what the signs mean in time and pitch
-    tables    repeats, ties, the note table
+    voice     what the signs mean in time and pitch; repeats, ties, the note table
 
 The standard is at abcnotation.com (version 2.1). Where it is silent or files differ, Roslin reads as follows;
 docs/concepts/reading/abc.md gives the reasons:
@@ -29,10 +27,10 @@ import numpy as np
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import Melody, SignatureChange
-from roslin.notation.abc import tables
 from roslin.notation.abc.fields import read_text
 from roslin.notation.abc.music import TuneReader
 from roslin.notation.abc.tunebook import Tune, decode, tunes
+from roslin.notation.abc.voice import changes_played, note_table_of, played, stretches, times_played
 from roslin.notation.record import Record, Repeats, failed
 from roslin.notation.sources import read_all
 
@@ -105,18 +103,18 @@ def _melody(reader: TuneReader, expand_repeats: bool, repeats: Repeats) -> Melod
     lead = voices[0]
     notes = [voice.notes for voice in voices]
     barlines, changes = lead.barlines, lead.changes
-    order = tables.stretches(lead.marks, max(voice.time for voice in voices)) if expand_repeats else []
+    order = stretches(lead.marks, max(voice.time for voice in voices)) if expand_repeats else []
     if order:
-        notes = [tables.played(voice, order, repeats) for voice in voices]
-        barlines = tables.times_played(barlines, order)
+        notes = [played(voice, order, repeats) for voice in voices]
+        barlines = times_played(barlines, order)
         start = SignatureChange(0, lead.part.clef, lead.first_key.signature, lead.first_metre.text)
-        changes = tables.changes_played(changes, start, order)
+        changes = changes_played(changes, start, order)
     extra = {name: "; ".join(reader.info[field]) for field, name in _EXTRA.items() if field in reader.info}
     titles = reader.info.get("T", [])
     if len(titles) > 1:
         extra["other_titles"] = "; ".join(titles[1:])
     return Melody(
-        tables.table(notes),
+        note_table_of(notes),
         title=titles[0] if titles else None,
         composer=_first(reader, "C"),
         voice=lead.part.name if len(voices) == 1 else None,

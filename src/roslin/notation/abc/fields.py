@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.melody.pitches import LETTERS, ORDER_OF_FLATS, ORDER_OF_SHARPS, signature_text
 
 WHOLE_TICKS = 4 * TICKS_PER_QUARTER
 
-LETTERS = "CDEFGAB"
 _FIFTHS = {"F": -1, "C": 0, "G": 1, "D": 2, "A": 3, "E": 4, "B": 5}
-_SHARPS, _FLATS = "FCGDAEB", "BEADGCF"
 _MODES = {
     "maj": ("major", 0), "ion": ("ionian", 0), "mix": ("mixolydian", -1), "dor": ("dorian", -2), "m": ("minor", -3),
     "min": ("minor", -3), "aeo": ("aeolian", -3), "phr": ("phrygian", -4), "loc": ("locrian", -5), "lyd": ("lydian", 1),
@@ -31,7 +30,7 @@ _ACCIDENTALS = re.compile(r"(\^\^|\^|__|_|=)([A-Ga-g])")
 _CLEF = re.compile(r"(treble|bass|alto|tenor|perc|none|[GFCP](?=[1-5+-]|$))([1-5]?)([+-]?(?:8|15)(?:v[ab])?)?")
 _OCTAVE_MARK = re.compile(r"([+-])8(?:v[ab])?")
 _CLEFS = {"treble": "G-2", "bass": "F-4", "alto": "C-3", "tenor": "C-4", "G": "G-2", "F": "F-4", "C": "C-3"}
-_ALTERATION = {"^^": 2, "^": 1, "=": 0, "_": -1, "__": -2}
+ALTERATIONS = {"^^": 2, "^": 1, "=": 0, "_": -1, "__": -2}
 _SMALL_NUMBER = re.compile(r"[+-]?\d{1,2}")
 
 
@@ -64,11 +63,9 @@ class KeyField:
 
 @lru_cache(maxsize=1024)
 def _signature(alterations: tuple[int, ...]) -> str:
-    written = ""
-    for sign, steps, order in (("xx", 2, _SHARPS), ("x", 1, _SHARPS), ("b", -1, _FLATS), ("bb", -2, _FLATS)):
-        letters = "".join(letter for letter in order if alterations[LETTERS.index(letter)] == steps)
-        written += sign + letters if letters else ""
-    return written
+    found = dict(zip(LETTERS, alterations, strict=True))
+    sharps = {letter: found[letter] for letter in ORDER_OF_SHARPS if found[letter] > 0}
+    return signature_text(sharps | {letter: found[letter] for letter in ORDER_OF_FLATS if found[letter] < 0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def read_key(text: str, before: KeyField) -> KeyField:
         signs = _ACCIDENTALS.findall(bare)
         if bare and "".join(sign + letter for sign, letter in signs) == bare:
             for sign, letter in signs:
-                alterations[LETTERS.index(letter.upper())] = _ALTERATION[sign]
+                alterations[LETTERS.index(letter.upper())] = ALTERATIONS[sign]
         else:
             modifiers.append((name, value, bare))
     part = _part(modifiers)
@@ -140,7 +137,7 @@ def _alterations(fifths: int) -> tuple[int, ...]:
     """So many sharps, or flats when negative; beyond seven they double."""
     counts = [0] * 7
     for number in range(abs(fifths)):
-        letter = (_SHARPS if fifths > 0 else _FLATS)[number % 7]
+        letter = (ORDER_OF_SHARPS if fifths > 0 else ORDER_OF_FLATS)[number % 7]
         counts[LETTERS.index(letter)] += 1 if fifths > 0 else -1
     return tuple(counts)
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 
 from roslin.errors import NotationError, Problem
-from roslin.notation.abc import fields
-from roslin.notation.abc.lines import MAX_VOICES, LineReader
-from roslin.notation.abc.tables import MAX_NOTES
-from roslin.notation.abc.voice import AbcNote, Mark, Voice
+from roslin.melody.pitches import LETTERS
+from roslin.notation.abc.fields import ALTERATIONS, WHOLE_TICKS
+from roslin.notation.abc.tunebook import MAX_VOICES, LineReader
+from roslin.notation.abc.voice import MAX_NOTES, AbcNote, Mark, Voice
 
 MAX_MEASURES_OF_REST = 9_999
 MAX_BARLINES = 100_000  # of one voice; more is a runaway number of bars of rest
@@ -38,7 +38,6 @@ _CHORD_SIGN = re.compile(r"(\^{1,2}|_{1,2}|=)?([A-Ga-gzx])([,']*)(\d*)(/*)(\d*)(
 _IN_GRACE = "/<>"  # also between grace notes: a crushed note, and rhythm that takes no time
 _CHORD = re.compile(r"\[([^\[\]|]*)\]")
 
-_ALTERATION = {"^^": 2, "^": 1, "=": 0, "_": -1, "__": -2}
 _FACTORS = {1: ((3, 2), (1, 2)), 2: ((7, 4), (1, 4)), 3: ((15, 8), (1, 8))}
 _IN_TIME_OF = {2: 3, 3: 2, 4: 3, 6: 2, 8: 3}
 _MUSIC_SIGN = "a note, a rest, a bar line or a sign of ABC"
@@ -126,8 +125,8 @@ class TuneReader(LineReader):
         """(note without its time, letter and octave, alteration); `base`: where the matched text starts in the line."""
         sign, letter, marks = found[1], found[2], found[3]
         octave = (5 if letter.islower() else 4) + (marks.count("'") - marks.count(",") if marks else 0)
-        step = "CDEFGAB".index(letter.upper())
-        midi, base40, alteration = self.voice.pitch(step, octave, _ALTERATION[sign] if sign else None)
+        step = LETTERS.index(letter.upper())
+        midi, base40, alteration = self.voice.pitch(step, octave, ALTERATIONS[sign] if sign else None)
         if not 0 <= midi <= 127:
             self.problem("pitch out of range", base + found.start(2), "a note that a piano could play", found[0])
             return None
@@ -247,7 +246,7 @@ class TuneReader(LineReader):
         if len(self.voice.barlines) + count > MAX_BARLINES:
             expected = f"at most {MAX_BARLINES}"
             raise NotationError(Problem("too many bars", expected, "more", self.position + 1, self.line))
-        measure = self.voice.metre.measure_ticks or fields.WHOLE_TICKS
+        measure = self.voice.metre.measure_ticks or WHOLE_TICKS
         if self.voice.time == self.voice.bar_start:
             for _ in range(count - 1):
                 self.voice.rest(measure)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 from xml.parsers import expat
 
 from roslin.errors import Problem
 from roslin.notation.charsets import EXPECTED, character_set
-from roslin.notation.marcxml.dialects import WANTED_TAGS
-from roslin.notation.marcxml.fields import CatalogueRecord, MarcField
 from roslin.notation.sources import DAMAGED
 
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
@@ -33,6 +31,49 @@ WRAPPERS = frozenset({"OAI-PMH", "searchRetrieveResponse"})
 _REFUSALS = frozenset({"error", "diagnostics"})  # of a server, directly inside a wrapper
 _DECLARED_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _EXPAT_ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "us-ascii", "iso-8859-1"})
+
+
+# The fields of a record that are kept: those that the dialects name, its number, and the links between records (787).
+_WANTED_TAGS = frozenset({
+    "001", "031", "036", "100", "200", "210", "214", "240", "245", "260", "264", "382", "383", "500", "594", "690",
+    "700", "787", "852", "930", "931",
+})  # fmt: skip
+_SORTING_MARKS = re.compile("[\x80-\x9f]")  # catalogues mark words that sorting skips with control characters
+
+
+@dataclass(slots=True)
+class MarcField:
+    """A field with its subfields, in their order; `line` is where it stands in the XML."""
+
+    line: int
+    subfields: list[tuple[str, str]] = field(default_factory=list)
+
+    def all(self, code: str) -> list[str]:
+        """The texts of a subfield that are not empty, without line ends and sorting marks."""
+        texts = (" ".join(_SORTING_MARKS.sub("", text).split()) for name, text in self.subfields if name == code)
+        return [text for text in texts if text]
+
+    def first(self, code: str) -> str:
+        """The first of these texts, or none."""
+        return next(iter(self.all(code)), "")
+
+
+@dataclass(slots=True)
+class CatalogueRecord:
+    """A record of a catalogue, with the fields that are kept; `number` counts the records of the file from 1."""
+
+    number: int
+    control_number: str = ""
+    fields: dict[str, list[MarcField]] = field(default_factory=dict)
+    characters: int = 0
+
+    def all(self, tag: str, code: str) -> list[str]:
+        """The texts of a subfield in all fields of a tag."""
+        return [text for entry in self.fields.get(tag, ()) for text in entry.all(code)]
+
+    def first(self, tag: str, code: str) -> str:
+        """The first of these texts, or none."""
+        return next(iter(self.all(tag, code)), "")
 
 
 def catalogue_records(stream: BinaryIO) -> Iterator[CatalogueRecord | Problem]:
@@ -168,7 +209,7 @@ class _Parser:
 
     def _start_field(self, tag: str, *, control: bool) -> None:
         self._field = self._text = None
-        if tag not in WANTED_TAGS or self._record is None or self._expat is None:
+        if tag not in _WANTED_TAGS or self._record is None or self._expat is None:
             return
         if control:
             self._text = []

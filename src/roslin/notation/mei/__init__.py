@@ -7,8 +7,8 @@
 
 Time runs from the contents of the bars. Lengths come from @dur.ges or @dur, dots and tuplets (exact fractions), and
 from @dur.ppq where that differs. Repeats and endings are kept as written. Notes of percussion and tablature are left
-out; any other note that is left out is reported. Mensural and neume notation is refused. Lines and columns of problems are
-those of the XML.
+out; any other note that is left out is reported. Mensural and neume notation is refused. Lines and columns of problems
+are those of the XML.
 """
 
 from __future__ import annotations

@@ -12,10 +12,8 @@ Signatures, words and names come from the track itself or else from the first tr
 bytes of the file, counted from 1, given as columns. docs/concepts/reading/midi.md has the reasons and the limits.
 
     limits     how much is read at most
-    events     what a file says, as values
     tracks     bytes to tracks
-    grid       quantisation
-    melodies   tracks to melodies
+    melodies   tracks to melodies, quantisation
     writer     a melody to bytes
 """
 
@@ -26,8 +24,7 @@ from typing import BinaryIO
 
 from roslin.errors import NotationError, Problem
 from roslin.notation.midi import limits
-from roslin.notation.midi.grid import Grid, grids
-from roslin.notation.midi.melodies import records
+from roslin.notation.midi.melodies import Grid, grids, records
 from roslin.notation.midi.tracks import read_file
 from roslin.notation.midi.writer import write_midi
 from roslin.notation.record import Record, Voices

@@ -1,28 +1,140 @@
-"""The bytes of a MIDI file to its tracks. Damage ends a track, not the file; only a limit or the header refuses it."""
+"""The bytes of a MIDI file to its tracks: their notes and signatures, the unit of time, problems with a place.
+
+Damage ends a track, not the file; only a limit or the header refuses it.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from roslin.errors import Problem
+from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.melody.pitches import LINE_OF_FIFTHS, ORDER_OF_FLATS, ORDER_OF_SHARPS
 from roslin.notation.midi import limits
-from roslin.notation.midi.events import (
-    END_EVENT,
-    MAX_DENOMINATOR_POWER,
-    META_EVENTS,
-    Clock,
-    File,
-    KeyChange,
-    MetreChange,
-    Note,
-    Track,
-    problem_at,
-    refusal,
-    shown,
-)
+from roslin.notation.record import MAX_PROBLEMS
+
+PERCUSSION = 10
+WHOLE = 4 * TICKS_PER_QUARTER
+MAX_DENOMINATOR_POWER = 7  # a 128th: the last whose bar is a whole number of ticks
+
+# The meta events that are read or written.
+TEXT_EVENT, NAME_EVENT, INSTRUMENT_EVENT, LYRICS_EVENT = 0x01, 0x03, 0x04, 0x05
+END_EVENT, TEMPO_EVENT, METRE_EVENT, KEY_EVENT = 0x2F, 0x51, 0x58, 0x59
+META_EVENTS = {
+    TEXT_EVENT: "text",
+    0x02: "copyright",
+    NAME_EVENT: "name",
+    INSTRUMENT_EVENT: "instrument",
+    LYRICS_EVENT: "lyrics",
+    TEMPO_EVENT: "tempo",
+    METRE_EVENT: "metre",
+    KEY_EVENT: "key",
+}
+
+
+class Note(NamedTuple):
+    """A note in the file's ticks; channels from 1."""
+
+    onset: int
+    end: int
+    channel: int
+    pitch: int
+
+
+class MetreChange(NamedTuple):
+    """A time signature and when it starts to hold."""
+
+    time: int
+    beats: int
+    unit: int
+
+    @property
+    def text(self) -> str:
+        """As it is written: 3/4."""
+        return f"{self.beats}/{self.unit}"
+
+    @property
+    def bar_ticks(self) -> int:
+        """The length of a bar."""
+        return self.beats * (WHOLE // self.unit)
+
+
+class KeyChange(NamedTuple):
+    """A key signature and when it starts to hold."""
+
+    time: int
+    sharps: int  # below 0: flats
+    minor: bool
+
+    @property
+    def signature(self) -> str:
+        """In the spelling of Plaine & Easie: xFC, bBE; n for none."""
+        if self.sharps < 0:
+            return "b" + ORDER_OF_FLATS[: -self.sharps]
+        return "x" + ORDER_OF_SHARPS[: self.sharps] if self.sharps else "n"
+
+    @property
+    def name(self) -> str:
+        """In words: D major."""
+        return f"{LINE_OF_FIFTHS[self.sharps + 7 + 3 * self.minor]} {'minor' if self.minor else 'major'}"
+
+
+@dataclass(slots=True)
+class Track:
+    """What one track says. Notes are in the file's ticks, signatures in ours once all is read."""
+
+    number: int
+    notes: list[Note] = field(default_factory=list)
+    metres: list[MetreChange] = field(default_factory=list)
+    keys: list[KeyChange] = field(default_factory=list)
+    tempos: list[tuple[int, int]] = field(default_factory=list)  # ticks of the file, microseconds of a quarter
+    lyrics: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Clock(NamedTuple):
+    """Our ticks for one tick of the file, as a fraction."""
+
+    numerator: int
+    denominator: int
+
+    def ticks(self, time: int) -> int:
+        """A time of the file in our ticks, rounded half up."""
+        return (2 * time * self.numerator + self.denominator) // (2 * self.denominator)
+
+
+@dataclass(slots=True)
+class File:
+    """A whole file; `kind` is its type, 0, 1 or 2."""
+
+    kind: int
+    clock: Clock
+    tracks: list[Track]
+    problems: list[Problem]
+    has_beats: bool = True  # False: its unit of time is a part of a second
+
+
+def problem_at(reason: str, expected: str, found: str, place: int) -> Problem:
+    """A problem at a byte, counted from 0 here and from 1 in what people read."""
+    return Problem(reason, expected, found, column=place + 1)
+
+
+def refusal(reason: str, expected: str, found: str, place: int = -1) -> NotationError:
+    """The same as an error that refuses the whole file; -1: at no particular byte."""
+    return NotationError(problem_at(reason, expected, found, place))
+
+
+def shown(value: bytes) -> str:
+    """Bytes for people."""
+    return value.hex(" ").upper() or "the end of the file"
+
+
+# From bytes
 
 _Sign = TypeVar("_Sign", MetreChange, KeyChange)
 
@@ -291,7 +403,7 @@ class _TrackReader:
         self.signatures_left -= 1
 
     def _warn(self, reason: str, expected: str, found: str, event: int) -> None:
-        if len(self.track.problems) < 100:  # enough for a person
+        if len(self.track.problems) < MAX_PROBLEMS:
             self.track.problems.append(problem_at(reason, expected, found, self.start + event))
 
 

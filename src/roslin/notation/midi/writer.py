@@ -10,9 +10,9 @@ import numpy as np
 
 from roslin.errors import MelodyError
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.notation.midi.events import (
+from roslin.melody.pitches import ORDER_OF_FLATS, ORDER_OF_SHARPS
+from roslin.notation.midi.tracks import (
     END_EVENT,
-    FLATS,
     INSTRUMENT_EVENT,
     KEY_EVENT,
     LYRICS_EVENT,
@@ -20,7 +20,6 @@ from roslin.notation.midi.events import (
     METRE_EVENT,
     NAME_EVENT,
     PERCUSSION,
-    SHARPS,
     TEMPO_EVENT,
     TEXT_EVENT,
     WHOLE,
@@ -146,7 +145,7 @@ def _key_signs(melody: Melody) -> list[_Event]:
 
 def _sharps(text: str) -> int | None:
     altered = read_key_signature(text).alterations
-    for sign, order in ((1, SHARPS), (-1, FLATS)):
+    for sign, order in ((1, ORDER_OF_SHARPS), (-1, ORDER_OF_FLATS)):
         if dict(altered) == dict.fromkeys(order[: len(altered)], sign):
             return sign * len(altered)
     return None
