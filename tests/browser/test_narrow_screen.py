@@ -16,8 +16,7 @@ from tests.report.concording import concorded
 from tests.web.running import Server, running
 
 from roslin import Collection, load
-from roslin.report.explanation import explanation_page
-from roslin.report.results import results_page
+from roslin.report.document import explanation_page, results_page
 from roslin.starter import tunes_path
 
 PHONE = (390, 844)

@@ -6,7 +6,7 @@ import pytest
 from tests.matchers.melodies import CASTLE, TUNES
 
 from roslin.matchers import explain
-from roslin.report.explanation import explanation_page
+from roslin.report.document import explanation_page
 
 ORNAMENTED = next(tune for tune in TUNES if tune.id == "roslin-castle-4")
 

@@ -10,9 +10,8 @@ import pytest
 
 from roslin import Melody, load
 from roslin.notation import pae
-from roslin.report.pianoroll import pianoroll_svg
-from roslin.report.player import drawing, marked, melody_figure, player_script
-from roslin.report.results import results_page
+from roslin.report.document import results_page
+from roslin.report.player import drawing, marked, melody_figure, pianoroll_svg, player_script
 from roslin.run import Ranking, Run
 from roslin.run.meaning import CHANCE_LINE
 

@@ -11,11 +11,9 @@ import pytest
 
 from roslin.melody import Melody
 from roslin.notation import load
-from roslin.report.rank_plots import SQUARE, Scale, box_plot, experience_plot, p_squares, scale_of
+from roslin.report.plots import SQUARE, Scale, box_plot, experience_plot, p_squares, scale_of
 from roslin.report.svg import SvgElement, svg
-from roslin.report.truth import truth_csv, truth_page
-from roslin.report.truth_drawing import truth_svg
-from roslin.report.truth_latex import latex_box_plot, latex_squares, truth_latex
+from roslin.report.truth import latex_box_plot, latex_squares, truth_csv, truth_latex, truth_page, truth_svg
 from roslin.starter import tunes_path
 from roslin.truth import Method, Study, Truth, group_rankings, read_truth, study_rankings
 from roslin.truth.rankings import as_rankings

@@ -9,7 +9,7 @@ import pytest
 from roslin.errors import ArgumentError, ExperimentError
 from roslin.experiment.study_toml import read_study
 from roslin.run import Run
-from roslin.run.pool import pool_runs
+from roslin.run.fusion import pool_runs
 
 RUNS = [Run({"q": ["b", "a", "b", "c"], "r": ["x"]}), Run({"q": ["d", "a", "e"]})]
 

@@ -54,7 +54,7 @@ def bots_command(
         from roslin.experiment.visits import Habits, Population, visits_table
         from roslin.truth.qrel import read_truth
         from roslin.web.experiment.rehearsal import rehearse, served_copy
-        from roslin.web.experiment.settings import ExperimentSettings
+        from roslin.web.experiment.study import ExperimentSettings
     habits = Habits(careless, quit, double, tabs, offline, think_seconds=think)
     groups = None if truth is None else read_truth(truth)
     with ExitStack() as stack:

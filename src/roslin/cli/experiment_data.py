@@ -14,8 +14,8 @@ from roslin.cli.output import FormatOption, OutputFormat, print_tables, remark
 from roslin.display.text import counted
 
 if TYPE_CHECKING:
-    from roslin.experiment.study_store import StudyExpert
     from roslin.experiment.store import EventStore
+    from roslin.experiment.study_store import StudyExpert
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 DatabaseOption = Annotated[
@@ -167,13 +167,13 @@ def _whose(folder: Path, store: EventStore, text: str) -> StudyExpert:
     """The expert of a label or a personal link."""
     from roslin.errors import UnknownExpertError
     from roslin.experiment.folder import StudyFolder
-    from roslin.web.experiment.links import StudySignatures
+    from roslin.web.sessions import Signatures
 
     for expert in store.experts():
         if expert.label == text:
             return expert
     with StudyFolder(folder) as study:
-        name = StudySignatures(study.key).name_in_link(text.rstrip("/").rpartition("/")[2])
+        name = Signatures(study.key).text("link", text.rstrip("/").rpartition("/")[2])
     if name is None:
         raise UnknownExpertError(f"expected a label (expert-007) or a personal link of this study; got {text!r}")
     return store.expert(name)

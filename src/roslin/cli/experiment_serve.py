@@ -14,7 +14,7 @@ from roslin.cli.options import ProxyOption
 from roslin.cli.output import progress_bar, remark
 
 if TYPE_CHECKING:
-    from roslin.web.experiment.settings import ExperimentSettings
+    from roslin.web.experiment.study import ExperimentSettings
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 DatabaseOption = Annotated[
@@ -48,7 +48,7 @@ def serve_study_command(
     """
     with needs_experiment("roslin experiment serve"):
         from roslin.experiment.folder import StudyFolder
-        from roslin.web.experiment.server import serve_study
+        from roslin.web.experiment.app import serve_study
     per_process = max(1, rate // workers) if rate else 0
     settings = _settings(folder, database, host, public_address, per_process)
     settings = replace(settings, proxies=tuple(proxy or ()), joins=max(1, settings.joins // workers))
@@ -77,15 +77,13 @@ def invite_command(
     with needs_experiment("roslin experiment invite"):
         from roslin.experiment.folder import StudyFolder
         from roslin.rows import write_whole
-        from roslin.web.experiment.invitations import links_as_csv
-        from roslin.web.experiment.settings import ExperimentSettings
-        from roslin.web.experiment.study import OpenStudy
+        from roslin.web.experiment.study import ExperimentSettings, OpenStudy
     if database:
         with StudyFolder(folder) as settled:
             settled.settle(database)
     study = OpenStudy(ExperimentSettings(str(folder), database, public_address))
     try:
-        text = f"{study.open_invitation()}\n" if is_open else links_as_csv(study, number)
+        text = f"{study.open_invitation()}\n" if is_open else study.links_csv(study.store.invite(number))
     finally:
         study.close()
     if output is None:
@@ -108,7 +106,7 @@ def try_command(
     """
     with needs_experiment("roslin experiment try"):
         from roslin.experiment.folder import throwaway_study
-        from roslin.web.experiment.server import serve_study
+        from roslin.web.experiment.app import serve_study
         from roslin.web.experiment.study import OpenStudy
     with ExitStack() as until_the_end:
         with progress_bar("Preparing", total=1.0) as progress:
@@ -126,7 +124,7 @@ def try_command(
 def _settings(folder: Path, database: str, host: str, public_address: str, rate: int) -> ExperimentSettings:
     from urllib.parse import urlsplit
 
-    from roslin.web.experiment.settings import ExperimentSettings
+    from roslin.web.experiment.study import ExperimentSettings
     from roslin.web.settings import OWN_HOSTS, is_loopback
 
     public = urlsplit(public_address).hostname

@@ -119,7 +119,7 @@ def pool_command(
     Example: roslin runs pool dp.run emd.run --depth 20 -o pool.csv
     """
     from roslin.rows import write_whole
-    from roslin.run.pool import pool_runs
+    from roslin.run.fusion import pool_runs
     from roslin.truth import read_truth
 
     if output is not None and output.suffix.lower() != ".csv":

@@ -175,7 +175,7 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
     from importlib.metadata import version
 
     from roslin.display.text import counted
-    from roslin.report.results import results_page
+    from roslin.report.document import results_page
     from roslin.rows import write_whole
 
     melodies = list(collection.melodies(collection.numbers(run.ids)))
@@ -231,7 +231,7 @@ def explain_command(
     if html is not None:
         from importlib.metadata import version
 
-        from roslin.report.explanation import explanation_page
+        from roslin.report.document import explanation_page
 
         write_whole(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."))
         remark(f"page written to {html}")

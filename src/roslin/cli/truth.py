@@ -139,9 +139,7 @@ def report_command(
 
     Example: roslin truth report rankings.csv -o report.html
     """
-    from roslin.report.truth import rankings_provenance, truth_csv, truth_page
-    from roslin.report.truth_drawing import truth_svg
-    from roslin.report.truth_latex import truth_latex
+    from roslin.report.truth import rankings_provenance, truth_csv, truth_latex, truth_page, truth_svg
     from roslin.rows import write_whole
     from roslin.truth import study_rankings
 

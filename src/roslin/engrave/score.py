@@ -21,8 +21,22 @@ from itertools import pairwise
 
 import numpy as np
 
-from roslin.engrave.signs import ACCIDENTALS, SOUNDING, clef_sign, key_and_metre, key_sign, metre_sign, spelling
-from roslin.engrave.values import FLAGGED, TUPLETS, VALUE_TICKS, beat_ticks, grace_value, is_writable, note_values
+from roslin.engrave.signs import (
+    ACCIDENTALS,
+    FLAGGED,
+    SOUNDING,
+    TUPLETS,
+    VALUE_TICKS,
+    beat_ticks,
+    clef_sign,
+    grace_value,
+    is_writable,
+    key_and_metre,
+    key_sign,
+    metre_sign,
+    note_values,
+    spelling,
+)
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_key_signature, read_time_signature

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -15,7 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from roslin.display.templates import render
+from roslin.matchers import Explanation
+from roslin.melody import Melody
+from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
+from roslin.run import Run
+from roslin.run.meaning import CHANCE_LINE, by_chance
 
 
 def document(template: str, **values: Any) -> str:
@@ -48,3 +54,33 @@ def versions(*packages: str, python: bool = False) -> str:
 def said_of_file(kind: str, path: Path) -> str:
     """What a file was, where it lay, and its checksum."""
     return f"{kind} {path}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+# -- the pages of a search --------------------------------------------------------------------------------------------
+
+
+def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str) -> str:
+    """The whole page; `melodies` are those of the run, in its order, and `note` describes how it was made."""
+    return document(
+        "results.html",
+        heading=f"Melodies like {query.title or query.id or 'the query'}",
+        query=query,
+        run=run,
+        results=list(zip(run.hits, melodies, strict=True)),
+        by_chance=by_chance,
+        chance_line=CHANCE_LINE,
+        note=note,
+    )
+
+
+def explanation_page(explanation: Explanation, note: str) -> str:
+    """The whole page; `note` says how it was made."""
+    query, candidate = name_of(explanation.query, "the query"), name_of(explanation.candidate, "the candidate")
+    return document(
+        "explanation.html",
+        heading=f"From {query} to {candidate}",
+        explanation=explanation,
+        names={"Query": name_of(explanation.query, ""), "Candidate": name_of(explanation.candidate, "")},
+        drawing=flow_svg(explanation),
+        note=note,
+    )

@@ -22,7 +22,7 @@ from xml.etree.ElementTree import Element
 
 from roslin.display.templates import render
 from roslin.engrave import engrave
-from roslin.report.pianoroll import pianoroll_svg
+from roslin.report.player import pianoroll_svg
 from roslin.report.variants import Variant
 
 if TYPE_CHECKING:

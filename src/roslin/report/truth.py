@@ -2,7 +2,10 @@
 
 For every candidate the median rank, its notation where it is a melody at hand, id and title, a box-and-whisker plot,
 and the p-values against all earlier candidates; a line above every candidate that begins a group, with its confidence,
-dashed where it is more likely spurious than real.
+dashed where it is more likely spurious than real. The same lists can be written as CSV, as one drawing and as LaTeX.
+
+The plots in LaTeX use its own `picture`, in points with y upwards, so that only the package longtable is needed: a list
+may be longer than a page. They have no notation, because LaTeX cannot read the drawings.
 """
 
 from __future__ import annotations
@@ -12,24 +15,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from roslin.display.table import latex_text
 from roslin.display.text import counted
 from roslin.melody import Melody
 from roslin.report.document import document, said_of_file, versions
 from roslin.report.player import drawing
-from roslin.report.rank_plots import (
+from roslin.report.plots import (
     PLOT_HEIGHT,
     Scale,
     bar_height,
     box_plot,
     experience_plot,
+    mean_and_deviation,
     p_squares,
     scale_axis,
     scale_of,
 )
-from roslin.report.svg import svg
+from roslin.report.svg import SvgElement, group, line, placed, plot_style, svg, text
 from roslin.truth.consistency import Boundary
 from roslin.truth.study import QueryStudy, Study
 from roslin.truth.tables import MOST_EXPERTS
+from roslin.types import Floats
 
 Melodies = Mapping[str, Melody]
 
@@ -172,3 +180,170 @@ def few_votes_text(each: QueryStudy, k: int) -> str:
 def title_of(melody: Melody | None) -> str:
     """What a list calls a melody beside its id: composer and title."""
     return "" if melody is None else ": ".join(part for part in (melody.composer, melody.title) if part)
+
+
+# -- all lists as one drawing, for a slide or a paper -----------------------------------------------------------------
+
+
+_DRAWING_WIDTH = 840
+_DRAWING_ROW = 80
+_PLOT_AT = 440
+_NOTATION = (360, 48)
+
+
+def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequence[float] = ()) -> str:
+    """All lists; above them the experience of the experts in years, where it is known."""
+    known = melodies or {}
+    parts: list[SvgElement] = []
+    y = 10
+    if len(experience):
+        parts.append(placed(experience_plot(experience), 10, y, 480, PLOT_HEIGHT + 32))
+        y += PLOT_HEIGHT + 52
+    for number, (query, each) in enumerate(found.queries.items()):
+        parts.append(text("plot-text", 10, y + 14, f"Query {query}: {each.sentence}"))
+        y += 26
+        for doubt in each.doubts:
+            parts.append(text("plot-soft", 10, y + 10, doubt))
+            y += 18
+        scale, lines = common_scale(each), each.line_at
+        for k, id in enumerate(each.grouped.arranged.documents):
+            if k in each.grouped.starts:
+                drawn = lines.get(k)
+                doubtful = drawn is not None and drawn.is_doubtful
+                parts.append(line("plot-doubtful" if doubtful else "plot-rule", 10, y, _DRAWING_WIDTH - 10, y))
+            parts.append(group(_drawn_row(each, k, known.get(id), f"s{number}-{k}-", scale), 0, y + 4))
+            y += max(_DRAWING_ROW, PLOT_HEIGHT + 8 + bar_height(k))
+        parts.append(group(scale_axis(scale), _PLOT_AT, y))
+        y += 40
+    return svg(parts, _DRAWING_WIDTH, y, heading_of(found), style=plot_style()) + "\n"
+
+
+def _drawn_row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[SvgElement]:
+    """One candidate: median, name, notation where it is at hand, and its plots."""
+    arranged = each.grouped.arranged
+    id = arranged.documents[k]
+    yield text("plot-text", 44, 20, f"{arranged.medians[k]:g}", "end")
+    yield text("plot-text", 60, 20 if melody is None else 62, f"{title_of(melody)} {id}".strip())
+    if melody is not None:
+        yield placed(drawing(melody).in_page(prefix), 60, 0, *_NOTATION)
+    confidence = confidence_text(each.line_at.get(k))
+    if confidence:
+        yield text("plot-soft", _PLOT_AT - 20, 20 if melody is None else 62, confidence, "end")
+    few_votes = few_votes_text(each, k)
+    if few_votes:
+        yield text("plot-warn", 60, 38 if melody is None else 76, few_votes)
+    yield group(box_plot(arranged.sample(k), scale), _PLOT_AT, 0)
+    squares = p_squares(each.grouped.pvalues[:k, k].tolist(), arranged.documents[:k])
+    yield group(squares, _PLOT_AT, PLOT_HEIGHT + 2)
+
+
+# -- LaTeX ------------------------------------------------------------------------------------------------------------
+
+
+_LATEX_WIDTH = 200.0
+_LATEX_HEIGHT = 26.0
+_LATEX_AXIS = 10.0
+_LATEX_SQUARE = 6.0
+_LATEX_ACROSS = 25
+
+
+def truth_latex(found: Study, melodies: Melodies | None = None, experience: Sequence[float] = ()) -> str:
+    """All lists, a table for each, with a line above every group and what noise would give in its head."""
+    parts = ["% \\usepackage{longtable}\n"]
+    if len(experience):
+        years = np.array(experience, dtype=np.float64)
+        scale = scale_of([years], least=0, width=_LATEX_WIDTH)
+        parts.append(
+            f"\\noindent The experience of {counted(len(years), 'expert')}, in years:\\\\\n"
+            f"{latex_box_plot(years, scale)}\\\\\n{_latex_axis(scale)}\n"
+        )
+    known = melodies or {}
+    return "\n".join([*parts, *(_latex_list(query, each, known) for query, each in found.queries.items())])
+
+
+def _latex_list(query: str, each: QueryStudy, melodies: Melodies) -> str:
+    arranged = each.grouped.arranged
+    scale = common_scale(each, _LATEX_WIDTH)
+    head = [f"Query {latex_text(query)}", latex_text(each.sentence), *map(latex_text, each.doubts)]
+    drawn = each.line_at
+    lines = ["\\begin{longtable}{rp{0.24\\textwidth}l}"]
+    lines += [f"\\multicolumn{{3}}{{l}}{{\\small {line}}}\\\\" for line in head] + ["\\endhead"]
+    for k, id in enumerate(arranged.documents):
+        if k in each.grouped.starts:
+            lines.append("\\hline")
+        name = " ".join(latex_text(part) for part in (title_of(melodies.get(id)), id) if part)
+        said = [part for part in (confidence_text(drawn.get(k)), few_votes_text(each, k)) if part]
+        name += "".join(f" {{\\small ({latex_text(part)})}}" for part in said)
+        plot = latex_box_plot(arranged.sample(k), scale)
+        lines.append(f"{arranged.medians[k]:g} & {name} & {plot}\\\\")
+        if k:
+            lines.append(f" & & {latex_squares(each.grouped.pvalues[:k, k].tolist())}\\\\")
+    return "\n".join([*lines, "\\hline", f" & & {_latex_axis(scale)}\\\\", "\\end{longtable}\n"])
+
+
+def latex_box_plot(sample: Floats, scale: Scale) -> str:
+    """The plot of one sample: as `rank_plots.box_plot`."""
+    if not len(sample):
+        return ""
+    low, first, middle, third, high = (scale.at(v) for v in np.quantile(sample, [0.1, 0.25, 0.5, 0.75, 0.9]))
+    mean, spread = mean_and_deviation(sample)
+    left, right = scale.at(mean - spread), scale.at(mean + spread)
+    top, centre, bottom = 24.0, 18.0, 12.0
+    parts = [
+        _across(low, centre, first),
+        _across(third, centre, high),
+        _up(low, bottom + 3, top - 3),
+        _up(high, bottom + 3, top - 3),
+        f"\\put({first:g},{bottom:g}){{\\framebox({third - first:.2f},{top - bottom:g}){{}}}}",
+        _dashes(left, bottom + 2, right),
+        f"\\put({scale.at(mean) - 0.4:.2f},{bottom - 2:g}){{\\rule{{0.8pt}}{{{top - bottom + 4:g}pt}}}}",
+        *_latex_dots(sample, scale),
+        f"\\put({middle:g},{centre:g}){{\\circle*{{4}}}}",
+    ]
+    return _picture(_LATEX_HEIGHT, parts)
+
+
+def _latex_dots(sample: Floats, scale: Scale) -> list[str]:
+    """A little dot for every value, below the box; equal values stand in a column."""
+    found = []
+    values, counts = np.unique(sample, return_counts=True)
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        step = min(2.0, 8.0 / count)
+        found.append(f"\\multiput({scale.at(value):g},9)(0,{-step:.2f}){{{count}}}{{\\circle*{{1}}}}")
+    return found
+
+
+def _dashes(left: float, y: float, right: float) -> str:
+    count = max(1, round((right - left) / 4))
+    step = (right - left) / count
+    return f"\\multiput({left:g},{y:g})({step:.3f},0){{{count}}}{{\\line(1,0){{{step / 2:.3f}}}}}"
+
+
+def latex_squares(pvalues: Sequence[float]) -> str:
+    """One square for each earlier candidate; the dark upper part is the p-value."""
+    rows = -(-len(pvalues) // _LATEX_ACROSS)
+    parts = []
+    for number, p in enumerate(pvalues):
+        row, column = divmod(number, _LATEX_ACROSS)
+        x, y, dark = column * (_LATEX_SQUARE + 2), (rows - 1 - row) * (_LATEX_SQUARE + 2), _LATEX_SQUARE * min(p, 1)
+        parts.append(f"\\put({x:g},{y:g}){{\\framebox({_LATEX_SQUARE:g},{_LATEX_SQUARE:g}){{}}}}")
+        parts.append(f"\\put({x:g},{y + _LATEX_SQUARE - dark:.2f}){{\\rule{{{_LATEX_SQUARE:g}pt}}{{{dark:.2f}pt}}}}")
+    return _picture(rows * (_LATEX_SQUARE + 2), parts)
+
+
+def _latex_axis(scale: Scale) -> str:
+    return _picture(
+        _LATEX_AXIS, [f"\\put({scale.at(tick):g},2){{\\makebox(0,0)[b]{{\\tiny {tick}}}}}" for tick in scale.ticks]
+    )
+
+
+def _picture(height: float, parts: Sequence[str]) -> str:
+    return f"\\begin{{picture}}({_LATEX_WIDTH:g},{height:g}){''.join(parts)}\\end{{picture}}"
+
+
+def _across(left: float, y: float, right: float) -> str:
+    return f"\\put({left:g},{y:g}){{\\line(1,0){{{right - left:.2f}}}}}"
+
+
+def _up(x: float, bottom: float, top: float) -> str:
+    return f"\\put({x:g},{bottom:g}){{\\line(0,1){{{top - bottom:.2f}}}}}"

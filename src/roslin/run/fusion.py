@@ -17,15 +17,20 @@ and are put together (E. A. Fox and J. A. Shaw, TREC-2, 1994; G. V. Cormack, C. 
 
 Equal numbers share the first of their ranks. A list that lacks a document gives it 0, or the least score of the list
 where that is below 0: nothing is better for being missing. Tables have shape (lists, documents); NaN is a missing one.
+
+A pool is the union of the first documents of several runs, to be judged by people (K. Sparck Jones and
+C. J. van Rijsbergen, 1975). It is in the order of ids: judges do not see which run found a document, or how early.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.run.run import Ranking, Run
@@ -146,3 +151,54 @@ def _scores(distances: Floats, scale: str) -> Floats:
 def _ranks(distances: Floats) -> Floats:
     """The rank of each, from 1; equal ones share the first."""
     return 1.0 + np.searchsorted(np.sort(distances), distances, side="left").astype(np.float64)
+
+
+# -- pools ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunPool:
+    """For every query the documents to judge, each with the number of runs that have it and its best rank."""
+
+    found: dict[str, dict[str, tuple[int, int]]]
+    depth: int
+    judged: int  # how many documents were left out because they are judged already
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The documents of each query, in the order of their ids."""
+        return {query: tuple(found) for query, found in self.found.items()}
+
+    def to_table(self) -> Table:
+        """query, document, the number of runs that have it, its best rank."""
+        rows = [
+            {"query": query, "document": id, "runs": runs, "best": best}
+            for query, found in self.found.items()
+            for id, (runs, best) in found.items()
+        ]
+        documents = counted(len(rows), "document")
+        title = f"Pool of depth {self.depth}: {counted(len(self.found), 'query', 'queries')}, {documents} to judge"
+        return Table(("query", "document", "runs", "best"), tuple(rows), title, key="pool")
+
+
+def pool_runs(runs: Sequence[Run], depth: int = 10, judged: Mapping[str, Container[str]] | None = None) -> RunPool:
+    """The pool of several runs; what is `judged` already for a query is left out.
+
+    >>> pool_runs([Run({"q": ["a", "b", "c"]}), Run({"q": ["d", "a", "e"]})], depth=2).ids
+    {'q': ('a', 'b', 'd')}
+    """
+    if not runs:
+        raise ArgumentError("a pool needs at least one run")
+    if depth < 1:
+        raise ArgumentError(f"the depth of a pool must be 1 or more; got {depth}")
+    known, left_out = judged or {}, 0
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for query in dict.fromkeys(query for run in runs for query in run.queries):
+        ranks: dict[str, list[int]] = {}
+        for run in runs:
+            for rank, id in enumerate(list(dict.fromkeys(run.ranking(query)))[:depth], start=1):
+                ranks.setdefault(id, []).append(rank)
+        new = [id for id in sorted(ranks) if id not in known.get(query, ())]
+        left_out += len(ranks) - len(new)
+        found[query] = {id: (len(ranks[id]), min(ranks[id])) for id in new}
+    return RunPool(found, depth, left_out)
