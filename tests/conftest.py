@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 # The same examples in every run; how long one takes says nothing on a busy computer.
-settings.register_profile("roslin", deadline=None, derandomize=True, database=None)
+settings.register_profile("roslin", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("roslin")
 
 

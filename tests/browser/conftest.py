@@ -38,7 +38,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("browser")
     Collection.build(tunes_path(), folder / "starter.roslin").close()
@@ -46,7 +46,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def catalogue_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of a few records, in place of the starter tunes."""
     folder = tmp_path_factory.mktemp("catalogue")

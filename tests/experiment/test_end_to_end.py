@@ -1,4 +1,4 @@
-"""From people's pages to a ground truth: 37 simulated experts, 11 queries of the starter collection, a real server."""
+"""From people's pages to a ground truth: 37 simulated experts, 5 queries of the starter collection, a real server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roslin.starter import truth_path, tunes_path
 from roslin.truth import grouped_truth, method_named, read_rankings
 from roslin.truth.qrel import read_truth
 
-EXPERTS, QUERIES, QUOTA = 37, 11, 30
+EXPERTS, QUERIES, QUOTA = 37, 5, 30
 
 
 def test_from_experts_to_a_truth_and_its_report(tmp_path: Path, database: str) -> None:

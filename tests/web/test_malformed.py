@@ -53,7 +53,7 @@ def test_no_internal_error(schema: Any, method: str, path: str, mode: str) -> No
 
     @given(operation.as_strategy(generation_mode=GenerationMode(mode)))
     @settings(
-        max_examples=20,
+        max_examples=8,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
