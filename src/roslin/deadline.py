@@ -1,12 +1,11 @@
-"""A limit of time that compiled loops keep: a flag that a clock sets, and that long loops look at now and then.
+"""Deadline: a time limit that kernels respect. A timer sets a flag, and long loops look at it regularly.
 
     with Deadline(seconds=10):
-        found = loop(..., stop_flag())      returns early once the flag is set; what it returns is worth nothing then,
-        check_stopped()                     so whoever called it raises `TimeLimitError`
+        found = loop(..., stop_flag())      returns early once the flag is set, with incomplete results,
+        check_stopped()                     so this raises `TimeLimitError`
 
-Kernels look at the flag with `is_stopped` (native/common.h), which reads it again at every call. The flag belongs to
-the context, not to a parameter of everything between a search and its loops. Threads that share the work take it along
-(`Deadline.carried`).
+Kernels read the flag with `is_stopped` (native/common.h). The flag belongs to the context, so functions between a
+search and its loops need no parameter for it. Threads that share the work use the same flag (`Deadline.carried`).
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from roslin.types import Flags
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-_CURRENT: ContextVar[Deadline | None] = ContextVar("the limit of the work in hand", default=None)
+_CURRENT: ContextVar[Deadline | None] = ContextVar("the deadline of the current work", default=None)
 
 
 def stop_flag() -> Flags:
-    """The flag of the work in hand, for a loop to look at; without a limit of time it is never set."""
+    """The flag of the current work, for a loop to read. Without a time limit it is never set."""
     deadline = _CURRENT.get()
     return np.zeros(1, np.bool_) if deadline is None else deadline.flag
 
 
 def check_stopped() -> None:
-    """Stop if the time is over: what a loop has just returned may be incomplete."""
+    """Raise `TimeLimitError` if the time is over: a loop that has just returned may be incomplete."""
     deadline = _CURRENT.get()
     if deadline is not None and deadline.flag[0]:
         raise TimeLimitError(deadline.words())
 
 
 class Deadline:
-    """A context in which loops stop after so many seconds; None: never. `words` say so when it comes to that.
+    """A context in which loops stop after this many seconds; None: never. `words` gives the message of the error.
 
     >>> with Deadline(seconds=None):
     ...     bool(stop_flag()[0])
@@ -74,7 +73,7 @@ class Deadline:
         self.flag[0] = True
 
     def carried(self, function: Callable[Given, Result]) -> Callable[Given, Result]:
-        """A function that looks at this flag whichever thread it runs in."""
+        """The function with this flag in any thread."""
 
         def inside(*given: Given.args, **named: Given.kwargs) -> Result:
             before = _CURRENT.set(self)

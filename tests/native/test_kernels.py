@@ -132,7 +132,7 @@ def refused(given: Any, expected: type[Exception], message: str) -> Any:
         refused(np.zeros((2, 2)), TypeError, "sum_of: values must be an array of 1 dimensions"),
         refused(np.zeros(2, np.float32), TypeError, "sum_of: values must be float64, got float32"),
         refused(np.zeros(2, ">f8"), TypeError, "sum_of: values must be float64, got >f8"),
-        refused(np.zeros(8)[::2], TypeError, "sum_of: values must lie in one piece of memory"),
+        refused(np.zeros(8)[::2], TypeError, "sum_of: values must be contiguous"),
     ],
 )
 def test_arrays_that_c_would_read_wrongly(
@@ -150,7 +150,7 @@ def test_what_is_written_to_must_not_be_read_only(sample: ModuleType) -> None:
 
 
 def test_columns_in_the_order_of_fortran(sample: ModuleType) -> None:
-    with pytest.raises(TypeError, match="table must lie in one piece of memory"):
+    with pytest.raises(TypeError, match="table must be contiguous"):
         sample.fill(np.zeros((2, 3), order="F"), 0)
 
 

@@ -1,4 +1,4 @@
-"""The one door to the compiled kernels.
+"""The compiled kernels as Python functions.
 
     from roslin.native import kernels
 
@@ -10,19 +10,19 @@ Every kernel is declared once, in a header of this folder, with what it does and
     bool exact_tails(int64_t lists, int64_t documents, int64_t ranks, const int64_t counts[lists][documents][ranks],
                      int64_t most, double less[lists][documents][documents]);
 
-From this declaration the door knows how a kernel is called. Sizes that are the length of an array (here `lists`,
-`documents` and `ranks`) are not given: they are read off the arrays. Before every call it checks, for each array, the
-type of its elements, that it lies in one piece, that it may be written to unless it is const, and its shape; a slip in
-Python is an error here and never a wrong read in C. Arrays are not converted: what a kernel writes is for the caller.
+This declaration decides how the function is called. Callers do not pass sizes that are the length of an array (here
+`lists`, `documents` and `ranks`): they are read off the arrays. Before every call, each array is checked: the type of
+its elements, its shape, that it is contiguous, and that it is writable unless it is const. So a mistake in Python
+raises an error and never reads outside an array. Arrays are not converted, because kernels write into them.
 
-- A named tuple stands for a `const struct *`: its fields are taken by name; a `// [notes + 1]` behind a pointer is its
+- A `const struct *` takes a named tuple with the same fields; a `// [notes + 1]` behind a pointer is its
   shape. A struct may point to others. Its sizes can be used in shapes: `scores[melodies->count]`.
 - A `typedef struct __attribute__((packed))` is a row of a table: `const note_row notes[rows]` takes a structured array.
-- A kernel that says `bool` takes memory, and returns false where there is none: a MemoryError.
+- A kernel that returns `bool` allocates memory; false raises a MemoryError.
 - Kernels run without the interpreter's lock.
 
-There is one library for each instruction set; all of them give the same results. The newest that the processor has is
-used, or the one that ROSLIN_KERNELS names.
+There is one library for each instruction set, and all give the same results. The newest set that the processor has is
+used, or the set that ROSLIN_KERNELS names.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def names() -> list[str]:
 
 
 def documentation(name: str) -> str:
-    """What the header says of a kernel: its comment and its declaration."""
+    """The comment and the declaration of a kernel in its header."""
     return _prototypes()[1][name].text
 
 
@@ -163,8 +163,8 @@ class _Size(NamedTuple):
         return cls(tuple(terms), text.strip())
 
     @property
-    def told(self) -> tuple[str, int] | None:
-        """The size that this dimension tells and how much more the dimension is, for `n`, `n + 1` and `n - 1`."""
+    def read_off(self) -> tuple[str, int] | None:
+        """A size and how much longer the dimension is, for `n`, `n + 1` and `n - 1`; None for other dimensions."""
         named = [sizes[0] for factor, sizes in self.terms if factor == 1 and len(sizes) == 1]
         more = sum(factor for factor, sizes in self.terms if not sizes)
         is_plain = len(named) == sum(1 for _, sizes in self.terms if sizes) == 1
@@ -210,7 +210,7 @@ def _prototypes() -> tuple[dict[str, _Declaration], dict[str, _Declaration], dic
     bodies = {name: body for text in texts for body, name in _STRUCT.findall(text)}
     rows = {name: _struct(name, body) for text in texts for body, name in _ROW.findall(text)}
     declared = {found.name: found for text in texts for found in _functions(text, bodies.keys(), rows.keys())}
-    # The structs that kernels take, and those that these point to. What C has for itself is nobody else's business.
+    # Only the structs that kernels take, and those that these point to.
     structs: dict[str, _Declaration] = {}
     wanted = [each.type for kernel in declared.values() for each in kernel.parameters if each.is_struct]
     while wanted:
@@ -233,7 +233,7 @@ def _struct(name: str, body: str) -> _Declaration:
             fields.append(_Parameter(each.strip(" *"), kind, bool(const), sizes, is_struct))
     if len(_FIELD.findall(body)) != re.sub("//.*", "", body).count(";"):
         raise KernelError(f"{name}: a field must be alone on its line, as `int64_t count;`")
-    return _Declaration(name, "", tuple(fields), _told(fields), body)
+    return _Declaration(name, "", tuple(fields), _sizes_read_off(fields), body)
 
 
 def _functions(text: str, structs: Set[str], rows: Set[str]) -> Iterator[_Declaration]:
@@ -251,13 +251,15 @@ def _functions(text: str, structs: Set[str], rows: Set[str]) -> Iterator[_Declar
             if pointer and kind not in structs:
                 raise KernelError(f"{name}: {own} needs a shape: {own}[size]")
             parameters.append(_Parameter(own, kind, bool(const), sizes, kind in structs))
-        yield _Declaration(name, returns, tuple(parameters), _told(parameters), f"{comment}{returns} {name}({inner});")
+        yield _Declaration(
+            name, returns, tuple(parameters), _sizes_read_off(parameters), f"{comment}{returns} {name}({inner});"
+        )
 
 
-def _told(parameters: list[_Parameter]) -> frozenset[str]:
+def _sizes_read_off(parameters: list[_Parameter]) -> frozenset[str]:
     """The scalars that are the size of an array."""
-    told = {size.told[0] for each in parameters for size in each.shape or () if size.told}
-    return frozenset(each.name for each in parameters if each.shape is None and each.name in told)
+    known = {size.read_off[0] for each in parameters for size in each.shape or () if size.read_off}
+    return frozenset(each.name for each in parameters if each.shape is None and each.name in known)
 
 
 # -- calls ------------------------------------------------------------------------------------------------------------
@@ -322,7 +324,7 @@ class _Array(NamedTuple):
     parameter: _Parameter
     dtype: np.dtype[Any]
     dimensions: int
-    told: tuple[tuple[str, int, int], ...]  # sizes that are read off it: name, dimension, how much longer it is
+    read_off: tuple[tuple[str, int, int], ...]  # sizes that are read off it: name, dimension, how much longer it is
     plain: tuple[tuple[str, int, int], ...]  # dimensions that must be a size: in the same way
     others: tuple[tuple[_Size, int], ...]  # all other dimensions
 
@@ -379,7 +381,7 @@ class _Plan:
             if not flags.c_contiguous or not (flags.writeable or each.parameter.is_const):
                 raise TypeError(self._wrong_array(each, array))
             arguments[each.place] = _address(array.__array_struct__)
-            for name, dimension, more in each.told:
+            for name, dimension, more in each.read_off:
                 sizes[name] = array.shape[dimension] - more
         for each in self._arrays:
             shape = given[each.given].shape
@@ -402,7 +404,7 @@ class _Plan:
         if array.dtype != each.dtype:
             return f"{name} must be {each.dtype}, got {array.dtype}"
         if not array.flags.c_contiguous:
-            return f"{name} must lie in one piece of memory"
+            return f"{name} must be contiguous"
         return f"{name} is written to, but is read-only"
 
     def _wrong_shape(self, each: _Array, shape: tuple[int, ...], sizes: dict[str, int]) -> str:
@@ -412,19 +414,19 @@ class _Plan:
 
 
 def _array(place: int, index: int, parameter: _Parameter, sizes: frozenset[str], known: set[str]) -> _Array:
-    """How an array is checked; `known` are the sizes that arrays before it tell."""
-    told, plain, others = [], [], []
+    """How an array is checked; `known` are the sizes that are read off arrays before it."""
+    read_off, plain, others = [], [], []
     for dimension, size in enumerate(parameter.shape or ()):
-        if size.told is None:
+        if size.read_off is None:
             others.append((size, dimension))
-        elif size.told[0] in sizes and size.told[0] not in known:
-            known.add(size.told[0])
-            told.append((size.told[0], dimension, size.told[1]))
+        elif size.read_off[0] in sizes and size.read_off[0] not in known:
+            known.add(size.read_off[0])
+            read_off.append((size.read_off[0], dimension, size.read_off[1]))
         else:
-            plain.append((size.told[0], dimension, size.told[1]))
+            plain.append((size.read_off[0], dimension, size.read_off[1]))
     element = _element(parameter.type)
     return _Array(
-        place, index, parameter, element, len(parameter.shape or ()), tuple(told), tuple(plain), tuple(others)
+        place, index, parameter, element, len(parameter.shape or ()), tuple(read_off), tuple(plain), tuple(others)
     )
 
 

@@ -98,7 +98,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Background:
-    """The melodies that say what chance gives, and the tails by the number of notes of a query."""
+    """The melodies that show what chance gives, and the tails by the number of notes of a query."""
 
     sample: MelodyTable
     tails: Callable[[Roslin, Melody], dict[int, Tail]]
@@ -118,7 +118,7 @@ class Background:
         return cls(packed.keep("sample of chance", lambda _: _table(melodies)), tails, melodies)
 
     def null(self, query: Melody, chosen: Roslin) -> Null:
-        """What chance gives for a query."""
+        """The null model of a query."""
         return Null(query, chosen, self.sample, self.tails(chosen, query))
 
 
@@ -143,7 +143,7 @@ def _table(packed: Packed) -> MelodyTable:
 
 @dataclass(slots=True, eq=False)
 class Null:
-    """What unrelated melodies reach with one query, and with its beginnings of fewer notes."""
+    """The null model of one query: the evidence of unrelated melodies, for the query and for its beginnings."""
 
     query: Melody
     chosen: Roslin
@@ -199,7 +199,7 @@ class Null:
         return int(self.lengths[-1])
 
     def at(self, length: int) -> _Beginning:
-        """The same for the first notes of the query alone."""
+        """The null model of the first notes of the query alone."""
         if length not in self._known:
             self._known[length] = self._beginning(length)
         return self._known[length]
@@ -237,9 +237,9 @@ class Null:
         return np.minimum(np.where(excess > 0, begin + excess / self.scale, common), max(rarest, begin))
 
     def rarity_of_same(self, common: int) -> float:
-        """-ln p of agreement on all of this number of notes: what any beginning of them says at most.
+        """-ln p of agreement on all of this number of notes: the most of any beginning of them.
 
-        More notes that agree never make a match less sure.
+        So more notes that agree never make a match less certain.
         """
         best = 0.0
         for length in range(3, min(common, _LONGEST_CHAIN) + 1):
@@ -367,19 +367,19 @@ def _tails_in(kept: dict[str, Any]) -> dict[str, dict[int, Tail]]:
 
 
 def tails_of(store: Store, mode: str) -> dict[int, Tail]:
-    """The tails of a collection in one mode (`mode_of`) by the number of notes; made if they are not there."""
+    """The tails of a collection in one mode (`mode_of`) by the number of notes; made if there are none."""
     path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(mode.split("/")[0]))
 
     def known(packed: Packed) -> dict[int, Tail]:
         if len(packed) < _LEAST_CALIBRATED:
             return default_tails()[mode]
         kept = _read(path)
-        with suppress(AttributeError, KeyError, TypeError, ValueError):  # another program's, or none that was kept
+        with suppress(AttributeError, KeyError, TypeError, ValueError):  # written by another version, or none yet
             if kept[mode]["fitted"] == numbers:
                 return _tails_in({mode: kept[mode]["tails"]})[mode]
         tails = calibrated(packed, mode) or default_tails()[mode]
         made = {str(length): asdict(tail) for length, tail in tails.items()}
-        with suppress(OSError):  # a folder that others own: it costs a few seconds each time
+        with suppress(OSError):  # a read-only folder costs a few seconds each time
             write_sealed(path, json.dumps({**_read(path), mode: {"fitted": numbers, "tails": made}}))
         return tails
 

@@ -1,4 +1,4 @@
-"""Who computed something: versions, and a checksum that tells two states of the program with one version apart."""
+"""Versions of the program and its libraries, and checksums that distinguish two states of one version."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from roslin.native import kernels
 
-# Rooms of the program that a distance depends on.
+# Packages that a distance depends on.
 COUNTED = ("melody", "represent", "transport", "matchers", "search")
 
 
 def program_versions(rooms: Sequence[str] = ()) -> dict[str, str]:
-    """The versions of Roslin, Python and the libraries that compute; the checksum of rooms, by default `COUNTED`."""
+    """Versions of Roslin, Python and the libraries that compute, and a checksum of packages (`COUNTED`)."""
     home = Path(__file__).parents[1]
     sources = sorted(path for name in rooms or COUNTED for path in (home / name).rglob("*.py"))
     return {

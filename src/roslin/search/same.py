@@ -31,7 +31,7 @@ _ROUNDED, _EXACT = 1.0, 1e-6
 
 
 class Agreement(NamedTuple):
-    """For each melody: on how many notes it agrees with the query, if those are all that one of them has, else 0.
+    """For each melody: the number of notes on which it agrees with the query, if one of the two has no others, else 0.
 
     `is_full`: it has all of the query, or the query begins with it (where both end together: ends with it).
     """

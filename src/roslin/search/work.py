@@ -1,11 +1,11 @@
-"""How a search works: threads, a limit of time, and somebody who wants to know how far it is.
+"""Work: the threads, the time limit and the progress report of a search.
 
     with Work(threads=2, seconds=10) as work:
         for result in work.map(function, pieces): ...
 
-Results come in the order of the pieces, so that nothing depends on the number of threads. Work that takes too long
-raises `TimeLimitError`: when it reports, or out of a loop that looks at the clock itself (`roslin.deadline`). An
-interrupt from the keyboard ends it after the pieces that are being worked on.
+Results come in the order of the pieces, so nothing depends on the number of threads. Work that takes too long raises
+`TimeLimitError`: when it reports progress, or inside a kernel that looks at the deadline (`roslin.deadline`). An
+interrupt from the keyboard ends it after the pieces that have begun.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ from roslin.deadline import Deadline
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.types import Progress
 
-# (share of the work done, 0 to 1, and what is being done)
-
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
 
 
 class Work:
-    """Threads, a limit of time in seconds (None for no limit), and a function that receives progress.
+    """Threads, a time limit in seconds (None for no limit), and a function that receives progress.
 
-    `partial`: when the time is over, what was found by then is wanted all the same.
+    `partial`: when the time is over, the search returns the results found by then.
     """
 
     def __init__(
@@ -59,17 +57,17 @@ class Work:
     def __exit__(self, *_: object) -> None:
         self._deadline.__exit__()
         if self._pool is not None:
-            self._deadline.stop()  # nobody wants what other threads are still at
+            self._deadline.stop()  # the results of other threads are not needed any more
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
-        """The function of each piece, in order."""
+        """The results of the function for each piece, in order."""
         if self._pool is None:
             return map(function, pieces)
         return self._pool.map(self._deadline.carried(function), pieces)
 
     def report(self, done: float, what: str) -> None:
-        """Tell how far the work is, and stop when the time is over."""
+        """Report progress, and stop when the time is over."""
         self._done = done
         if self.progress is not None:
             self.progress(done, what)

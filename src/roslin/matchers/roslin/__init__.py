@@ -1,1 +1,1 @@
-"""`roslin`, our own measure: a trained alignment of notes (`roslin.py` says what it is)."""
+"""`roslin`, our own matcher: a trained alignment of notes (`roslin.py` describes it)."""

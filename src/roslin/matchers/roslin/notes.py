@@ -83,7 +83,7 @@ def backwards(melodies: Encoded) -> Encoded:
     places = np.arange(len(which))
     mirrored = melodies.offsets[which] + melodies.offsets[which + 1] - 1 - places
     is_first = melodies.intervals == NO_INTERVAL
-    # Between a note and the one before it lies, backwards, what led from it to the next.
+    # Backwards, the interval before a note is the one that led from it to the next.
     led_on = np.append(melodies.intervals, NO_INTERVAL)[mirrored + 1].astype(np.int64)
     intervals = np.where(is_first, 0, -led_on)
     return melodies._replace(

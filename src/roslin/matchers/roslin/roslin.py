@@ -11,12 +11,12 @@ from 0, the same melody, to 1, nothing in common. Because `hi` counts at most tw
 The distance belongs to the two melodies alone: no other candidate changes it. It is the same in both directions, as
 long as rhythm counts for both (`compare`).
 
-A rhythm alone is the same in any tempo: nobody can hear whether eighths or quarters were meant.
+A rhythm alone is the same in any tempo: eighths and quarters cannot be distinguished by ear.
 
 A list of a search is not in the order of this distance but of evidence (`evidence`, `roslin.search.chance`).
 
 Parameters: what is compared (`compare`: both melody and rhythm, melody, rhythm, contour; `auto` is both, but melody
-alone for a query in equal values, which says nothing about rhythm), where they may lie on each other (`place`) and
+alone for a query in equal values, which contains no rhythm), where they may lie on each other (`place`) and
 whether they may be transposed (`key`). Input: one line.
 """
 
@@ -40,7 +40,7 @@ from roslin.represent.packed import Packed
 from roslin.types import Distances, Floats, Ints
 from roslin.values.parameters import choice
 
-_LEAST_EVEN = 3  # so few notes of equal length are no statement about rhythm
+_LEAST_EVEN = 3  # from this many notes of equal length on, the rhythm of a query is ignored
 _CAP = 2.0  # the longer melody counts at most as twice the shorter
 # What the distance counts beside the share of the query that a melody lacks. Chosen on the choosing share of RISM's
 # same works and on known items, with short targets among them.
@@ -77,7 +77,7 @@ class Roslin(Matcher):
 
     @property
     def hears_pitch(self) -> bool:
-        """Whether it tells one pitch from another."""
+        """Whether it distinguishes pitches."""
         return self.compare != "rhythm"
 
     def compared(self, query: Melody) -> str:
@@ -87,7 +87,7 @@ class Roslin(Matcher):
         return "melody" if _is_even(query) else "both"
 
     def remarks(self, query: Melody) -> tuple[str, ...]:
-        """What the answer to this query must say."""
+        """Remarks above the list."""
         if self.compare == "auto" and self.compared(query) == "melody":
             if _is_last_alike(query):
                 return (_("All notes of the query are equally long, so the rhythm was ignored."),)
@@ -95,7 +95,7 @@ class Roslin(Matcher):
         return ()
 
     def tables(self, query: Melody, longest: int) -> Tables:
-        """What the kernels need for this query and melodies of at most so many notes."""
+        """The tables of the kernels for this query and melodies of at most `longest` notes."""
         compared = self.compared(query)
         return tables(fitted(compared), longest, compared=compared, place=self.place, key=self.key)
 
@@ -186,7 +186,7 @@ class Roslin(Matcher):
                 both = (tuple(left),) if left else (), (tuple(right),) if right else ()
                 steps.append(Step(name, *both, price / scale, words))
         start = 1.0 + int(worth.tempo_prices[tempo]) / scale
-        # Among notes of the same pitch the written times may say more than the tempo by which they were compared.
+        # Where pitches are equal, the written times may show the tempo better than the one of the comparison.
         slower = 2.0 ** (shift / 4) if tempo or not self.hears_pitch else None
         return self._explanation(query, candidates, number, start, bounded(start, steps), slower)
 

@@ -94,7 +94,7 @@ def highest_pair(tables: Tables) -> int:
 def scale_for(size: int, highest: float, tables: Tables) -> int | None:
     """Bytes of 256 / this many units hold scores up to `highest`; None where bytes are too coarse for the query.
 
-    What is worth most must fit beside what is worth least, or equal pitches could not be told from others.
+    The largest and the smallest worth must fit side by side, or equal pitches could not be distinguished from others.
     """
     if size > _LONGEST_IN_BYTES:
         return None

@@ -1,6 +1,6 @@
 """What the alignment's steps are worth: fitted numbers in nats, read from `scores.json`, as the kernels' whole units.
 
-Every way to compare (`both`, `melody`, `rhythm`, `contour`) has a `FittedWorth` of its own. Where two melodies may lie
+Every way to compare (`both`, `melody`, `rhythm`, `contour`) has its own `FittedWorth`. Where two melodies may lie
 on each other (`place`) changes prices:
 
     anywhere   what is left out at an end of the shorter or the longer melody has a fitted price, a[x > 0] + b ln(1 + x)
@@ -84,7 +84,7 @@ def units(values: float | Sequence[Any] | npt.NDArray[np.float64]) -> Ints:
 def tables(
     worth: FittedWorth, longest: int, *, compared: str = "both", place: str = "anywhere", key: str = "any"
 ) -> Tables:
-    """The tables of the kernels, for melodies of at most so many notes."""
+    """The tables of the kernels, for melodies of at most `longest` notes."""
     lane, turn = np.meshgrid(np.arange(LANES), np.arange(_TRANSPOSITIONS))
     apart = np.minimum((turn - lane) % _TRANSPOSITIONS, (lane - turn) % _TRANSPOSITIONS)
     is_equal = (apart == 0) | (compared == "rhythm")

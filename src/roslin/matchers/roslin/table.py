@@ -1,8 +1,8 @@
 """The table of many melodies: what the measure reads of each, about 110 bytes.
 
 For each note five bytes, in blocks of 64 melodies of much the same length (`Blocks`); for each melody its place in
-them, its number of notes and what it is worth beside itself. That of a collection lies in its folder
-(`search.engines.roslin`), and is written there a part at a time: the melodies are never in memory together.
+them, its number of notes and its self-score. The table of a collection is a file in its folder
+(`search.engines.roslin`) and is written a part at a time, so the melodies are never in memory together.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Blocks(NamedTuple):
 class Rows(NamedTuple):
     """The same melodies one after the other, by place: of each its pitches, then its values, kinds, labels, intervals.
 
-    To read one melody out of a block is to read a line of memory for every byte of it.
+    Reading one melody out of a block would read a line of memory for every byte.
     """
 
     notes: npt.NDArray[np.int8]
@@ -104,14 +104,14 @@ def build_table(
     starts = range(0, len(packed), _MELODIES_AT_ONCE)
     parts = [packed.part(start, min(start + _MELODIES_AT_ONCE, len(packed))) for start in starts]
 
-    def told() -> Iterator[Encoded]:
+    def encoded_parts() -> Iterator[Encoded]:
         for done, part in enumerate(parts, start=1):
             yield encoded(part)
             if progress:
                 progress(done / len(parts), "making the table of notes")
 
     sizes = [np.diff(melodic_lines(part).offsets) for part in parts]
-    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), told(), worth, allocate or in_memory)
+    return fill_table(np.concatenate([*sizes, np.empty(0, np.int64)]), encoded_parts(), worth, allocate or in_memory)
 
 
 def notes_table(packed: Packed, compared: str, make: Callable[[], MelodyTable] | None = None) -> MelodyTable:
@@ -149,7 +149,7 @@ def table_of(melodies: Encoded, worth: Tables) -> MelodyTable:
 def fill_table(sizes: Numbers, parts: Iterable[Encoded], worth: Tables, allocate: Allocate) -> MelodyTable:
     """The table of melodies of these sizes, which come in parts, in order.
 
-    Melodies of one length stand in the order of their numbers. So each part is written behind the one before it, at as
+    Melodies of one length are in the order of their numbers. So each part is written behind the one before it, at as
     many places as there are lengths, and a table in a file needs little memory however long it is.
     """
     count = len(sizes)
@@ -214,5 +214,5 @@ def is_safe(table: MelodyTable) -> bool:
 
 
 def _block_bytes(longest: Numbers) -> Numbers:
-    """Bytes of blocks whose longest melodies have so many notes."""
+    """Bytes of blocks whose longest melodies have these numbers of notes."""
     return (FIELDS * longest + 1).astype(np.int64) * MELODIES

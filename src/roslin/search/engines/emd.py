@@ -63,7 +63,7 @@ _ALIGNMENTS_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One entry for each melody; `offsets` says where its notes are in `times`, `weights` and `pitches`."""
+    """One entry per melody; its notes in `times`, `weights` and `pitches` begin at `offsets`."""
 
     words: npt.NDArray[np.uint64]
     offsets: npt.NDArray[np.int64]
@@ -238,7 +238,7 @@ def _spans(count: int) -> list[tuple[int, int]]:
 
 
 class NearestByEmd(Engine):
-    """The melodies nearest to a query by `emd`."""
+    """The melodies closest to a query by `emd`."""
 
     slack = Slack(1e-7, 1e-7)  # bounds and distances are added up in different orders
 
