@@ -34,10 +34,10 @@ from roslin.notation.jsonl import write_jsonl
 from roslin.notation.pae import write
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import headline_of
-from roslin.web import service
 from roslin.web.library import Library
 from roslin.web.progress import Wait
-from roslin.web.schemas.requests import SearchParams
+from roslin.web.requests import SearchParams
+from roslin.web.search import find
 from roslin.web.settings import Settings
 
 Numbers = npt.NDArray[np.float64]
@@ -217,9 +217,9 @@ def outcome(library: Library, item: Item, query: Query) -> Outcome:
     if not query.text:
         return Outcome(False, False, False)
     asked = SearchParams(q=query.text, notation=query.notation, compare=query.compare, place=query.place, k=FIRST)
-    found = service.find(library, asked, Wait())
+    found = find(library, asked, Wait())
     ranks = [
-        result.rank for result in found.results if result.melody.id == item.id or _notes(result.melody) == item.notes
+        result.rank for result in found.answer.results if result.melody.id == item.id or _notes(result.melody) == item.notes
     ]
     is_found = bool(ranks) and ranks[0] <= FIRST
     return Outcome(ranks[:1] == [1], is_found, is_found and found.run.headline != _NOTHING)

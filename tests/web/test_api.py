@@ -18,8 +18,7 @@ from roslin.matchers import MATCHERS
 from roslin.playback import midi_bytes
 from roslin.run import read_run
 from roslin.web.app import create_app
-from roslin.web.queries import offered
-from roslin.web.schemas.requests import SearchParams, where_to
+from roslin.web.requests import SearchParams, offered, where_to
 from roslin.web.settings import Settings, is_loopback
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -150,7 +149,7 @@ def test_contour_and_rhythm_near_those_of_the_query(client: TestClient) -> None:
     assert both["searched"] < answer["searched"]
     assert "rhythm cost" in client.get("/", params={**asked, "rhythm_cost": "5"}).text
     for name, value, message in (
-        ("contour_cost", "x", "contour_cost must be a number, at least 0; got 'x'"),
+        ("contour_cost", "x", "contour_cost must be COST or LETTERS=COST; got 'x'"),
         ("rhythm_cost", "-1", "rhythm_distance: the distance must be a finite number, at least 0; got -1"),
         ("edit_costs", "XY=1", "costs must be those of insertion, deletion, replacement"),
     ):

@@ -27,11 +27,12 @@ from roslin.matchers import DP
 from roslin.represent.packed import Packed
 from roslin.sandbox import shared_worker
 from roslin.types import Distances
+from roslin.web import errors
 from roslin.web import health as health_module
 from roslin.web import library as library_module
 from roslin.web.app import create_app
-from roslin.web.library import BusyError, GoneError, Library
-from roslin.web.progress import Wait, begun, progress_of
+from roslin.web.library import BusyError, Library
+from roslin.web.progress import GoneError, Wait, begun, progress_of
 from roslin.web.security import LastResort
 from roslin.web.settings import Settings
 
@@ -110,7 +111,7 @@ def test_something_unforeseen_is_logged_and_not_told(
     def fail(*_: object) -> None:
         raise KeyError("a secret")
 
-    monkeypatch.setattr("roslin.web.service.find", fail)
+    monkeypatch.setattr("roslin.web.api.find", fail)
     with TestClient(client.app, raise_server_exceptions=False) as quiet:
         answer = quiet.get("/api/search", params={"q": FRERE})
     assert answer.status_code == 500
@@ -126,7 +127,7 @@ def test_a_page_that_fails_is_a_page_with_its_headers_and_logged(
         raise KeyError("a secret")
 
     caplog.set_level(logging.INFO, "roslin.access")
-    monkeypatch.setattr("roslin.web.service.find", fail)
+    monkeypatch.setattr("roslin.web.pages.find", fail)
     with TestClient(create_app(replace(settings, log_requests=True)), raise_server_exceptions=False) as client:
         answer = client.get("/", params={"q": FRERE})
     assert answer.status_code == 500
@@ -142,7 +143,7 @@ def test_an_error_after_the_answer_has_begun_breaks_it_off() -> None:
         raise KeyError("too late")
 
     with pytest.raises(KeyError, match="too late"):
-        TestClient(LastResort(application)).get("/")
+        TestClient(LastResort(application, errors.answer)).get("/")
 
 
 def test_the_time_is_limited(settings: Settings) -> None:
@@ -302,8 +303,8 @@ def test_a_large_body_without_a_length(client: TestClient, settings: Settings) -
 
 
 def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
-    from roslin.web.schemas.requests import SearchParams
-    from roslin.web.service import find
+    from roslin.web.requests import SearchParams
+    from roslin.web.search import find
 
     library = Library(settings)
     with pytest.raises(GoneError, match="nobody waits"):

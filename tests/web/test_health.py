@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from roslin.api import Collection
 from roslin.errors import TimeLimitError
+from roslin.search import search as search_once
 from roslin.web import health as health_module
 from roslin.web.app import create_app
 from roslin.web.settings import Settings
@@ -24,13 +25,17 @@ FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 @pytest.fixture
 def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """No search comes to its end before this is set."""
-    event, original = threading.Event(), Collection.search
+    event = threading.Event()
 
-    def search(*given: Any, **named: Any) -> Any:
-        event.wait(60)
-        return original(*given, **named)
+    def held(original: Callable[..., Any]) -> Callable[..., Any]:
+        def search(*given: Any, **named: Any) -> Any:
+            event.wait(60)
+            return original(*given, **named)
 
-    monkeypatch.setattr(Collection, "search", search)
+        return search
+
+    monkeypatch.setattr(Collection, "search", held(Collection.search))
+    monkeypatch.setattr("roslin.web.search.search", held(search_once))
     yield event
     event.set()
 

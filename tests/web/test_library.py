@@ -16,10 +16,10 @@ from roslin.errors import TimeLimitError
 from roslin.matchers import MATCHERS, Matcher
 from roslin.represent.packed import Packed
 from roslin.types import Distances
-from roslin.web import service
-from roslin.web.library import GoneError, Library
-from roslin.web.progress import Wait
-from roslin.web.schemas.requests import SearchParams
+from roslin.web.library import Library
+from roslin.web.progress import GoneError, Wait
+from roslin.web.requests import SearchParams
+from roslin.web.search import find
 from roslin.web.settings import Settings
 
 TOGETHER = 10
@@ -124,7 +124,7 @@ def test_ten_equal_searches_at_once_compare_once(library: Library) -> None:
     def ask(_: int) -> list[str | None]:
         asking.release()
         asked = SearchParams(q="'4CDEC", matcher="counted")
-        return [result.melody.id for result in service.find(library, asked, Wait()).results]
+        return [result.melody.id for result in find(library, asked, Wait()).answer.results]
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         found = pool.map(ask, range(TOGETHER))

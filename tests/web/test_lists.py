@@ -165,7 +165,7 @@ def test_words_alone_list_melodies(client: TestClient) -> None:
     assert "No melody was found" in client.get("/", params={"words": "nobody"}).text
     refused = client.get("/", params={"words": "tune", "contour_cost": "3"})
     assert refused.status_code == 422
-    assert "compares with a melody; none was entered" in unescape(refused.text)
+    assert "Contour_cost without LETTERS= needs a query" in unescape(refused.text)
 
 
 def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:

@@ -20,11 +20,11 @@ from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation.jsonl import write_jsonl
 from roslin.represent.line import melodic_line
 from roslin.starter import tunes_path
+from roslin.web.answers import written
 from roslin.web.app import create_app
-from roslin.web.examples import examples
-from roslin.web.queries import offered
+from roslin.web.pages import examples
+from roslin.web.requests import offered
 from roslin.web.settings import Settings
-from roslin.web.written import written
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 NONSENSE = "'4C,xG''F,,A'D,,bB''C,xF"
@@ -178,7 +178,7 @@ def test_a_refusal_as_a_line(client: TestClient, monkeypatch: pytest.MonkeyPatch
     def fail(*_: object) -> None:
         raise KeyError("a secret")
 
-    monkeypatch.setattr("roslin.web.service.find", fail)
+    monkeypatch.setattr("roslin.web.pages.find", fail)
     told = lines(client, q=FRERE)
     assert "Something went wrong here" in told[-1]["page"]
     assert "secret" not in told[-1]["page"]

@@ -11,12 +11,20 @@ from fastapi.testclient import TestClient
 from roslin import Melody, load, matcher
 from roslin.display.words import in_words
 from roslin.matchers import matchers
-from roslin.web.descriptions import in_bars, key_words, length_words, note_words, query_name
+from roslin.web.answers import MatchAnswer
 from roslin.web.language import Translation
-from roslin.web.methods import METHODS, method_words
-from roslin.web.queries import offered
-from roslin.web.schemas.explanations import MatchAnswer
-from roslin.web.sentences import interval_words, result_sentence
+from roslin.web.requests import offered
+from roslin.web.sentences import (
+    METHODS,
+    in_bars,
+    interval_words,
+    key_words,
+    length_words,
+    method_words,
+    note_words,
+    query_name,
+    result_sentence,
+)
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 TUNE = load(FRERE)[0]

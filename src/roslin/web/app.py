@@ -1,29 +1,42 @@
-"""The application, put together: routes, guards, start and end."""
+"""The application: routes, guards, start and end. The search page and the page of a study are made by one factory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from threading import Lock
+from typing import Any, Protocol
 
-from fastapi import FastAPI, Response
+from fastapi import APIRouter, FastAPI, Response
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
-from roslin.web.errors import add_handlers
+from roslin.web import api, concordances, health, identify, lists, pages, static_files
+from roslin.web.errors import add_handlers, answer
 from roslin.web.health import Health
+from roslin.web.language import InTheirLanguage
 from roslin.web.library import Library
-from roslin.web.negotiation import InTheirLanguage
 from roslin.web.readers import shared_readers
 from roslin.web.reviewers import Door
-from roslin.web.routes import api, concordances, identify, lists, pages, static
-from roslin.web.routes import health as health_routes
-from roslin.web.security import BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.security import (
+    Answer,
+    BodyLimit,
+    Guard,
+    HeadAsGet,
+    LastResort,
+    Log,
+    OwnHost,
+    RateLimit,
+    SafeHeaders,
+    client_and_path,
+    client_of,
+)
 from roslin.web.settings import Settings
-from roslin.web.shelf import Shelf
 from roslin.web.shutdown import Ending, UntilTheEnd
 
 _OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
@@ -31,55 +44,112 @@ _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "messag
 `problem` says where it went wrong."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The application for one collection. It refuses a collection that cannot be opened, before anything is served."""
-    library, ending = Library(settings), Ending()
-    health = Health(library)
+class GuardSettings(Protocol):
+    """The settings that guards need."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def body_bytes(self) -> int: ...  # noqa: D102
+    @property
+    def requests_per_minute(self) -> int: ...  # noqa: D102
+    @property
+    def log_requests(self) -> bool: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Guarding:
+    """How the guards of two applications differ.
+
+    `advice`: the option for another host name. `answer`: how an error is answered. `headers` replace or extend those of
+    `SafeHeaders`, `unless_set` are for answers that do not have them. `client_of`: whose rate counts. `about`: what of
+    a request is logged. `inner`: guards nearest to the routes.
+    """
+
+    advice: str
+    answer: Answer
+    headers: Mapping[str, str] = field(default_factory=dict)
+    unless_set: Mapping[str, str] = field(default_factory=dict)
+    client_of: Callable[[Scope], str] = client_of
+    about: Callable[[Scope], Mapping[str, str]] = client_and_path
+    inner: tuple[type[Guard], ...] = ()
+
+
+def application(
+    settings: GuardSettings,
+    guarding: Guarding,
+    routers: Iterable[APIRouter],
+    opened: Callable[[], AbstractContextManager[None]],
+    **described: Any,
+) -> FastAPI:
+    """An application with these routes, behind all guards. What it serves is `opened` from its start to its end."""
+    ending = Ending()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        library.open()
-        shared_worker().time_limit_seconds = settings.engraving_seconds
-        health.open()
-        ending.await_signals()
-        if settings.warm_up:
-            health.warm_up()
-        yield
-        health.close()
-        library.close()
+        with opened():
+            ending.await_signals()
+            yield
         shared_worker().close()
-        shared_readers().close()
 
     app = FastAPI(
         title="Roslin",
-        version=version("roslin"),
-        description=_ABOUT,
         docs_url=None,  # FastAPI's own pages load from elsewhere
         redoc_url=None,
-        openapi_url=None,  # `_describe`: FastAPI writes it anew for each request
+        openapi_url=None,  # FastAPI would write it again for each request
         lifespan=lifespan,
-        separate_input_output_schemas=False,
+        **described,
     )
-    app.state.library, app.state.health = library, health
-    app.state.shelf, app.state.door = Shelf(library), Door(settings)
-    for room in (api, health_routes, identify, lists, pages, concordances, static):
-        app.include_router(room.router)
-    _describe(app)
-    add_handlers(app)
+    for router in routers:
+        app.include_router(router)
     # The last one added is the first to see a request.
-    app.add_middleware(LastResort)
-    app.add_middleware(InTheirLanguage)
+    app.add_middleware(LastResort, answer=guarding.answer)
+    for guard in guarding.inner:
+        app.add_middleware(guard)
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
     if settings.hosts:
-        app.add_middleware(OwnHost, hosts=tuple(settings.hosts), advice=_OTHER_NAMES)
+        app.add_middleware(OwnHost, hosts=tuple(settings.hosts), advice=guarding.advice)
     if settings.requests_per_minute:
-        app.add_middleware(RateLimit, per_minute=settings.requests_per_minute)
+        app.add_middleware(RateLimit, per_minute=settings.requests_per_minute, client_of=guarding.client_of)
     app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(SafeHeaders, others=guarding.headers, unless_set=guarding.unless_set)
     app.add_middleware(HeadAsGet)
     if settings.log_requests:
-        app.add_middleware(Log)
+        app.add_middleware(Log, about=guarding.about)
+    return app
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application for one collection. It refuses a collection that cannot be opened, before anything is served."""
+    library = Library(settings)
+    state = Health(library)
+
+    @contextmanager
+    def opened() -> Iterator[None]:
+        library.open()
+        shared_worker().time_limit_seconds = settings.engraving_seconds
+        state.open()
+        if settings.warm_up:
+            state.warm_up()
+        yield
+        state.close()
+        library.close()
+        shared_readers().close()
+
+    app = application(
+        settings,
+        Guarding(_OTHER_NAMES, answer, inner=(InTheirLanguage,)),
+        [room.router for room in (api, health, identify, lists, pages, concordances, static_files)],
+        opened,
+        version=version("roslin"),
+        description=_ABOUT,
+        separate_input_output_schemas=False,
+    )
+    app.state.library, app.state.health = library, state
+    app.state.shelf, app.state.door = concordances.Shelf(library), Door(settings)
+    _describe(app)
+    add_handlers(app)
     return app
 
 

@@ -31,7 +31,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from roslin.web.errors import refusal
+from roslin.web.answers import refusal
 from roslin.web.security import household_of
 
 HEADER_SECONDS = 10.0

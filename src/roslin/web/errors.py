@@ -1,7 +1,6 @@
-"""The one shape of errors: {"error": {"code", "message", "problem"}}.
+"""Every error is answered in the one shape (`web.answers.Refusal`), on a page or as JSON.
 
-`code` is a word for programs, `message` a sentence for people. `problem` is there for notation: reason, expected,
-found, line and column (from 1; 0: none). What went wrong inside is logged and not told.
+Internal errors are logged, and the answer does not show them.
 """
 
 from __future__ import annotations
@@ -19,30 +18,18 @@ from starlette.exceptions import HTTPException
 from roslin.errors import (
     CollectionError,
     NotationError,
-    Problem,
     RoslinError,
     TimeLimitError,
     UnknownNameError,
     UnknownRecordError,
 )
-from roslin.web.library import BusyError, GoneError
+from roslin.web.answers import Refusal, refusal
+from roslin.web.library import BusyError
+from roslin.web.progress import GoneError
 from roslin.web.rendering import rendered
-from roslin.web.schemas.refusals import Refusal, RefusalBody, RefusedNotation
 
 _LOG = logging.getLogger("roslin.web")
 _CLOSED = 499  # nobody reads it; it is for the log
-_BY_STATUS = {
-    400: "bad_request",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    413: "too_large",
-    422: "refused",
-    429: "too_many_requests",
-    500: "internal",
-    503: "unavailable",
-}
-
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": text}
     for status, text in {
@@ -54,12 +41,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         503: "The search took too long, too many search, or the collection cannot be read.",
     }.items()
 }
-
-
-def refusal(status: int, message: str, code: str = "", problem: Problem | None = None) -> Refusal:
-    """An error in its shape."""
-    where = None if problem is None else RefusedNotation.model_validate(problem)
-    return Refusal(error=RefusalBody(code=code or _BY_STATUS.get(status, "error"), message=message, problem=where))
 
 
 def refusal_of(error: Exception) -> tuple[int, Refusal]:

@@ -12,16 +12,15 @@ from roslin.api import Collection
 from roslin.deadline import Deadline, check_stopped
 from roslin.errors import ArgumentError
 from roslin.matchers import Explanation, Matcher
-from roslin.matchers.likeness import likeness
+from roslin.matchers.edit.dp import likeness
 from roslin.melody import Melody
 from roslin.represent.packed import Packed
 from roslin.run import Hit
 from roslin.search import depended_on
 from roslin.search.engines.everything import beginnings, onsets_compared
+from roslin.web.answers import MatchAnswer
 from roslin.web.library import Library
-from roslin.web.queries import chosen_matcher, filters_of, query_of
-from roslin.web.schemas.explanations import MatchAnswer
-from roslin.web.schemas.requests import ExplainParams
+from roslin.web.requests import ExplainParams, chosen_matcher, filters_of, query_of
 
 
 def explain(library: Library, asked: ExplainParams, reading: Melody | None = None) -> Explanation:

@@ -1,8 +1,8 @@
-"""Lists to take along: what a search found, and a list of one's own.
+"""Files to download: a result list, a list of one's own, citations.
 
-CSV for a spreadsheet, a TREC run for `roslin evaluate`, citations as text and in BibTeX, JSON; of a list of one's own
-also the music, in Plaine & Easie and in MEI. Catalogues hold whatever people typed, and notes are what a stranger may
-have sent: no cell is ever a formula, and no name in an archive is a path.
+CSV for a spreadsheet, a TREC run for `roslin evaluate`, citations as text and in BibTeX, JSON; for a list of one's own
+also the music, in Plaine & Easie and in MEI. Catalogues contain anything that people typed, and notes may come from a
+stranger: no cell is ever a formula, no name in an archive is a path, and every sign that TeX would act on is escaped.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ import re
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 
 from roslin.collection.folding import said_of
+from roslin.display.text import counted
 from roslin.engrave.score import mei_from_melody
 from roslin.errors import RoslinError
 from roslin.melody import Melody
-from roslin.web.citations import as_bibtex, as_text, roslin_as_text
-from roslin.web.found import Found
+from roslin.notation.record import record_of
+from roslin.web.answers import MelodyAnswer, written
 from roslin.web.library import Library
-from roslin.web.schemas.melodies import MelodyAnswer
-from roslin.web.written import written
+from roslin.web.search import Found
 
 _MEASURED = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes")
 _ABOUT = ("id", "title", "composer", "voice", "key", "metre", "text", "source")
@@ -42,21 +44,21 @@ class Noted:
 
 def _as_csv(found: Found, _library: Library) -> str:
     rows = []
-    for result in found.results:
-        hit = result.hit
-        expected = "" if hit.expected is None else repr(hit.expected)
-        measured = [hit.rank, repr(hit.distance), expected, hit.meaning, str(hit.is_above_chance).lower(), hit.same]
-        rows.append([*measured, *_cells(result.melody), result.link or ""])
+    for line in found.answer.results:
+        expected = "" if line.expected is None else repr(line.expected)
+        above = str(line.above_chance).lower()
+        measured = [line.rank, repr(line.distance), expected, line.meaning, above, line.same_notes]
+        rows.append([*measured, *_cells(line.melody), line.link or ""])
     return _table([*_MEASURED, *_ABOUT, *_CATALOGUED, "link"], rows)
 
 
 def _as_trec(found: Found, _library: Library) -> str:
     lines = found.run.to_trec().splitlines(keepends=True)
-    return "".join(lines[result.rank - 1] for result in found.results)
+    return "".join(lines[line.rank - 1] for line in found.answer.results)
 
 
 def _as_citations(found: Found, library: Library) -> str:
-    return "\n".join(as_bibtex(each.melody, each.link, each.rank, library.title) for each in found.results)
+    return "\n".join(as_bibtex(line.melody, line.link, line.rank, library.title) for line in found.answer.results)
 
 
 def _list_as_csv(listed: Sequence[Noted], _library: Library) -> str:
@@ -136,3 +138,56 @@ LIST_EXPORTS: dict[str, ListExport] = {
     "pae": (_list_as_pae, "text/plain", "list.pae"),
     "mei": (_list_as_mei, "application/zip", "list-mei.zip"),
 }
+
+
+_TEX = re.compile(r"[\\{}$&#%_^~]")
+_ESCAPED = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
+
+
+def as_text(melody: Melody, link: str | None) -> str:
+    """A source in one line.
+
+    >>> tune = Melody.from_notes([0], [1], [60], "840010000-1.1.1", composer="Minoret, Guillaume", title="Missa",
+    ...                          extra={"siglum": "F-Pn", "shelfmark": "D. 1", "date": "1690"})
+    >>> as_text(tune, "https://rism.online/sources/840010000")
+    'Minoret, Guillaume: Missa. F-Pn, D. 1. 1690. 840010000, incipit 1.1.1. https://rism.online/sources/840010000'
+    """
+    record = record_of(melody)
+    incipit = (melody.id or "").removeprefix(record).removeprefix("-")
+    number = f"{record}, incipit {incipit}" if incipit else record
+    named = ": ".join(filter(None, (melody.composer, melody.title or melody.text)))
+    parts = (named, ", ".join(filter(None, _where(melody))), melody.extra.get("date"), number)
+    said = ". ".join(" ".join(part.split()).rstrip(".") for part in parts if part)
+    return f"{said}. {link}" if link else f"{said}."
+
+
+def as_bibtex(melody: Melody, link: str | None, place: int, collection: str) -> str:
+    """A source as an entry. `place` names one without an id."""
+    word = re.sub(r"[^A-Za-z0-9:.-]+", "-", melody.id or f"melody-{place}")
+    fields = {
+        "author": melody.composer,
+        "title": melody.title or melody.text or melody.id,
+        "howpublished": ", ".join(filter(None, _where(melody))),
+        "date": melody.extra.get("date"),
+        "note": f"{collection}, melody {melody.id}" + (f", {melody.key}" if melody.key else ""),
+        "url": link,
+    }
+    lines = [f"  {name} = {{{_tex(name, value)}}},\n" for name, value in fields.items() if value]
+    return f"@misc{{{word},\n{''.join(lines)}}}\n"
+
+
+def roslin_as_text(collection: str, melodies: int) -> str:
+    """Roslin, the collection that was searched, and the day: what is found may be another tomorrow."""
+    day = datetime.now(UTC).date().isoformat()
+    return (
+        f"Roslin {version('roslin')}, search by melody; {collection}, {counted(melodies, 'melody', 'melodies')}; {day}."
+    )
+
+
+def _where(melody: Melody) -> tuple[str | None, str | None]:
+    return said_of(melody, "library"), melody.extra.get("shelfmark")
+
+
+def _tex(name: str, text: str) -> str:
+    text = " ".join(text.split())
+    return text if name == "url" else _TEX.sub(lambda sign: _ESCAPED.get(sign[0], f"\\{sign[0]}"), text)

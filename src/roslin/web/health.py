@@ -1,11 +1,11 @@
-"""Whether the server can answer, and whether it has warmed up: for programs that watch it.
+"""Whether the server can answer, and whether it has warmed up, for programs that watch it.
 
-Both are told at once, however many search. A look at the collection takes its turn among all the threads of a busy
-server, so it has a thread of its own, and whoever asks waits for it only a moment, and is then told what the last look
-found. Looks that are less than a second old are not repeated.
+Both answers come at once, even if many people search. A look at the collection has its own thread, because it takes
+turns with all the threads of a busy server. A request waits for it only a moment, and then receives the result of the
+last look. Looks that are less than a second old are not repeated.
 
-Warming up is a few searches, so that the first person does not wait for compilers and indexes. It has a limit of time:
-a collection of which a search takes for ever is served all the same.
+Warming up is a few searches, so that the first person does not wait for indexes. It has a time limit: a collection in
+which a search takes very long is served nevertheless.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from starlette.exceptions import HTTPException
 
 from roslin.api import Collection
 from roslin.collection.facets import facets_of
 from roslin.errors import CollectionError, RoslinError
 from roslin.matchers import DEFAULT_MATCHER
+from roslin.web.answers import HealthAnswer
+from roslin.web.errors import RESPONSES
 from roslin.web.library import Library
 from roslin.web.readers import shared_readers
-from roslin.web.schemas.server import HealthAnswer
 
 WARM_UP_SECONDS = 120.0  # compiling takes half a minute where nothing is compiled yet
 LOOK_EVERY_SECONDS = 1.0
@@ -100,3 +105,29 @@ class Health:
             is_late = self.is_ready
             self._warm_until = 0.0
             _LOG.info("ready%s", ", though the first searches took too long to finish" if is_late else "")
+
+
+router = APIRouter(responses=RESPONSES)
+
+
+async def _health(request: Request) -> Health:
+    health: Health = request.app.state.health
+    return health
+
+
+Watched = Annotated[Health, Depends(_health)]
+
+
+@router.get("/healthz")
+async def healthz(health: Watched) -> HealthAnswer:
+    """Whether the collection can be opened, as a worker that starts now would have to."""
+    return await health.look()
+
+
+@router.get("/readyz")
+async def readyz(health: Watched) -> HealthAnswer:
+    """The same, and whether the first searches are done: 503 until then."""
+    found = await health.look()
+    if not found.is_ready:
+        raise HTTPException(503, "the first searches are being prepared; until then answers may take longer")
+    return found

@@ -1,18 +1,23 @@
-"""The words of all pages, in all their languages. English is written in the code; others are gettext catalogues.
+"""The languages of all pages, and the language of each request. English is written in the code; others are catalogues.
 
-`translations/LANGUAGE.po` has every sentence that templates, Python and scripts say by `_("...")`, `N_("...")` and
+`translations/LANGUAGE.po` has every sentence that templates, Python and scripts mark by `_("...")`, `N_("...")` and
 `ngettext("...", "...", n)`. `tools/translate.py` brings it up to date; a test fails while anything is missing. A
 message that a script uses has the name of a script among its places in the catalogue: a page hands those over as JSON
 (`for_scripts`: sentence to translation, or to [singular, plural]), and `words.js` looks them up.
+
+A request names its language in the address (`?lang=de`, which a cookie then remembers), in the cookie, or by the
+settings of the browser. Answers to programs (`/api/`) are in English.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from functools import cache, cached_property
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
+from urllib.parse import parse_qsl, urlencode
 
 from babel import Locale
 from babel.core import UnknownLocaleError, negotiate_locale
@@ -20,8 +25,12 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
-from roslin.display.words import Words
+from roslin.display.words import Words, in_words, words
+from roslin.web.security import Guard
 
 SOURCE_LANGUAGE = "en"
 LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study says which it has
@@ -138,3 +147,62 @@ def _compiled(found: Catalog | None) -> NullTranslations:
     write_mo(compiled, found)
     compiled.seek(0)
     return GNUTranslations(compiled)
+
+
+LANGUAGE_COOKIE = "roslin_language"
+_NAME = "lang"
+_YEAR_SECONDS = 365 * 24 * 3600
+_NOT_READ = ("/api/", "/static/", "/healthz", "/readyz")  # by people
+_OF_A_STUDY = "trial"  # how the names of its scripts begin
+
+_here: ContextVar[tuple[str, str]] = ContextVar("here", default=("/", ""))
+
+
+@cache
+def catalogues() -> Catalogues:
+    """The languages of the page."""
+    return Catalogues()
+
+
+class InTheirLanguage(Guard):
+    """Answer in the language of the reader, and say on what that depended."""
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["path"].startswith(_NOT_READ):
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        named, kept = request.query_params.get(_NAME, ""), request.cookies.get(LANGUAGE_COOKIE, "")
+        language = catalogues().best(
+            named if named in catalogues() else kept, request.headers.get("accept-language", "")
+        )
+
+        async def send_told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Language"] = language
+                headers.add_vary_header("Accept-Language, Cookie")
+                if named == language != kept:
+                    headers.append("Set-Cookie", _cookie(language))
+            await send(message)
+
+        _here.set((scope["path"], request.url.query))
+        with in_words(catalogues()[language]):
+            await self.app(scope, receive, send_told)
+
+
+def in_other_languages() -> list[tuple[str, str, str]]:
+    """Each language: its code, its own name, and the address of this page in it."""
+    path, query = _here.get()
+    others = [each for each in parse_qsl(query, keep_blank_values=True) if each[0] != _NAME]
+    return [(code, name, f"{path}?{urlencode([*others, (_NAME, code)])}") for code, name in catalogues().named]
+
+
+def words_for_scripts() -> dict[str, str | list[str]]:
+    """What the scripts of the page say, in the language in use."""
+    return catalogues()[words().language].for_scripts(lambda name: not name.startswith(_OF_A_STUDY))
+
+
+def _cookie(language: str) -> str:
+    return f"{LANGUAGE_COOKIE}={language}; Path=/; Max-Age={_YEAR_SECONDS}; SameSite=Lax; HttpOnly"

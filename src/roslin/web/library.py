@@ -1,8 +1,8 @@
 """The collection that is served: opened once, opened again when a new state is published, searched by a few at a time.
 
 Everything here is used from many threads. The collection is read-only and its arrays are mapped into memory, so worker
-processes share them. A search waits for one of `searches_at_once` slots; waiting counts as searching, and who waits
-longer than a search may take is sent away. Equal requests that come at once are answered by one search.
+processes share them. A search waits for one of `searches_at_once` slots. Waiting counts as searching, and a request
+that waits longer than a search may take is refused. Equal requests that come at once are answered by one search.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
 
 from roslin.api import Collection
 from roslin.collection.files import DATABASE
 from roslin.concordances.find import concordances_folder
 from roslin.display.words import words
 from roslin.errors import CollectionError, RoslinError, TimeLimitError
+from roslin.web.progress import GoneError
 from roslin.web.settings import Settings
 
 _LOOK_EVERY_SECONDS = 1.0
@@ -30,10 +33,6 @@ _Answer = TypeVar("_Answer")
 
 class BusyError(RoslinError):
     """Too many search at once."""
-
-
-class GoneError(RoslinError):
-    """Whoever asked has left; nobody reads the answer."""
 
 
 class Library:
@@ -164,3 +163,12 @@ class Library:
         if self._before is not None:
             self._before.close()
         self._before, self._collection, self._state = self._collection, opened, state
+
+
+def _library(request: Request) -> Library:
+    library: Library = request.app.state.library
+    return library
+
+
+# The collection that is served.
+Opened = Annotated[Library, Depends(_library)]

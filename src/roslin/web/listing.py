@@ -1,10 +1,11 @@
-"""A list of melodies as people work through it: narrowed by facets, copies folded into one line, in an order of choice.
+"""A list of melodies: narrowed by facets, identical melodies folded into one line, in an order of choice.
 
-What was found is narrowed, nothing is searched again: the counts beside the facets are those of the list, and a choice
-leaves just as many as its count says (docs/decisions/facets-of-the-list.md). Where a line in the list
-shows where chance begins, the melodies above it are counted; the others follow it, narrowed, folded and ordered by
-themselves. Copies are what concordances call so: the same intervals, note values, metre and phrases, in any key
-(`roslin.concordances.copies`).
+The list that was found is narrowed; nothing is searched again. The counts beside the facets are those of the list, and
+a choice leaves exactly as many as its count. Where a line in the list shows where chance begins, the melodies above it
+are counted; the others follow, narrowed, folded and ordered by themselves. Melodies are identical if they have the
+same intervals, note values, metre and phrases, in any key (`roslin.concordances.copies`).
+
+Without a query, the list has all melodies that the filters leave.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from roslin.api import Collection
 from roslin.collection.asked import chosen_values
 from roslin.collection.facets import Facet, facets_of
 from roslin.concordances.copies import same_among
+from roslin.errors import ArgumentError
 from roslin.types import Numbers
-from roslin.web.schemas.requests import NarrowParams
+from roslin.web.answers import AboutAnswer, BrowseAnswer, FacetAnswer, FilterAnswer
+from roslin.web.library import Library
+from roslin.web.requests import BrowseParams, NarrowParams, filters_of
 
 # Where nothing is said, a melody comes last; of equals, the one that came before.
 _ORDERED = {
@@ -116,3 +120,35 @@ def _in_order(collection: Collection, lines: list[Line], order: str) -> list[Lin
         (json.dumps([line.number for line in lines]),),
     )
     return [lines[place] for (place,) in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Browsed:
+    """A page of melodies without a query: the answer as JSON, the whole list, and where in the list the page begins."""
+
+    answer: BrowseAnswer
+    listing: Listing
+    first: int  # from 1
+
+
+def browse(library: Library, asked: NarrowParams) -> Browsed:
+    """The melodies that are asked for."""
+    settings, collection = library.settings, library.collection
+    last = asked.page * asked.k
+    if last > settings.most_results:
+        raise ArgumentError(f"only the first {settings.most_results} melodies are listed; got page {asked.page}")
+    with library.slot():
+        report = collection.filter(*filters_of(asked, None)).report
+        listing = listed(collection, report.numbers, asked, is_folded=False)
+    melodies = collection.melodies([line.number for line in listing.lines[last - asked.k : last]])
+    has_facets = isinstance(asked, BrowseParams) and asked.facets
+    answer = BrowseAnswer(
+        searched=listing.total,
+        left=listing.left,
+        filters=[FilterAnswer.model_validate(step) for step in report.steps],
+        page=asked.page,
+        has_more=len(listing.lines) > last and last + asked.k <= settings.most_results,
+        facets=[FacetAnswer.model_validate(facet) for facet in listing.facets] if has_facets else None,
+        melodies=[AboutAnswer.of(each, settings.link_to(each)) for each in melodies],
+    )
+    return Browsed(answer, listing, last - asked.k + 1)

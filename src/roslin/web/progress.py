@@ -24,6 +24,8 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
+from roslin.errors import RoslinError
+
 LINES = "application/x-ndjson"
 _GZIP, _LEVEL = 31, 3
 _TELL_EVERY_SECONDS = 0.2
@@ -33,12 +35,26 @@ _THREADS = CapacityLimiter(16)  # most of them wait for their turn to search; th
 _Answer = TypeVar("_Answer")
 
 
+class GoneError(RoslinError):
+    """The client disconnected."""
+
+
 @dataclass(slots=True)
 class Wait:
-    """What a thread that works and the request that waits for it tell each other."""
+    """The link between a thread that works and the request that waits for it."""
 
-    is_gone: bool = False  # nobody waits any more
+    is_gone: bool = False  # the client disconnected
     done: float = 0.0  # the share of the work that is done; 0 while that is not known
+
+    def report(self, done: float, _what: str = "") -> None:
+        """Note the share that is done. Ends work that nothing waits for."""
+        self.done = done
+        self.check()
+
+    def check(self) -> None:
+        """End work that nothing waits for."""
+        if self.is_gone:
+            raise GoneError("the search was given up: nobody waits for it")
 
 
 def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wait]:

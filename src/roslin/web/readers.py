@@ -18,11 +18,10 @@ from typing import Any
 from roslin.errors import FormatError, HungError, SandboxError
 from roslin.melody import Melody
 from roslin.sandbox import Worker
+from roslin.web.answers import UploadAnswer
 from roslin.web.library import BusyError
 from roslin.web.reader_process import melody_from_values, raise_refusal
-from roslin.web.schemas.melodies import UploadAnswer
-from roslin.web.schemas.requests import MAX_QUERY
-from roslin.web.settings import Settings
+from roslin.web.settings import MAX_QUERY, Settings
 
 _MEMORY_BYTES = 2**30  # 4 MB of XML, taken apart, need a fifth of it
 _AT_ONCE = 2  # of each kind; they are started when they are needed

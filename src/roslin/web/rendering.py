@@ -10,14 +10,12 @@ from roslin.display.words import _, words
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers.modes import MODE_WORDS, MODES
 from roslin.run.meaning import CHANCE_LINE
-from roslin.web.descriptions import in_bars, key_words, query_name
-from roslin.web.found import Found
+from roslin.web.language import in_other_languages, words_for_scripts
 from roslin.web.library import Library
-from roslin.web.methods import method_words
-from roslin.web.negotiation import in_other_languages, words_for_scripts
-from roslin.web.routes.static import address
-from roslin.web.schemas.requests import SearchParams, where_to
-from roslin.web.sentences import chance_words, result_sentence
+from roslin.web.requests import SearchParams, where_to
+from roslin.web.search import Found
+from roslin.web.sentences import chance_words, in_bars, key_words, method_words, query_name, result_sentence
+from roslin.web.static_files import address
 
 
 def rendered(library: Library, template: str, **values: Any) -> str:

@@ -1,13 +1,14 @@
-"""What every request passes before and after a route: plain ASGI, so that bodies stream and disconnects are seen.
+"""Guards before and after every route: plain ASGI, so that bodies stream and disconnects are seen.
 
-Headers   a strict policy for the browser: nothing from elsewhere, no inline script or style
-Head      HEAD is answered as GET is, without the body
-Body      a body above the limit is refused at its Content-Length, or where it grows beyond it
-Rate      so many requests a minute from one client, in a bucket that refills
-Last      an error that nobody foresaw is an answer all the same
-Log       one line of JSON for each request
+SafeHeaders  a strict policy for the browser: nothing from elsewhere, no inline script or style
+HeadAsGet    HEAD is answered like GET, without the body
+BodyLimit    refuses a body above the limit, at its Content-Length or while it grows
+OwnHost      answers only to the names of this server
+RateLimit    so many requests per minute from one client, in a bucket that refills
+LastResort   answers an unforeseen error in the one shape
+Log          one line of JSON per request
 
-The page of a collection and that of a study share them; what differs is a parameter.
+The search page and the page of a study share the guards (`web.app`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv6Address, IPv6Network, ip_address
@@ -26,8 +28,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roslin.web.errors import answer, refusal
-from roslin.web.guard import Guard
+from roslin.web.answers import refusal
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -45,6 +46,24 @@ _HEADERS = {
 _CLIENTS_REMEMBERED = 10_000
 _OWN_REDIRECT = 307  # of the router, from /about/ to /about; the routes use 303
 _LOG = logging.getLogger("roslin.access")
+
+Answer = Callable[[Request, Exception], Awaitable[Response]]
+"""How an error is answered."""
+
+
+class Guard(ABC):
+    """What stands before the application, for requests by HTTP."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is no request: the start and the end of the application."""
+        await (self.guard if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
 
 
 class SafeHeaders(Guard):
@@ -95,7 +114,7 @@ class HeadAsGet(Guard):
 class LastResort(Guard):
     """Answer what nobody foresaw. Nearest to the application, so that this answer has headers and is logged too."""
 
-    def __init__(self, app: ASGIApp, answer: Callable[[Request, Exception], Awaitable[Response]] = answer):
+    def __init__(self, app: ASGIApp, answer: Answer):
         super().__init__(app)
         self.answer = answer
 
@@ -188,14 +207,15 @@ def household_of(address: str) -> str:
     return str(known.ipv4_mapped or IPv6Network((int(known), 64), strict=False))
 
 
-def _client_of(scope: Scope) -> str:
+def client_of(scope: Scope) -> str:
+    """Whose rate counts."""
     return household_of(address_of(scope))
 
 
 class RateLimit(Guard):
     """Let each client ask so often a minute; short bursts up to that number are fine."""
 
-    def __init__(self, app: ASGIApp, per_minute: int, client_of: Callable[[Scope], str] = _client_of):
+    def __init__(self, app: ASGIApp, per_minute: int, client_of: Callable[[Scope], str] = client_of):
         super().__init__(app)
         self.per_minute, self.client_of = per_minute, client_of
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -224,7 +244,8 @@ class RateLimit(Guard):
         return 0 if left >= 1 else int((1 - left) * 60 / self.per_minute) + 1
 
 
-def _client_and_path(scope: Scope) -> dict[str, str]:
+def client_and_path(scope: Scope) -> dict[str, str]:
+    """What of a request is logged."""
     return {"client": address_of(scope), "method": scope["method"], "path": scope["path"]}
 
 
@@ -234,7 +255,7 @@ class Log(Guard):
     `about` says what else is in the line: who asks, and for what.
     """
 
-    def __init__(self, app: ASGIApp, about: Callable[[Scope], Mapping[str, str]] = _client_and_path):
+    def __init__(self, app: ASGIApp, about: Callable[[Scope], Mapping[str, str]] = client_and_path):
         super().__init__(app)
         self.about = about
 

@@ -19,6 +19,7 @@ from roslin.melody import Melody
 from roslin.notation.record import record_of
 
 VARIABLE = "ROSLIN_WEB_SETTINGS"
+MAX_QUERY = 8000  # letters of a query, which must fit into an address
 LINK_FIELDS = ("id", "source", "record", "title", "composer")
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|::1|localhost")

@@ -20,8 +20,8 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roslin.web.errors import refusal
-from roslin.web.guard import Guard
+from roslin.web.answers import refusal
+from roslin.web.security import Guard
 
 GRACE_SECONDS = 2.0
 LAST_SECONDS = 5.0

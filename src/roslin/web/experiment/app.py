@@ -17,7 +17,7 @@ from roslin.web.experiment.routes import dashboard, pages, steps, trials
 from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import client_of
-from roslin.web.routes import static
+from roslin.web import static_files as static
 from roslin.web.security import POLICY, BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
 from roslin.web.shutdown import Ending, UntilTheEnd
 

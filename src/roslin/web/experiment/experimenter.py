@@ -27,7 +27,7 @@ from roslin.web.attempts import Attempts
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import ForgedError, check_site, is_secure
 from roslin.web.forms import read_form
-from roslin.web.routes.static import address
+from roslin.web.static_files import address
 
 COOKIE = "roslin_study"
 _HOURS = 12

@@ -14,7 +14,7 @@ from roslin.display.words import in_words
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.visitor import visitor_or_none
 from roslin.web.language import Translation
-from roslin.web.routes.static import address
+from roslin.web.static_files import address
 
 
 def language_of(request: Request) -> str:

@@ -14,20 +14,26 @@ from roslin.notation.editable import editable
 from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing
-from roslin.web import explaining, service
-from roslin.web.browsing import browse
-from roslin.web.dependencies import Opened
+from roslin.web import explaining
+from roslin.web.answers import (
+    BrowseAnswer,
+    CollectionAnswer,
+    ExplainAnswer,
+    MatcherAnswer,
+    MelodyAnswer,
+    NoteAnswer,
+    ReadAnswer,
+    SearchAnswer,
+    UploadAnswer,
+)
 from roslin.web.errors import RESPONSES
 from roslin.web.exports import EXPORTS
-from roslin.web.found import Show
+from roslin.web.library import Opened
+from roslin.web.listing import browse
 from roslin.web.progress import while_waited_for
-from roslin.web.queries import offered, query_of
 from roslin.web.readers import shared_readers
-from roslin.web.schemas.explanations import ExplainAnswer
-from roslin.web.schemas.lists import BrowseAnswer, MatcherAnswer, SearchAnswer
-from roslin.web.schemas.melodies import MelodyAnswer, NoteAnswer, ReadAnswer, UploadAnswer
-from roslin.web.schemas.requests import BrowseParams, ExplainParams, ListParams, QueryParams
-from roslin.web.schemas.server import CollectionAnswer
+from roslin.web.requests import BrowseParams, ExplainParams, ListParams, QueryParams, offered, query_of
+from roslin.web.search import Show, find, query_used
 
 router = APIRouter(responses=RESPONSES)
 
@@ -35,10 +41,10 @@ router = APIRouter(responses=RESPONSES)
 @router.get("/api/search", response_model=SearchAnswer)
 async def search(request: Request, library: Opened, asked: Annotated[ListParams, Query()]) -> Response:
     """The melodies most similar to a query."""
-    found = await while_waited_for(request, lambda wait: service.find(library, asked, wait, Show.data(asked)))
+    found = await while_waited_for(request, lambda wait: find(library, asked, wait, Show.data(asked)))
     timing = {"Server-Timing": found.timing}
     if asked.format == "json":
-        return JSONResponse(found.answer(asked).model_dump(), headers=timing)
+        return JSONResponse(found.answer.model_dump(), headers=timing)
     write, media_type, name = EXPORTS[asked.format]
     headers = {**timing, "Content-Disposition": f'attachment; filename="{name}"'}
     return Response(write(found, library), media_type=media_type, headers=headers)
@@ -77,7 +83,7 @@ def read_file(library: Opened, file: Annotated[UploadFile, File()]) -> UploadAns
 @router.get("/api/melodies")
 def melodies(library: Opened, asked: Annotated[BrowseParams, Query()]) -> BrowseAnswer:
     """The melodies that filters leave, in an order, without a query."""
-    return browse(library, asked).answer(has_facets=asked.facets)
+    return browse(library, asked).answer
 
 
 @router.get("/api/melodies/{id:path}", response_model=MelodyAnswer)
@@ -96,7 +102,7 @@ def explain(
     format: Annotated[Literal["json", "svg"], Query()] = "json",
 ) -> Response:
     """Why a melody is as near to a query as it is."""
-    found = explaining.explain(library, asked, service.query_used(library, asked)[0])
+    found = explaining.explain(library, asked, query_used(library, asked)[0])
     if format == "svg":
         return Response(flow_svg(found), media_type="image/svg+xml")
     return JSONResponse(found.to_dict() | {"deviations": found.query.deviations})

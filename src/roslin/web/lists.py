@@ -14,11 +14,9 @@ from fastapi.responses import HTMLResponse, Response
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.report.flow import name_of
 from roslin.report.player import melody_figure
-from roslin.web.citations import as_text, roslin_as_text
-from roslin.web.dependencies import Opened
 from roslin.web.errors import RESPONSES
-from roslin.web.exports import LIST_EXPORTS, Noted
-from roslin.web.library import Library
+from roslin.web.exports import LIST_EXPORTS, Noted, as_text, roslin_as_text
+from roslin.web.library import Library, Opened
 from roslin.web.rendering import rendered
 
 router = APIRouter(responses=RESPONSES)

@@ -2,38 +2,66 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
-from roslin.errors import RoslinError
+from roslin.errors import ArgumentError, RoslinError
 from roslin.matchers import Matcher, matcher, matchers
 from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
 from roslin.run.meaning import MEANINGS
 from roslin.search.coinciding import COINCIDING
-from roslin.web import explaining, service
-from roslin.web.browsing import Browsed, browse
-from roslin.web.citations import as_text
-from roslin.web.dependencies import Opened
+from roslin.starter import tunes_path
+from roslin.web import explaining
+from roslin.web.answers import RefusalBody, ResultAnswer, written
 from roslin.web.errors import refusal_of
-from roslin.web.examples import examples
-from roslin.web.found import Found, Result, Show
-from roslin.web.library import Library
-from roslin.web.progress import Wait, as_lines, wants_lines, while_waited_for
-from roslin.web.queries import offered, query_of
+from roslin.web.exports import as_text
+from roslin.web.library import Library, Opened
+from roslin.web.listing import Browsed, browse
+from roslin.web.progress import GoneError, Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.rendering import rendered
-from roslin.web.schemas.requests import ExplainParams, SearchParams, SideParams, where_to
+from roslin.web.requests import ExplainParams, SearchParams, SideParams, offered, query_of, where_to
+from roslin.web.search import Found, Show, find, query_used
 from roslin.web.sentences import expected_number
-from roslin.web.side_by_side import columns
-from roslin.web.written import written
+
+_CHOSEN = ("roslin-castle", "greensleeves", "auld-lang-syne", "ode-to-joy", "la-folia", "frere-jacques")
+_BARS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A name that people know, and how the tune begins, in Plaine & Easie."""
+
+    name: str
+    q: str
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """A few well-known tunes, in this order."""
+    with tunes_path().open(encoding="utf-8") as lines:
+        tunes = {tune["id"]: tune for tune in map(json.loads, lines)}
+    return tuple(_beginning(tunes[id]) for id in _CHOSEN)
+
+
+def _beginning(tune: dict[str, str | None]) -> Example:
+    bars = (tune["pae"] or "").split("/")[:_BARS]
+    key = f"${tune['keysig']}" if tune["keysig"] else ""
+    name = (tune["title"] or "").partition(" (")[0]
+    return Example(name, f"%{tune['clef']}@{tune['timesig']}{key} {'/'.join(bars)}/")
+
 
 router = APIRouter(include_in_schema=False)
+
+_MOST_METHODS = 3  # side by side
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +75,22 @@ class Drawn:
     def is_engraved(self) -> bool:
         """Whether none of them had to be a piano roll."""
         return not any("<figcaption>" in drawn for drawn in (self.query, *self.results.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The results of one method, or its refusal. `others` has, by id, the columns (from 1) that have a result too."""
+
+    name: str
+    matcher: Matcher | None
+    found: Found | None
+    refusal: RefusalBody | None
+    others: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def results(self) -> list[ResultAnswer]:
+        """The lines."""
+        return self.found.answer.results if self.found else []
 
 
 @router.get("/")
@@ -90,7 +134,7 @@ async def side_by_side(request: Request, library: Opened, asked: Annotated[SideP
 @router.get("/explain")
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
     """Why a melody is as near as it is."""
-    query, readings = service.query_used(library, asked)
+    query, readings = query_used(library, asked)
     why = explaining.explain(library, asked, query)
     hit = explaining.found_as(library, asked, why, readings)
     if hit is not None and hit.coincides:
@@ -154,7 +198,7 @@ async def _searched(request: Request, library: Library, asked: SearchParams) -> 
 
 def _work(library: Library, asked: SearchParams, wait: Wait) -> tuple[Found, Drawn]:
     """A search, and its results drawn."""
-    found = service.find(library, asked, wait, Show.page(asked))
+    found = find(library, asked, wait, Show.page(asked))
     key = (library.collection.about["token"], "drawn", repr(asked))
     return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved and found.is_complete)
 
@@ -163,8 +207,8 @@ def _browse(library: Library, asked: SearchParams) -> tuple[Browsed, list[Markup
     """Melodies without a query, drawn."""
     browsed = browse(library, asked)
     return browsed, [
-        melody_figure(melody, name_of(melody, "a melody"), f"melody-{place}-")
-        for place, (melody, _) in enumerate(browsed.melodies, start=browsed.first)
+        melody_figure(each.melody, name_of(each.melody, "a melody"), f"melody-{place}-")
+        for place, each in enumerate(browsed.answer.melodies, start=browsed.first)
     ]
 
 
@@ -176,12 +220,37 @@ def _side_by_side(library: Library, asked: SideParams, wait: Wait) -> dict[str, 
             result.melody, name_of(result.melody, "a result"), f"side-{place}-{result.rank}-", _notes(result)[1]
         )
         for place, column in enumerate(found)
-        for result in (column.found.results if column.found else ())
+        for result in column.results
     }
     first = next((column.found for column in found if column.found), None)
     query = first.query if first else query_of(asked, library.collection, library.settings)
     drawn = melody_figure(query, "the query", "query-")
     return {"columns": found, "figures": shown, "query": query, "drawn": drawn}
+
+
+def columns(library: Library, asked: SideParams, wait: Wait) -> list[Column]:
+    """A column for each method, each named once."""
+    names = list(dict.fromkeys(filter(None, asked.methods)))
+    if not 1 <= len(names) <= _MOST_METHODS:
+        raise ArgumentError(f"side by side are at most {_MOST_METHODS} methods; got {len(names)}")
+    answers = [_column(library, asked, name, wait) for name in names]
+    listed = [{result.id for result in answer.results} for answer in answers]
+    for place, (answer, own) in enumerate(zip(answers, listed, strict=True)):
+        for other, ids in enumerate(listed):
+            for id in ids & own if other != place else ():
+                answer.others.setdefault(id, []).append(other + 1)
+    return answers
+
+
+def _column(library: Library, asked: SideParams, name: str, wait: Wait) -> Column:
+    known = None
+    try:
+        known = matcher(name)
+        return Column(name, known, find(library, asked.only_search(matcher=name), wait), None)
+    except GoneError:
+        raise
+    except RoslinError as error:
+        return Column(name, known, None, refusal_of(error)[1].error)
 
 
 def _drawn(found: Found) -> Drawn:
@@ -190,13 +259,14 @@ def _drawn(found: Found) -> Drawn:
         result.rank: melody_figure(
             result.melody, name_of(result.melody, "a result"), f"result-{result.rank}-", _notes(result)[1]
         )
-        for result in found.results
+        for result in found.answer.results
     }
-    shared = _notes(found.results[0])[0] if found.results else ()
+    results = found.answer.results
+    shared = _notes(results[0])[0] if results else ()
     return Drawn(melody_figure(found.query, "the query", "query-", shared), figures)
 
 
-def _notes(result: Result) -> tuple[list[int], list[int]]:
+def _notes(result: ResultAnswer) -> tuple[list[int], list[int]]:
     """The notes that match: of the query, of the result."""
     return (result.match.query_notes, result.match.candidate_notes) if result.match else ([], [])
 

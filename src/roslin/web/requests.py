@@ -1,17 +1,31 @@
-"""What is asked for: a query, which melodies, how they are compared, and the form of the answer."""
+"""Requests: a query, the melodies to search, how to compare them, and the form of the answer.
+
+A query is text in a notation (`q`), or the id of a melody of the collection. A reader process reads the text, and it
+receives bytes: a string could be the name of a file, and no request may open a file.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field
 
+from roslin.api import Collection
+from roslin.collection import filters as known
+from roslin.collection.asked import asked_filters
+from roslin.collection.filters import Filter
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
-from roslin.matchers import DEFAULT_MATCHER
+from roslin.errors import ArgumentError, MelodyError, NotationError
+from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher, matchers
 from roslin.matchers.modes import Mode
+from roslin.melody import Melody
+from roslin.represent.edits import parse_costs
+from roslin.represent.line import melodic_line
+from roslin.web.readers import shared_readers
+from roslin.web.settings import MAX_QUERY, Settings
 
-MAX_QUERY = 8000
 _MAX_ID = 500
 _MAX_WORDS = 200
 _MAX_CHOICES = 40
@@ -95,6 +109,10 @@ class SearchParams(NarrowParams, QueryParams):
         """What is compared, where and in which key."""
         return Mode(self.compare or None, self.place or None, self.key or None)
 
+    def only_search(self, **changes: object) -> SearchParams:
+        """The search itself, with changes, without the fields of other requests."""
+        return SearchParams(**{**self.model_dump(include=set(SearchParams.model_fields)), **changes})
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is asked for."""
@@ -168,3 +186,62 @@ def where_to(asked: BaseModel, path: str, **changes: object) -> str:
     fields = type(asked).model_fields
     kept = {name: value for name, value in values.items() if name not in fields or value != fields[name].default}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
+
+
+_VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
+
+
+def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> Melody:
+    """The melody that is asked for; its problems say what was read otherwise, `NotationError` why nothing was."""
+    return readings_of(asked, collection, settings)[0]
+
+
+def readings_of(asked: QueryParams, collection: Collection, settings: Settings) -> list[Melody]:
+    """The same, and the other melody that the text may mean, if there is one."""
+    found = [collection[asked.id]] if asked.id else _readings(asked, settings)
+    if len(found[0]) > settings.query_notes:
+        raise MelodyError(f"the query has {len(found[0])} notes; expected at most {settings.query_notes}")
+    if not len(melodic_line(found[0])):
+        raise MelodyError("the query has no notes; expected at least one that is not a grace note")
+    return found
+
+
+def _readings(asked: QueryParams, settings: Settings) -> list[Melody]:
+    notation = None if asked.notation == "auto" else asked.notation
+    try:
+        return shared_readers().readings(asked.q, notation, asked.strict, settings)
+    except NotationError as error:
+        raise NotationError(replace(error.problem, record="")) from error
+
+
+def offered() -> list[str]:
+    """The matchers that the page offers: each with its defaults, and a few variants."""
+    return [text for name in matchers() for text in (name, *_VARIANTS.get(name, ()))]
+
+
+def chosen_matcher(text: str, settings: Settings) -> Matcher:
+    """The matcher of this name. Parameters can make a search slow, so strangers get those that the page offers."""
+    chosen = matcher(text)
+    if settings.is_open and repr(chosen) not in offered():
+        raise ArgumentError(f"this server offers the matchers {', '.join(offered())}; got {text!r}")
+    return chosen
+
+
+def filters_of(asked: NarrowParams, query: Melody | None) -> list[Filter]:
+    """The chain of filters, cheap ones first; some compare with the query."""
+    texts = {name: value.strip() for name in _FILTER_FIELDS if (value := getattr(asked, name, "")).strip()}
+    chain: list[Filter] = []
+    for name in RANGES:
+        if name in texts:
+            chain += asked_filters(name, [texts[name]])
+    if "intervals" in texts:
+        chain += asked_filters("contains", [texts["intervals"]])
+    chain += [known.metadata(field, texts[field]) for field in ("title", "composer") if field in texts]
+    if "words" in texts:
+        chain += known.words(texts["words"])
+    costs = parse_costs(getattr(asked, "edit_costs", ""))
+    for name in EDITED:
+        if name in texts:
+            kind = name.removesuffix("_cost")
+            chain += asked_filters(kind, [texts[name]], query=query, costs=costs, label=name)
+    return chain

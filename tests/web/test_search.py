@@ -12,17 +12,21 @@ import pytest
 from fastapi.testclient import TestClient
 
 from roslin import Collection, Melody, load, matcher, matchers
+from roslin.collection.store import Store
 from roslin.deadline import check_stopped, stop_flag
 from roslin.matchers import DEFAULT_MATCHER, MATCHERS, Explanation, Matcher
 from roslin.represent.packed import Packed
+from roslin.run import Run
+from roslin.search import Request, search
+from roslin.search.work import Work
 from roslin.types import Distances
-from roslin.web import explaining, service
+from roslin.web import explaining
+from roslin.web.answers import MatchAnswer
 from roslin.web.app import create_app
 from roslin.web.library import Library
 from roslin.web.progress import Wait
-from roslin.web.queries import offered
-from roslin.web.schemas.explanations import MatchAnswer
-from roslin.web.schemas.requests import ExplainParams, SearchParams
+from roslin.web.requests import ExplainParams, SearchParams, offered
+from roslin.web.search import find
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -36,8 +40,8 @@ def library(settings: Settings) -> Iterator[Library]:
 
 
 def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]:
-    found = service.find(library, SearchParams(q=FRERE, matcher=name, **asked), Wait())
-    return {str(result.melody.id): result.match for result in found.results if result.match}
+    found = find(library, SearchParams(q=FRERE, matcher=name, **asked), Wait())
+    return {str(result.melody.id): result.match for result in found.answer.results if result.match}
 
 
 def test_what_is_offered() -> None:
@@ -123,9 +127,9 @@ def test_the_notes_that_match_are_looked_for_within_the_time_of_the_search(setti
         assert refused.status_code == 503
         assert refused.json()["error"]["message"] == "the explanation was stopped after 600 seconds"
         library: Library = client.app.state.library  # type: ignore[attr-defined]
-        found = service.find(library, SearchParams(**asked), Wait())
+        found = find(library, SearchParams(**asked), Wait())
         assert not found.is_complete
-        assert service.find(library, SearchParams(**asked), Wait()) is not found, "the next one may be better"
+        assert find(library, SearchParams(**asked), Wait()) is not found, "the next one may be better"
 
 
 def test_an_identification_shows_its_matches_within_the_time_of_the_search(
@@ -159,7 +163,7 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
             assert why.sentence.startswith(sentence)
             among = [library.collection[str(why.candidate.id)]]
             assert why.distance == pytest.approx(matcher(name).distances(library.collection["60"], among)[0])
-        (result,) = service.find(library, SearchParams(**asked), Wait()).results
+        (result,) = find(library, SearchParams(**asked), Wait()).answer.results
         assert result.match is not None
         assert result.match.sentence == explained[1].sentence
         assert result.match.kind == "likeness"
@@ -168,15 +172,14 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
 
 def test_all_readings_of_a_query_share_one_limit_of_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed: list[float] = []
-    once = service._deep_enough
 
-    def measured(*given: Any) -> Any:
-        allowed.append(given[-1])
-        return once(*given)
+    def measured(request: Request, collection: Store, work: Work) -> Run:
+        allowed.append(work.seconds or 0.0)
+        return search(request, collection, work)
 
-    monkeypatch.setattr(service, "_deep_enough", measured)
+    monkeypatch.setattr("roslin.web.search.search", measured)
     library = Library(settings)
-    found = service.find(library, SearchParams(q="g g c b a g c e g e c d c"), Wait())
+    found = find(library, SearchParams(q="g g c b a g c e g e c d c"), Wait())
     library.close()
     assert found.readings >= len(allowed) >= 4
     assert settings.search_seconds >= allowed[0]

@@ -1,0 +1,371 @@
+"""The shapes of JSON answers; the OpenAPI document is made from them, and the pages show the same values.
+
+Errors have one shape: {"error": {"code", "message", "problem"}}. `code` is a word for programs, `message` a sentence
+for people. `problem` is for notation: reason, expected, found, line and column (from 1; 0: none).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+
+from roslin.collection.folding import FOLDED_FIELDS, said_of
+from roslin.errors import NotationError, Problem
+from roslin.matchers.base import Modes
+from roslin.melody import TICKS_PER_QUARTER, Melody, note_name
+from roslin.notation.pae import as_catalogued, write
+
+DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
+_BY_STATUS = {
+    400: "bad_request",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    422: "refused",
+    429: "too_many_requests",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+class RefusedNotation(BaseModel):
+    """Where notation went wrong. Lines and columns count from 1; 0 means that there is none."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    reason: str
+    expected: str
+    found: str
+    line: int
+    column: int
+
+
+class RefusalBody(BaseModel):
+    """Why a request was refused."""
+
+    code: str
+    message: str
+    problem: RefusedNotation | None = None
+
+
+class Refusal(BaseModel):
+    """The one shape of errors."""
+
+    error: RefusalBody
+
+
+def refusal(status: int, message: str, code: str = "", problem: Problem | None = None) -> Refusal:
+    """An error in the one shape."""
+    where = None if problem is None else RefusedNotation.model_validate(problem)
+    return Refusal(error=RefusalBody(code=code or _BY_STATUS.get(status, "error"), message=message, problem=where))
+
+
+class NoteAnswer(BaseModel):
+    """One note; times in quarter notes, 60 is middle C."""
+
+    onset: float
+    duration: float
+    pitch: int
+    name: str
+    is_grace: bool
+    voice: int
+
+    @classmethod
+    def table(cls, melody: Melody) -> list[NoteAnswer]:
+        """The note table of a melody."""
+        return [
+            cls(
+                onset=row["onset_ticks"] / TICKS_PER_QUARTER,
+                duration=row["duration_ticks"] / TICKS_PER_QUARTER,
+                pitch=int(row["pitch_midi"]),
+                name=note_name(int(row["pitch_base40"])),
+                is_grace=bool(row["is_grace"]),
+                voice=int(row["voice"]),
+            )
+            for row in melody.notes
+        ]
+
+
+class AboutAnswer(BaseModel):
+    """What is known about a melody besides its notes."""
+
+    id: str
+    title: str | None
+    composer: str | None
+    voice: str | None
+    key: str | None
+    metre: str | None
+    text: str | None
+    source: str | None
+    scoring: str | None
+    library: str | None = Field(description="Its siglum; where there is none, the source.")
+    shelfmark: str | None
+    date: str | None = Field(description="As the catalogue writes it.")
+    link: str | None = Field(description="The melody at its source, where the operator gave a pattern.")
+
+    _melody: Melody = PrivateAttr()
+
+    @property
+    def melody(self) -> Melody:
+        """The melody itself, for a page."""
+        return self._melody
+
+    @classmethod
+    def of(cls, melody: Melody, link: str | None, **more: Any) -> Self:
+        """The answer about a melody, with the other fields of its class."""
+        known = {name: said_of(melody, name) for name in FOLDED_FIELDS}
+        answer = cls(**{"id": melody.id, **known, "shelfmark": melody.extra.get("shelfmark"), "link": link, **more})
+        answer._melody = melody
+        return answer
+
+
+class MelodyAnswer(AboutAnswer):
+    """A melody with all its notes."""
+
+    notation: str | None
+    music: str | None
+    written: str | None = Field(description="Complete with clef, metre and key: it can be a `q`.")
+    notes: list[NoteAnswer]
+
+    @classmethod
+    def of(cls, melody: Melody, link: str | None, **more: Any) -> Self:
+        """The answer about a melody."""
+        text = written(melody)
+        return super().of(
+            melody,
+            link,
+            notation=melody.notation,
+            music=melody.music,
+            written=text[1] if text else None,
+            notes=NoteAnswer.table(melody),
+            **more,
+        )
+
+
+class ReadAnswer(BaseModel):
+    """A query as it was understood."""
+
+    notation: str | None
+    pae: str | None = Field(description="The query in a line of Plaine & Easie, as it was typed where it is one.")
+    columns: list[int] = Field(description="Where in `pae` each note stands, from 1.")
+    notes: list[NoteAnswer]
+    deviations: list[str] = DEVIATIONS
+    drawing: str = Field(description="SVG")
+    playing: list[list[float]] = Field(description="Rows of row, start, duration (seconds) and MIDI pitch.")
+
+
+class UploadChoice(BaseModel):
+    """One melody of a file, as a query."""
+
+    label: str
+    notes: int
+    notation: str = Field(description="How `q` is to be read: pae or jsonl.")
+    q: str
+    is_cut: bool = Field(description="Whether only its beginning was taken.")
+    deviations: list[str] = DEVIATIONS
+
+
+class UploadAnswer(BaseModel):
+    """What a file holds."""
+
+    format: str
+    choices: list[UploadChoice]
+    refused: list[str] = Field(description="Why other melodies of the file could not be read.")
+    has_more: bool
+
+
+class MatchAnswer(BaseModel):
+    """What belongs together, without the steps that say why. Notes are rows of the note tables, from 0."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str = Field(description="transport, alignment, grams, places, sum, or likeness: an aid to the eye.")
+    sentence: str
+    transposition: float | None = Field(description="Semitones; of pitch='fifths', steps on the line of fifths.")
+    tempo: float | None = Field(description="How many times slower the candidate is.")
+    place: float | None = Field(description="Where in the candidate the query starts, in quarters.")
+    query_notes: list[int]
+    candidate_notes: list[int]
+
+
+class ExplanationAnswer(MatchAnswer):
+    """A distance taken apart: `start` and the costs of all steps add up to it."""
+
+    query: str | None
+    candidate: str | None
+    matcher: str
+    distance: float | None = Field(description="None for a melody that is in no list, being infinitely far.")
+    pairs: list[list[int]] = Field(description="Which notes belong together: of the query, of the candidate.")
+    start: float | None
+    steps: list[StepAnswer]
+
+
+class ExplainAnswer(ExplanationAnswer):
+    """An explanation, and how its query was read."""
+
+    deviations: list[str] = DEVIATIONS
+
+
+class StepAnswer(BaseModel):
+    """What some notes of the two melodies add to a distance or, below 0, take off it."""
+
+    kind: str = Field(
+        description="same, other, missing, added, joined, split, shared, moved, segment, back, unmatched, measure, "
+        "whole or limit."
+    )
+    query_places: list[list[int]] = Field(description="The notes of each place: runs may stand at several.")
+    candidate_places: list[list[int]]
+    cost: float
+    words: str
+    weight: float | None = Field(description="How much weight is moved.")
+    apart: float | None = Field(description="How far it is moved.")
+    within: ExplanationAnswer | None = Field(description="The step taken apart itself.")
+
+
+class MatcherAnswer(BaseModel):
+    """A way to compare melodies."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    summary: str
+    reference: str
+    kind: str = Field(description="How it is explained: transport, alignment, grams, places, sum or likeness.")
+    modes: dict[str, list[str]] = Field(description="What it can do of `compare`, `place` and `key`.")
+
+    @field_validator("modes", mode="before")
+    @classmethod
+    def _names(cls, modes: Modes) -> dict[str, list[str]]:
+        return {mode: list(values) for mode, values in modes.items()}
+
+
+class FilterAnswer(BaseModel):
+    """One step of a chain of filters."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    sentence: str
+    removed: int
+    left: int
+
+
+class ResultAnswer(AboutAnswer):
+    """One line of a ranked list."""
+
+    rank: int
+    distance: float
+    costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
+    expected: float | None = Field(
+        description="How many melodies would be as near by chance; None where that is unknown."
+    )
+    meaning: str = Field(
+        description="How sure it is: same notes, same tune, probably, perhaps, unlikely, no more alike than chance."
+    )
+    above_chance: bool = Field(description="Whether it is better than chance, or has the same notes.")
+    same_notes: int = Field(description="Notes on which both agree, if one of them has no others; otherwise 0.")
+    coincides: bool = Field(description="Whether it was found by the notes that coincide in time, as p2 compares.")
+    match: MatchAnswer | None = Field(
+        description="None where the whole list is asked for, or the time limit was reached."
+    )
+    copies: list[AboutAnswer] = Field(description="Identical melodies that share the line.")
+
+    @property
+    def copied_in(self) -> list[str]:
+        """The libraries that have the copies, each once."""
+        return list(dict.fromkeys(filter(None, (copy.melody.extra.get("siglum") for copy in self.copies))))
+
+
+class FacetValueAnswer(BaseModel):
+    """A value of a field."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    value: str = Field(description="For `only`: FIELD=VALUE.")
+    label: str = Field(description="As most melodies write it.")
+    count: int
+    is_chosen: bool
+
+
+class FacetAnswer(BaseModel):
+    """What a list has in a field: counted among those that have what is chosen in the other fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    field: str
+    values: list[FacetValueAnswer] = Field(description="The most frequent first.")
+    unknown: int = Field(description="How many of them say nothing.")
+
+
+class BrowseAnswer(BaseModel):
+    """A page of melodies that were asked for without a query."""
+
+    searched: int = Field(description="How many melodies the filters leave; these are counted in `facets`.")
+    left: int = Field(description="How many of them have what `only` asks for.")
+    filters: list[FilterAnswer]
+    page: int
+    has_more: bool
+    facets: list[FacetAnswer] | None
+    melodies: list[AboutAnswer]
+
+
+class SearchAnswer(BaseModel):
+    """A page of a ranked list."""
+
+    query_notes: int
+    deviations: list[str] = DEVIATIONS
+    matcher: str = Field(description="With the parameters that the modes gave it.")
+    compare: str
+    place: str
+    key: str
+    searched: int = Field(description="How many melodies were left by the filters.")
+    filters: list[FilterAnswer]
+    is_close: bool = Field(description="Whether anything was found that chance hardly explains.")
+    headline: str = Field(description="What was found, in a few words; empty where chance matches are not counted.")
+    agreeing: int = Field(description="How many melodies have every note of the query.")
+    is_complete: bool = Field(description="Whether all were compared in the time that there is; if not, a remark.")
+    remarks: list[str] = Field(description="What must be known about how the query was compared.")
+    page: int
+    has_more: bool
+    counted: int | None = Field(
+        description="How many melodies are in `facets`: those above the line where chance begins; where there are "
+        "none, or no line, the first 1,000. None without facets."
+    )
+    is_counted_whole: bool = Field(description="Whether these are all; there may be more than 1,000.")
+    left: int | None = Field(description="How many of these have what `only` asks for.")
+    facets: list[FacetAnswer] | None
+    seconds: float = Field(description="What the search itself took; less when the answer was kept.")
+    results: list[ResultAnswer]
+
+
+class CollectionAnswer(BaseModel):
+    """What is searched."""
+
+    title: str
+    melodies: int
+    roslin: str
+
+
+class HealthAnswer(BaseModel):
+    """Whether searches can be answered."""
+
+    status: str
+    melodies: int
+    searching: int
+    is_ready: bool = Field(description="Whether the first searches, which take longer, are done.")
+
+
+def written(melody: Melody) -> tuple[str, str] | None:
+    """The name of the notation and the text; None for what neither can write (lengths as they were played, voices).
+
+    Plaine & Easie and ABC are given as their source has them, everything else in Plaine & Easie.
+    """
+    if melody.notation == "pae" and melody.music:
+        return "Plaine & Easie", as_catalogued(melody)
+    if melody.notation == "abc" and melody.music:
+        return "ABC", melody.music
+    try:
+        return "Plaine & Easie", write(melody)
+    except NotationError:
+        return None

@@ -1,0 +1,351 @@
+"""Search for a request: from the run of `roslin.search` to a page of the list, which is also the JSON of the API.
+
+A list is searched once, as deep as the page that is asked for, and saved: the next page, an export and a reload of a
+list that is deep enough cost nothing. More of the list is needed where it is counted, narrowed, put into another order
+or folded: all lines above the line where chance begins, or the first 1,000 where there are none or where chance is
+unknown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from roslin.collection.chain import costs_of
+from roslin.collection.store import Store
+from roslin.deadline import Deadline
+from roslin.display.words import _
+from roslin.errors import ArgumentError, TimeLimitError
+from roslin.matchers import Matcher, Roslin
+from roslin.melody import Melody
+from roslin.notation.query import has_readings, surest
+from roslin.represent.packed import Packed
+from roslin.run import Hit, Run
+from roslin.run.meaning import FEW_NOTES
+from roslin.search import Request, depended_on, search
+from roslin.search.coinciding import COINCIDING
+from roslin.search.engines.everything import beginnings, onsets_compared
+from roslin.search.work import Work
+from roslin.types import Numbers
+from roslin.web.answers import AboutAnswer, FacetAnswer, FilterAnswer, MatchAnswer, ResultAnswer, SearchAnswer
+from roslin.web.explaining import match_of
+from roslin.web.library import BusyError, Library
+from roslin.web.listing import Line, Listing, listed
+from roslin.web.progress import Wait
+from roslin.web.requests import ListParams, SearchParams, chosen_matcher, filters_of, readings_of
+
+SEARCH_SHARE = 0.9  # of the time of a search; the rest is for the notes that match
+_DEPTH_STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
+_UNSEARCHED = {"page": 1, "k": 1, "only": (), "order": "", "copies": ""}  # no part of the search itself
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """How a list is shown: counted, copies folded into one line, all lines at once, only those above chance."""
+
+    needs_list: bool = False
+    is_folded: bool = False
+    is_whole: bool = False
+    is_sure: bool = False
+    has_facets: bool = False
+
+    @classmethod
+    def page(cls, asked: SearchParams) -> Self:
+        """As people read it."""
+        return cls(needs_list=True, is_folded=asked.copies != "apart")
+
+    @classmethod
+    def data(cls, asked: ListParams) -> Self:
+        """As programs ask for it: a page of a list without counts, unless they need these."""
+        needs_list = asked.facets or asked.whole or bool(asked.only or asked.order) or asked.copies == "together"
+        return cls(needs_list, asked.copies == "together", asked.whole, asked.sure, asked.facets)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of a ranked list: the answer as JSON, and the values that a page made on the server needs beside it.
+
+    `run` is all that was found, `listing` the whole list where that was asked for. `line` is how many lines of this
+    page are above the line where chance begins; None where the line is not on this page. `readings` of the query were
+    searched for. `matching` is the time for comparing notes. The answer `is_complete` unless the time limit cut the
+    search or the matches short.
+    """
+
+    answer: SearchAnswer
+    query: Melody
+    matcher: Matcher
+    run: Run
+    line: int | None
+    listing: Listing | None
+    readings: int
+    matching: float
+    is_complete: bool
+
+    @property
+    def notes(self) -> int:
+        """The notes of the query, without ornaments."""
+        return int((~self.query.notes["is_grace"]).sum())
+
+    @property
+    def is_few(self) -> bool:
+        """Whether more notes would help: there are few, and they left something to chance."""
+        return self.run.has_meaning and self.notes < FEW_NOTES and self.run.above_line < len(self.run)
+
+    @property
+    def timing(self) -> str:
+        """Both times for the header Server-Timing, in milliseconds."""
+        return f"search;dur={self.answer.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
+
+
+class RankedList(NamedTuple):
+    """The list of one reading: `searched` melodies were left by the filters; this many lines are `above` chance.
+
+    `hits` are by the numbers of their melodies. The list `is_whole` if everything that is counted is in it.
+    """
+
+    run: Run
+    searched: int
+    steps: tuple[FilterAnswer, ...]
+    hits: dict[int, Hit]
+    lines: tuple[Line, ...]
+    above: int
+    listing: Listing | None
+    is_whole: bool
+
+
+def find(library: Library, asked: SearchParams, wait: Wait, show: Show = Show()) -> Found:  # noqa: B008 (frozen)
+    """Search, unless the same was asked before. `wait` knows whether the client still waits for the answer."""
+    most = library.settings.most_results
+    if asked.page * asked.k > most:
+        raise ArgumentError(f"only the first {most} results are listed; got page {asked.page}")
+    asking = PageSearch(library, asked, wait, show)
+    began = time.perf_counter()
+    found = library.kept(asking.key("page", repr(asked), show), asking.found, lambda made: made.is_complete)
+    seconds = time.perf_counter() - began
+    if seconds >= found.answer.seconds:
+        return found
+    return replace(found, answer=found.answer.model_copy(update={"seconds": seconds}), matching=0.0)  # it was saved
+
+
+def query_used(library: Library, asked: SearchParams) -> tuple[Melody, int]:
+    """The query in the reading that its list has, and how many readings were searched for."""
+    readings = readings_of(asked, library.collection, library.settings)
+    if asked.id or not isinstance(chosen_matcher(asked.matcher, library.settings), Roslin):
+        return readings[0], 1
+    if not has_readings(readings):
+        return readings[0], 1
+    plain = asked.only_search()
+    found = find(library, plain, Wait(), Show.page(plain))
+    return found.query, found.readings
+
+
+class PageSearch:
+    """The search of one request."""
+
+    def __init__(self, library: Library, asked: SearchParams, wait: Wait, show: Show):
+        self.library, self.asked, self.wait, self.show = library, asked, wait, show
+        self.settings, self.collection = library.settings, library.collection
+        self.matcher, self.is_cut = asked.mode.of(chosen_matcher(asked.matcher, self.settings))
+        self.began = 0.0
+
+    def key(self, *what: object) -> tuple[object, ...]:
+        """Under which an answer is saved."""
+        return self.collection.about["token"], repr(self.matcher), *what
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self.settings.search_seconds - (time.perf_counter() - self.began)
+
+    def found(self) -> Found:
+        """The page that is asked for."""
+        asked, most = self.asked, self.settings.most_results
+        readings = readings_of(asked, self.collection, self.settings)
+        self.began = time.perf_counter()
+        lists = dict[int, RankedList]()
+
+        def searched(query: Melody) -> Run:
+            try:
+                lists[id(query)] = self.deep_enough(query)
+            except BusyError as error:
+                if not lists:
+                    raise
+                raise TimeLimitError(str(error)) from error  # the list of another reading is there
+            return lists[id(query)].run
+
+        query, run, count = (readings[0], searched(readings[0]), 1) if asked.id else surest(readings, searched)
+        found = lists[id(query)]
+        if count > 1:  # each E is that of all readings
+            found = self.listed(run, found.searched, found.steps)
+        ended = time.perf_counter()
+        lines = found.lines[: found.above] if self.show.is_sure else found.lines
+        first, last = (0, len(lines)) if self.show.is_whole else ((asked.page - 1) * asked.k, asked.page * asked.k)
+        page = lines[first:last]
+        matches = None if self.show.is_whole else self.matches(query, page, found.hits)
+        results = list(self.results(query, page, found.hits, matches or []))
+        has_more = len(lines) > last and last + asked.k <= most
+        return Found(
+            self.answer(query, found, results, has_more=has_more, seconds=ended - self.began),
+            query,
+            self.matcher,
+            run,
+            line=found.above - first if run.has_meaning and 0 <= found.above - first < len(page) else None,
+            listing=found.listing,
+            readings=count,
+            matching=time.perf_counter() - ended,
+            is_complete=run.is_complete and (matches is None or len(matches) == len(page)),
+        )
+
+    def deep_enough(self, query: Melody) -> RankedList:
+        """A search as deep as the page needs it; deeper where the list that is counted does not end there."""
+        asked, show, most = self.asked, self.show, self.settings.most_results
+        needed = asked.page * asked.k + 1
+        whole = repr(asked.only_search(**_UNSEARCHED))
+        for depth in dict.fromkeys((min(-(-needed // _DEPTH_STEP) * _DEPTH_STEP, most + 1), most + 1)):
+            run, searched, steps = self.library.kept(
+                self.key("list", whole, query.notation, query.notes.tobytes(), depth),
+                partial(self.run_of, query, depth),
+                lambda made: made[0].is_complete,
+            )
+            found = self.listed(run, searched, steps)
+            is_open = show.is_whole or bool(asked.order) or len(found.lines) < needed or not found.is_whole
+            if len(run) < depth or not (show.needs_list and is_open):
+                break
+        return found
+
+    def run_of(self, query: Melody, depth: int) -> tuple[Run, int, tuple[FilterAnswer, ...]]:
+        """The ranked list, the number of melodies that it was chosen from, and the filters that left them."""
+        collection, filters = self.collection, filters_of(self.asked, query)
+        with self.library.slot(self.left) as seconds:
+            self.wait.report(0.0)
+            seconds *= SEARCH_SHARE
+            numbers, steps = None, tuple[FilterAnswer, ...]()
+            if filters:
+                selection = collection.filter(*filters)
+                numbers = selection.numbers
+                steps = tuple(FilterAnswer.model_validate(step) for step in selection.report.steps)
+            if self.settings.is_open:
+                numbers, steps = short_enough(collection, numbers, steps, query, self.matcher)
+            itself = frozenset([self.asked.id] if self.asked.id else [])
+            request = Request(query, self.matcher, depth, numbers, itself, is_cut=self.is_cut)
+            run = search(request, collection, Work(seconds=seconds, progress=self.wait.report))
+        return run, len(collection) if numbers is None else len(numbers), steps
+
+    def listed(self, run: Run, searched: int, steps: tuple[FilterAnswer, ...]) -> RankedList:
+        """The list: lines above chance are counted; without any, and where chance is not counted, all of them."""
+        above, most = run.above_line, self.settings.most_results
+        is_line_known = run.has_meaning and 0 < above < len(run)
+        shown = run[:most] if self.show.needs_list else run
+        hits = dict(zip(self.collection.numbers(shown.ids).tolist(), shown.hits, strict=True))
+        is_whole = len(run) <= most or (is_line_known and above <= most)
+        if not self.show.needs_list:
+            return RankedList(run, searched, steps, hits, tuple(map(Line, hits)), above, None, is_whole)
+        listing = listed(
+            self.collection,
+            np.array(list(hits), np.int64),
+            self.asked,
+            is_folded=self.show.is_folded,
+            above=above if is_line_known else None,
+        )
+        counted = listing.counted if above else 0
+        return RankedList(run, searched, steps, hits, listing.lines, counted, listing, is_whole)
+
+    def matches(self, query: Melody, lines: tuple[Line, ...], hits: dict[int, Hit]) -> list[MatchAnswer]:
+        """The notes that match in each line; in fewer lines if that takes longer."""
+        found: list[MatchAnswer] = []
+        with suppress(BusyError, TimeLimitError), self.library.slot(self.left) as seconds, Deadline(seconds):
+            packed, places = self.compared(query, np.array([line.number for line in lines], np.int64))
+            for line, place in zip(lines, places, strict=True):
+                self.wait.check()
+                hit = hits[line.number]
+                chosen = COINCIDING if hit.coincides else self.matcher
+                found.append(match_of(chosen, query, packed, place, hit.distance))
+        return found
+
+    def compared(self, query: Melody, numbers: Numbers) -> tuple[Packed, list[int]]:
+        """The melodies on which the matches of these depend, and where among them they are.
+
+        Where a match depends on other melodies, the whole collection represents them.
+        """
+        if self.is_cut:
+            return beginnings(self.collection.packed().take(numbers), onsets_compared(query)), [*range(len(numbers))]
+        packed, among = depended_on(query, self.collection, self.matcher.leading, numbers)
+        return packed, among.tolist()
+
+    def results(
+        self, query: Melody, lines: tuple[Line, ...], hits: dict[int, Hit], matches: list[MatchAnswer]
+    ) -> Iterator[ResultAnswer]:
+        """The lines of the page, with their matches as far as there are any."""
+        numbers, link_to = np.array([line.number for line in lines], np.int64), self.settings.link_to
+        costs = [each.cost for each in filters_of(self.asked, query) if each.cost is not None]
+        paid = {cost.name: costs_of(self.collection.connection, cost, numbers) for cost in costs}
+        shown = zip_longest(lines, self.collection.melodies(numbers), matches)
+        for place, (line, melody, match) in enumerate(shown):
+            hit = hits[line.number]
+            yield ResultAnswer.of(
+                melody,
+                link_to(melody),
+                rank=hit.rank,
+                distance=hit.distance,
+                costs={name: values[place] for name, values in paid.items()},
+                expected=hit.expected,
+                meaning=hit.meaning,
+                above_chance=hit.is_above_chance,
+                same_notes=hit.same,
+                coincides=hit.coincides,
+                match=match,
+                copies=[AboutAnswer.of(copy, link_to(copy)) for copy in self.collection.melodies(line.copies)],
+            )
+
+    def answer(
+        self, query: Melody, found: RankedList, results: list[ResultAnswer], *, has_more: bool, seconds: float
+    ) -> SearchAnswer:
+        """The page as JSON."""
+        run, listing = found.run, found.listing
+        facets = listing.facets if listing and self.show.has_facets else None
+        return SearchAnswer(
+            query_notes=len(query),
+            deviations=query.deviations,
+            matcher=repr(self.matcher),
+            compare=self.asked.compare,
+            place=self.asked.place,
+            key=self.asked.key,
+            searched=found.searched,
+            filters=list(found.steps),
+            is_close=run.is_close,
+            headline=run.headline,
+            agreeing=sum(ranking.agreeing for ranking in run.rankings.values()),
+            is_complete=run.is_complete,
+            remarks=list(run.remarks),
+            page=self.asked.page,
+            has_more=has_more,
+            counted=listing.total if listing else None,
+            is_counted_whole=found.is_whole,
+            left=listing.left if listing else None,
+            facets=None if facets is None else [FacetAnswer.model_validate(each) for each in facets],
+            seconds=seconds,
+            results=results,
+        )
+
+
+def short_enough(
+    collection: Store, numbers: Numbers | None, steps: tuple[FilterAnswer, ...], query: Melody, chosen: Matcher
+) -> tuple[Numbers | None, tuple[FilterAnswer, ...]]:
+    """Without melodies so long that a single comparison would continue after the time of a search is over."""
+    offsets, longest = collection.packed().offsets, chosen.longest(query)
+    is_short = np.diff(offsets) <= longest
+    if is_short.all():
+        return numbers, steps
+    before = np.arange(len(is_short)) if numbers is None else numbers
+    left = before[is_short[before]]
+    sentence = _("At most {count} notes: {matcher} would take too long for longer melodies.").format(
+        count=longest, matcher=chosen.name
+    )
+    return left, (*steps, FilterAnswer(sentence=sentence, removed=len(before) - len(left), left=len(left)))
