@@ -54,7 +54,7 @@ JUDGES, JUDGED = ("truth", "evaluate"), ("matchers", "search")
 FORBIDDEN = {(judge, judged) for judge in JUDGES for judged in JUDGED}
 
 # The one place where a room names rooms below it and looks them up when it is asked: a melody writes and draws itself.
-BY_NAME = SOURCE / "melody" / "writing.py"
+BY_NAME = SOURCE / "melody" / "melody.py"
 _NAMED = re.compile(r"roslin\.(\w+)[\w.]*(:\w+)?")
 
 Edges = set[tuple[str, str]]

@@ -10,7 +10,7 @@ import mido
 import pytest
 
 from roslin import ArgumentError, FormatError, Melody, MelodyError, NotationError, load
-from roslin.melody.writing import WRITERS, writer
+from roslin.melody.melody import WRITERS, writer
 from roslin.notation import pae
 from roslin.playback import midi_bytes
 

@@ -20,8 +20,7 @@ from roslin.represent.features import (
     motives,
     pitch_range,
 )
-from roslin.represent.intervals import KINDS
-from roslin.represent.strings import chromatic_string, contour_string, diatonic_string, rhythm_string
+from roslin.represent.strings import KINDS, chromatic_string, contour_string, diatonic_string, rhythm_string
 
 
 def melody(pitches: list[int], durations: list[int] | None = None) -> Melody:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from roslin.errors import FilterError, UnknownNameError
 from roslin.melody.intervals import Kind, interval_name
-from roslin.represent.intervals import KINDS, interval_semitones, interval_words, parse_interval, parse_intervals
+from roslin.represent.strings import KINDS, interval_semitones, interval_words, parse_interval, parse_intervals
 
 DIATONIC = "=BCDEFGHIJKLMNOPQRSTUVWXYZbcdefghijklmnopqrstuvwxyz"
 CHROMATIC = DIATONIC + "Aa"

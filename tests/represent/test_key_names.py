@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from roslin.represent.key_names import key_name
+from roslin.represent.keys import key_name
 
 SPELLINGS = {
     "G minor": ["g", "G minor", "g minor", "G MINOR", "g-Moll", "g moll", "Sol mineur", "sol mineur", "Gm"],

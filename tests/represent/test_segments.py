@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roslin import Melody
-from roslin.represent.points import point_sets
-from roslin.represent.segments import segment_count, segments
+from roslin.represent.points import point_sets, segment_count, segments
 
 
 def melody(onsets: list[int]) -> Melody:

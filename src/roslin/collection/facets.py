@@ -22,7 +22,7 @@ from roslin.collection.filters import CENTURY
 from roslin.collection.folding import folded_field
 from roslin.collection.store import Store
 from roslin.errors import UnknownNameError
-from roslin.represent.key_names import key_name
+from roslin.represent.keys import key_name
 from roslin.types import Flags, Ints, Numbers
 
 Chosen = Mapping[str, Sequence[str]]

@@ -14,7 +14,7 @@ import unicodedata
 
 from roslin.collection.dates import year_of
 from roslin.melody import Melody
-from roslin.represent.key_names import key_name
+from roslin.represent.keys import key_name
 
 _OWN_FIELDS = ("title", "composer", "voice", "key", "metre", "text", "source")
 _EXTRA_FIELDS = {"scoring": ("scoring",), "library": ("siglum", "library"), "date": ("date", "year")}

@@ -5,21 +5,16 @@ to ten are exact integers. Pitch is kept twice: `pitch_midi` (60 = middle C) for
 base-40 numbers, 162 = middle C as in Humdrum) for how it is spelled; differences of base-40 numbers tell an augmented
 fourth from a diminished fifth.
 
-melody        the value itself
-table         the table of notes: its columns, and how one is made
-pitches       letters, accidentals and names of base-40 numbers
-intervals     intervals as people name them
-bars          which bar is where
-cutting       parts of a melody, by notes and by bars
-transposing   the same melody higher or lower, with its spelling
-stretching    the same melody in longer or shorter notes
-quantising    seconds as note values
-writing       how a melody is written, heard and drawn
+melody       the value itself
+table        the table of notes: its columns, and how one is made
+variants     parts of a melody by notes and bars; the same melody higher or lower, in longer or shorter notes
+pitches      letters, accidentals, names of base-40 numbers, key signatures
+intervals    intervals as people name them
+quantising   seconds as note values
 """
 
 from __future__ import annotations
 
-from roslin.melody.bars import bar_number
 from roslin.melody.melody import Melody, MelodyNote, SignatureChange
 from roslin.melody.pitches import note_name
 from roslin.melody.table import (
@@ -31,6 +26,7 @@ from roslin.melody.table import (
     checked_table,
     note_table,
 )
+from roslin.melody.variants import bar_number
 
 __all__ = [
     "MAX_TICKS",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, SupportsIndex, overload
@@ -17,11 +18,8 @@ import numpy as np
 from roslin.display.table import FrameLibrary, frame
 from roslin.display.text import counted, deviations
 from roslin.errors import ArgumentError, FormatError, MelodyError, PlaceError, Problem
-from roslin.melody.bars import bar_edges, bar_numbers
-from roslin.melody.cutting import cut_notes, cut_time
 from roslin.melody.pitches import note_name
 from roslin.melody.quantising import quarters_from_seconds
-from roslin.melody.stretching import stretched
 from roslin.melody.table import (
     BASE40_RANGE,
     NOTE_DTYPE,
@@ -37,11 +35,25 @@ from roslin.melody.table import (
     ticks_from_quarters,
     whole_numbers,
 )
-from roslin.melody.transposing import transposed
-from roslin.melody.writing import writer
+from roslin.melody.variants import bar_edges, bar_numbers, cut_notes, cut_time, stretched, transposed
 from roslin.types import Numbers
 
 _NOTES_PRINTED = 8
+
+# A melody writes, plays and draws itself by packages below this one, which know melodies. They are looked up by name
+# when they are needed: this is the one place where a package names packages below it.
+WRITERS = {
+    "pae": "roslin.notation.pae:write",
+    "midi": "roslin.playback:midi_bytes",
+    "svg": "roslin.report.player:drawing",
+}
+
+
+def writer(form: str) -> Callable[..., Any]:
+    """The function that makes a form of a melody, by its name in `WRITERS`."""
+    module, _, name = WRITERS[form].partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

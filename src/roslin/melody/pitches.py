@@ -100,3 +100,13 @@ def usual_steps(semitones: int) -> int:
     """
     octaves, rest = divmod(abs(semitones), 12)
     return (7 * octaves + _USUAL_STEPS[rest]) * (1 if semitones >= 0 else -1)
+
+
+def in_usual_order(sharps: Mapping[str, int]) -> dict[str, int]:
+    """The altered letters as signatures are written: sharps from F on, then flats from B on.
+
+    >>> in_usual_order({"C": 1, "D": 0, "F": 1})
+    {'F': 1, 'C': 1}
+    """
+    raised = {letter: sharps[letter] for letter in ORDER_OF_SHARPS if sharps.get(letter, 0) > 0}
+    return raised | {letter: sharps[letter] for letter in ORDER_OF_FLATS if sharps.get(letter, 0) < 0}

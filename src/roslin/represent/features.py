@@ -27,9 +27,8 @@ from typing import NamedTuple
 from roslin.errors import UnknownNameError
 from roslin.melody import Melody
 from roslin.melody.intervals import Kind
-from roslin.represent.intervals import KINDS
 from roslin.represent.line import melodic_line
-from roslin.represent.strings import line_strings, steps_from_base40
+from roslin.represent.strings import KINDS, line_strings, steps_from_base40
 
 LONGEST_MOTIVE = 100  # intervals
 

@@ -27,7 +27,7 @@ from roslin.display.words import N_, _, ngettext, number, words
 from roslin.matchers import Matcher
 from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote, bar_number
 from roslin.melody.pitches import spelled
-from roslin.represent.key_names import key_name
+from roslin.represent.keys import key_name
 from roslin.run.meaning import expected_words, meaning_of
 
 _HEADS = {

@@ -7,7 +7,7 @@ from roslin.collection.dates import century_number, years_of
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.display.words import N_, _
 from roslin.errors import FilterError, UnknownNameError
-from roslin.represent.key_names import key_name
+from roslin.represent.keys import key_name
 
 FIELDS = FOLDED_FIELDS
 CENTURY = "century"  # a field of `one_of` beside these

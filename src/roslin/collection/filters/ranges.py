@@ -6,7 +6,7 @@ from roslin.collection.chain import Filter, Parameter, call_text
 from roslin.display.words import _, ngettext
 from roslin.errors import FilterError
 from roslin.melody.intervals import an_interval
-from roslin.represent.intervals import interval_semitones
+from roslin.represent.strings import interval_semitones
 
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
 

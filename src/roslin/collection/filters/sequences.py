@@ -7,7 +7,7 @@ from roslin.collection.filters.ranges import Bound, checked_bounds, range_words
 from roslin.display.words import _
 from roslin.errors import FilterError
 from roslin.melody.intervals import Kind
-from roslin.represent.intervals import interval_words, parse_interval, parse_intervals
+from roslin.represent.strings import interval_words, parse_interval, parse_intervals
 
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 

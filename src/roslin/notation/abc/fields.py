@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.melody.pitches import LETTERS, ORDER_OF_FLATS, ORDER_OF_SHARPS, signature_text
+from roslin.melody.pitches import LETTERS, ORDER_OF_FLATS, ORDER_OF_SHARPS, in_usual_order, signature_text
 
 WHOLE_TICKS = 4 * TICKS_PER_QUARTER
 
@@ -63,9 +63,7 @@ class KeyField:
 
 @lru_cache(maxsize=1024)
 def _signature(alterations: tuple[int, ...]) -> str:
-    found = dict(zip(LETTERS, alterations, strict=True))
-    sharps = {letter: found[letter] for letter in ORDER_OF_SHARPS if found[letter] > 0}
-    return signature_text(sharps | {letter: found[letter] for letter in ORDER_OF_FLATS if found[letter] < 0})
+    return signature_text(in_usual_order(dict(zip(LETTERS, alterations, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)

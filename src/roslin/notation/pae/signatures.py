@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.melody.pitches import alterations
+from roslin.melody.pitches import alterations, signature_text
 
 WHOLE_NOTE_TICKS = 4 * TICKS_PER_QUARTER
 _LONGEST = 100  # signs of a clef or signature that are looked at; answers are kept, so they must not be large
@@ -97,11 +97,7 @@ def _key_signature(text: str) -> KeySignature:
         return KeySignature(one, {"F": 1} if tidy == "x" else {"B": -1}, _unreadable_key(text, one))
     found = _UNTIDY_KEY_SIGNATURE.match(tidy)
     altered = alterations(found[0]) if found else {}
-    spelled = "".join(
-        sign + "".join(letter for letter, alter in altered.items() if alter == value)
-        for sign, value in (("x", 1), ("b", -1))
-        if value in altered.values()
-    )
+    spelled = signature_text(altered)
     return KeySignature(spelled, altered, _unreadable_key(text, spelled))
 
 

@@ -1,0 +1,389 @@
+"""Melodies made of another: some of its notes or bars, higher or lower, longer or shorter; and which bar is where.
+
+A part begins at time 0 with the clef, key signature and metre in force there. Every variant has the metadata of the
+melody, and loses the source's text (`music`, `notation`), which is that of the whole.
+
+Bars. Bar 1 is the first whole bar, bar 0 a pick-up before it: a first bar that is shorter than the second. The notes
+after the last bar line make a bar too. Catalogues write many bars of rest as one sign without bar lines in it: they
+count as many bars as the metre makes of them. Without bar lines there are no bars.
+
+Transposing. Letters move by the interval's steps, as a musician would spell it. The key signature and the name of the
+key move too; without a common name (nine sharps) they are left out. A note that would need three sharps or flats is
+spelled in the usual way. A number of semitones does not say how to spell, so of the two intervals of that size (an
+augmented fourth or a diminished fifth) Roslin takes the one with fewer sharps and flats in the key signature, then in
+the notes, then the one with the more usual name.
+
+Stretching. Onsets and ends are multiplied exactly and rounded to whole ticks, so that notes that touched still touch.
+Factors such as 2, 1/2 or 3/2 are exact for all music that notation can write. The metre keeps its beats and changes
+their value: 3/4 in notes twice as long is 3/2. Where the new value is no note value (a factor of 3), the metre is left
+out.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roslin.errors import ArgumentError, FilterError, MelodyError
+from roslin.melody.intervals import read_intervals
+from roslin.melody.pitches import (
+    LETTERS,
+    MOST_SIGNS,
+    NATURAL_SEMITONES,
+    alterations,
+    in_usual_order,
+    pitch_numbers,
+    signature_text,
+    spelled,
+)
+from roslin.melody.table import (
+    BASE40_RANGE,
+    MAX_TICKS,
+    PITCH_RANGE,
+    TICKS_PER_QUARTER,
+    NoteTable,
+    base40_from_midi,
+    locked,
+    sorted_table,
+)
+from roslin.types import Numbers
+
+if TYPE_CHECKING:
+    from roslin.melody.melody import Melody
+
+_METRE_SIGNS = {"c": "4/4", "c/": "2/2"}
+_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
+
+
+def metre_fraction(metre: str) -> tuple[int, int] | None:
+    """The beats of a metre and their value; None where it is no fraction.
+
+    >>> metre_fraction("6/8"), metre_fraction("c"), metre_fraction("3/4|2/4")
+    ((6, 8), (4, 4), None)
+    """
+    found = _FRACTION.fullmatch(_METRE_SIGNS.get(metre, metre))
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def bar_number(start: float, melody: Melody) -> int | None:
+    """The bar at a place in quarters, from 1; 0 is a pick-up. None: no bar lines.
+
+    >>> from roslin import load
+    >>> tune = load("%G-2@3/4 '4G/''CDE/2.F/")[0]
+    >>> [bar_number(start, tune) for start in (0, 1, 3.5, 4)]
+    [0, 1, 1, 2]
+    """
+    if not len(melody.barlines_ticks):
+        return None
+    return _first(melody) - 1 + int(np.searchsorted(_lines(melody), round(start * TICKS_PER_QUARTER), side="right"))
+
+
+def bar_numbers(melody: Melody) -> range:
+    """The numbers of all bars; none without bar lines."""
+    if not len(melody.barlines_ticks):
+        return range(0)
+    first = _first(melody)
+    return range(first, first + len(_edges(melody)) - 1)
+
+
+def bar_edges(melody: Melody, first: int, last: int) -> tuple[int, int]:
+    """Where the first of several bars begins and the last ends, in ticks; the melody's last bar has no end."""
+    known = bar_numbers(melody)
+    if not known:
+        raise ArgumentError("the melody has no bar lines, so it has no bars; cut it by notes, as in melody[:8]")
+    for bar in (first, last):
+        if not isinstance(bar, (int, np.integer)) or bar not in known:
+            upbeat = " (0 is the pick-up)" if known[0] == 0 else ""
+            raise ArgumentError(f"bars must be from {known[0]} to {known[-1]}{upbeat}; got {bar!r}")
+    if first > last:
+        raise ArgumentError(f"the first bar must not come after the last; got {first} and {last}")
+    edges = _edges(melody)
+    return int(edges[first - known[0]]), MAX_TICKS if last == known[-1] else int(edges[last - known[0] + 1])
+
+
+def _lines(melody: Melody) -> Numbers:
+    """The start and every bar line once, with those that bars of rest in a row would have."""
+    lines = np.unique(np.concatenate([[0], melody.barlines_ticks]))
+    within = [tick for start, end in pairwise(lines.tolist()) for tick in _within_rest(melody, start, end)]
+    return np.union1d(lines, within).astype(lines.dtype) if within else lines
+
+
+def _within_rest(melody: Melody, start: int, end: int) -> Iterator[int]:
+    """Where bars would end from one bar line to the next, if nothing sounds there but whole bars of rest."""
+    measure = _measure_ticks(melody, start)
+    if not measure or end - start <= measure or (end - start) % measure:
+        return
+    onsets = melody.notes["onset_ticks"]
+    if not np.any((onsets < end) & (onsets + melody.notes["duration_ticks"] > start)):
+        yield from range(start + measure, end, measure)
+
+
+def _measure_ticks(melody: Melody, place: int) -> int:
+    """How long a bar is at a place by its metre; 0 where that has none that holds from bar to bar."""
+    metres = [melody.metre, *(each.metre for each in melody.changes if each.metre and each.onset_ticks <= place)]
+    found = metre_fraction(metres[-1] or "")
+    return 0 if found is None else 4 * found[0] * TICKS_PER_QUARTER // found[1]
+
+
+def _edges(melody: Melody) -> Numbers:
+    """Where bars begin, and where the last one ends."""
+    lines = _lines(melody)
+    return np.append(lines, melody.end_ticks) if melody.end_ticks > lines[-1] else lines
+
+
+def _first(melody: Melody) -> int:
+    lines = _lines(melody)
+    return 0 if len(lines) > 2 and lines[1] < lines[2] - lines[1] else 1
+
+
+# Parts
+
+
+def cut_notes(melody: Melody, first: int, stop: int) -> Melody:
+    """The rows from `first` to before `stop`. Rests before the first note of the melody stay where it does."""
+    if (first, stop) == (0, len(melody)):
+        return melody
+    rows = melody.notes[first:stop].copy()
+    begin = int(rows["onset_ticks"][0]) if first and len(rows) else 0
+    sounding = rows[~rows["is_grace"]]
+    end = int((sounding["onset_ticks"] + sounding["duration_ticks"]).max(initial=begin))
+    return _part(melody, rows, begin, MAX_TICKS if stop == len(melody) and len(rows) else end)
+
+
+def cut_time(melody: Melody, begin: int, end: int) -> Melody:
+    """What sounds between two moments, in ticks. A note that goes on beyond one of them is cut there."""
+    notes = melody.notes
+    onsets, grace = notes["onset_ticks"], notes["is_grace"]
+    ends = onsets + np.where(grace, 0, notes["duration_ticks"])
+    rows = notes[(onsets < end) & ((ends > begin) | (onsets >= begin))].copy()
+    grace = rows["is_grace"]
+    starts = np.maximum(rows["onset_ticks"], begin)
+    stops = np.minimum(rows["onset_ticks"] + rows["duration_ticks"], end)
+    rows["duration_ticks"] = np.where(grace, rows["duration_ticks"], stops - starts)
+    rows["onset_ticks"] = starts
+    return _part(melody, rows, begin, end)
+
+
+def _part(melody: Melody, rows: NoteTable, begin: int, end: int) -> Melody:
+    rows["onset_ticks"] -= begin
+    rows["source_column"] = 0
+    lines = melody.barlines_ticks[(melody.barlines_ticks > begin - (begin == 0)) & (melody.barlines_ticks <= end)]
+    signs: dict[str, Any] = {"clef": melody.clef, "key_signature": melody.key_signature, "metre": melody.metre}
+    later = []
+    for change in sorted(melody.changes, key=lambda change: change.onset_ticks):
+        if 0 < begin >= change.onset_ticks:
+            signs = {name: value if (new := getattr(change, name)) is None else new for name, value in signs.items()}
+        elif change.onset_ticks < end:
+            later.append(replace(change, onset_ticks=change.onset_ticks - begin))
+    return replace(
+        melody,
+        notes=sorted_table(rows),
+        music=None,
+        notation=None,
+        barlines_ticks=locked(lines - begin),
+        changes=tuple(later),
+        **signs,
+    )
+
+
+# Higher or lower
+
+# Staff steps of 0 to 11 semitones, the usual ones first.
+_STEPS = ((0,), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 5), (5, 4), (5, 6), (6, 5), (6, 7))
+_NO_SIGNS = "n"  # a signature without signs, where one must be written
+_KEY = re.compile(r"([A-Ga-g])(\|?)([bx#♭♯]?)( .+)?")  # D major, Bb, f# minor, and RISM's B|b
+
+
+def transposed(melody: Melody, interval: int | str) -> Melody:
+    """The melody moved by semitones, or by a named interval."""
+    semitones, steps = _size(interval)
+    if semitones == 0 and not steps:
+        return melody
+    pitches = melody.notes["pitch_midi"].astype(int) + semitones
+    for pitch in (pitches.min(initial=PITCH_RANGE[0]), pitches.max(initial=PITCH_RANGE[0])):
+        if not PITCH_RANGE[0] <= pitch <= PITCH_RANGE[1]:
+            raise ArgumentError(
+                f"pitches must stay from {PITCH_RANGE[0]} to {PITCH_RANGE[1]}; "
+                f"transposed by {interval!r}, one would be {pitch}"
+            )
+    if steps is None:
+        steps = min(_steps_of(semitones), key=lambda steps: _signs(melody, semitones, steps))
+    notes = melody.notes.copy()
+    notes["pitch_midi"] = pitches
+    notes["pitch_base40"] = [
+        _spelled(base40, pitch, semitones, steps)
+        for base40, pitch in zip(melody.notes["pitch_base40"].tolist(), pitches.tolist(), strict=True)
+    ]
+    notes["source_column"] = 0
+    return replace(
+        melody,
+        notes=sorted_table(notes),
+        music=None,
+        notation=None,
+        key=_key(melody.key, semitones, steps),
+        key_signature=_signature(melody.key_signature or "", semitones, steps) or None,
+        changes=tuple(
+            change
+            if change.key_signature is None
+            else replace(change, key_signature=_signature(change.key_signature, semitones, steps) or _NO_SIGNS)
+            for change in melody.changes
+        ),
+    )
+
+
+def _size(interval: int | str) -> tuple[int, int | None]:
+    """Semitones and staff steps, both below 0 downwards; None: the steps are not said."""
+    wanted = "a whole number of semitones, or one interval with its direction, such as 'perfect fifth up'"
+    if not isinstance(interval, str):
+        try:
+            return operator.index(interval), None
+        except TypeError:
+            raise ArgumentError(f"a melody is transposed by {wanted}; got {interval!r}") from None
+    try:
+        found = read_intervals(interval, "chromatic")
+    except FilterError as error:
+        raise ArgumentError(f"{interval!r}: {error}") from None
+    if len(found) != 1 or not (found[0].direction or found[0].size == found[0].steps == 0):
+        raise ArgumentError(f"a melody is transposed by {wanted}; got {interval!r}")
+    named = found[0]
+    return named.size * named.direction, None if named.steps is None else named.steps * named.direction
+
+
+def _steps_of(semitones: int) -> list[int]:
+    octaves, rest = divmod(abs(semitones), 12)
+    return [(1 if semitones > 0 else -1) * (7 * octaves + steps) for steps in _STEPS[rest]]
+
+
+def _moved(letter: int, sharps: int, semitones: int, steps: int) -> tuple[int, int, int]:
+    """Letter, octaves further and sharps of a note after it moved."""
+    octaves, place = divmod(letter + steps, 7)
+    natural = 12 * octaves + NATURAL_SEMITONES[place] - NATURAL_SEMITONES[letter]
+    return place, octaves, sharps + semitones - natural
+
+
+def _spelled(base40: int, pitch: int, semitones: int, steps: int) -> int:
+    """The base-40 number of a note that has moved to a pitch."""
+    letter, octave, sharps = spelled(base40)
+    if sharps <= MOST_SIGNS:
+        place, octaves, new = _moved(letter, sharps, semitones, steps)
+        number = pitch_numbers(place, octave + octaves, new)[1]
+        if abs(new) <= MOST_SIGNS and BASE40_RANGE[0] <= number <= BASE40_RANGE[1]:
+            return number
+    return int(base40_from_midi(pitch))
+
+
+def _signs(melody: Melody, semitones: int, steps: int) -> tuple[int, int]:
+    """How many sharps and flats the key signature and the notes have after the move."""
+    moved = [_moved(*spelled(number)[::2], semitones, steps)[2] for number in melody.notes["pitch_base40"].tolist()]
+    signature = _altered(melody.key_signature or "", semitones, steps)
+    return sum(map(abs, signature.values())), sum(map(abs, moved))
+
+
+def _altered(signature: str, semitones: int, steps: int) -> dict[str, int]:
+    """The sharps of the letters after the seven notes of a signature moved."""
+    before = alterations(signature)
+    moved = {}
+    for letter, name in enumerate(LETTERS):
+        place, _, sharps = _moved(letter, before.get(name, 0), semitones, steps)
+        moved[LETTERS[place]] = sharps
+    return moved
+
+
+def _signature(signature: str, semitones: int, steps: int) -> str:
+    """A key signature after the move; "" for one without signs, or with more than can be written."""
+    altered = _altered(signature, semitones, steps)
+    if any(abs(sharps) > 1 for sharps in altered.values()):
+        return ""
+    return signature_text(in_usual_order(altered))
+
+
+def _key(words: str | None, semitones: int, steps: int) -> str | None:
+    """The name of a key after the move, written as it was; None where it has no common name, or is not understood."""
+    found = _KEY.fullmatch(words or "")
+    if found is None:
+        return None
+    name, bar, sign, rest = found.groups()
+    place, _, sharps = _moved(LETTERS.index(name.upper()), {"": 0, "b": -1, "♭": -1}.get(sign, 1), semitones, steps)
+    if abs(sharps) > 1:
+        return None
+    if sign in ("♭", "♯"):
+        new = " ♯♭"[sharps].strip()
+    else:
+        new = " xb"[sharps].strip() if bar or sign == "x" else " #b"[sharps].strip()
+    letter = LETTERS[place] if name.isupper() else LETTERS[place].lower()
+    return f"{letter}{bar if new else ''}{new}{rest or ''}"
+
+
+# In longer or shorter notes
+
+_SHORTEST_UNIT = 128
+
+
+def stretched(melody: Melody, factor: float | Fraction) -> Melody:
+    """The melody with every time multiplied by a factor."""
+    by = _checked(factor)
+    if by == 1:
+        return melody
+    notes = melody.notes.copy()
+    onsets, lengths = notes["onset_ticks"], notes["duration_ticks"]
+    starts, ends = _times(onsets, by), _times(onsets + lengths, by)
+    if ends.max(initial=0) >= MAX_TICKS:
+        raise MelodyError(f"stretched by {factor}, the melody would be longer than {MAX_TICKS} ticks")
+    if np.any((ends == starts) & (lengths > 0)):
+        raise MelodyError(f"stretched by {factor}, a note would be shorter than a tick (1/40320 of a quarter note)")
+    notes["onset_ticks"], notes["duration_ticks"], notes["source_column"] = starts, ends - starts, 0
+    metre, changed = _metres([melody.metre, *(change.metre for change in melody.changes)], by)
+    places = _times(np.array([change.onset_ticks for change in melody.changes], dtype=np.int64), by).tolist()
+    return replace(
+        melody,
+        notes=sorted_table(notes),
+        music=None,
+        notation=None,
+        metre=metre,
+        barlines_ticks=locked(_times(melody.barlines_ticks, by)),
+        changes=tuple(
+            replace(change, onset_ticks=place, metre=new)
+            for change, place, new in zip(melody.changes, places, changed, strict=True)
+        ),
+    )
+
+
+def _checked(factor: Any) -> Fraction:
+    if isinstance(factor, Real) and not isinstance(factor, bool) and 0 < float(factor) < math.inf:
+        return Fraction(factor) if isinstance(factor, (int, float, Fraction)) else Fraction(float(factor))
+    raise ArgumentError(f"a melody is stretched by a finite number above 0; got {factor!r}")
+
+
+def _times(ticks: Numbers, by: Fraction) -> Numbers:
+    """Ticks times a factor, rounded to the nearest; in whole numbers of any size, which numpy has not."""
+    double = [2 * tick * by.numerator + by.denominator for tick in ticks.tolist()]
+    return np.array([min(tick // (2 * by.denominator), MAX_TICKS) for tick in double], dtype=np.int64)
+
+
+def _metres(metres: list[str | None], by: Fraction) -> tuple[str | None, list[str | None]]:
+    """All metres with their beats stretched; none where one of them cannot be said."""
+    new = [None if metre is None else _metre(metre, by) for metre in metres]
+    if "" in new:
+        new = [None] * len(metres)
+    return new[0], new[1:]
+
+
+def _metre(metre: str, by: Fraction) -> str:
+    """3/4 as 3/2, c as 4/2; parts that alternate, 3/4|2/4, each; "" where there is no such metre."""
+    parts = []
+    for part in metre.split("|"):
+        found = metre_fraction(part)
+        unit = found[1] / by if found else Fraction(1, 2)
+        if found is None or unit.denominator != 1 or unit > _SHORTEST_UNIT or unit.numerator & (unit.numerator - 1):
+            return ""
+        parts.append(f"{found[0]}/{unit}")
+    return "|".join(parts)
