@@ -20,11 +20,11 @@ from roslin.transport.align import (
     Query,
     Setting,
     aligned_points,
+    coincident,
     notes_of,
     pair_of,
     rules_of,
 )
-from roslin.transport.methods import coincident
 
 LENGTHS = [0.25, 0.5, 1.0, 1.0, 1.5, 2.0]
 TUNE = Melody.from_notes(

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from roslin.native import kernels
-from roslin.transport.arguments import GROUNDS, Points
-from roslin.transport.emd import emd_flow
+from roslin.transport.align import Points
+from roslin.transport.emd import GROUNDS, emd_flow
 from roslin.types import Floats
 
 

@@ -9,7 +9,7 @@ from roslin import Melody, align, emd, matcher
 from roslin.errors import ArgumentError
 from roslin.represent.keys import KEYS, Key, find_key
 from roslin.transport import Setting
-from roslin.transport.ground import tonal_costs, tonal_table, tonal_tables
+from roslin.transport.emd import tonal_costs, tonal_table, tonal_tables
 
 
 def test_the_table_is_a_dissimilarity() -> None:

@@ -10,8 +10,7 @@ import pytest
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.points import point_sets
-from roslin.transport.align import Document, Query, Setting, pair_of
-from roslin.transport.methods import coincident
+from roslin.transport.align import Document, Query, Setting, coincident, pair_of
 
 EQUAL = 1e-9
 

@@ -1,9 +1,8 @@
 """The distance of paper 002: how much work turns one weighted point set into another.
 
-ground   how far apart two notes are
-emd      the Earth Mover's Distance and the proportional transportation distance
-align    the transposition, shift and tempo at which the distance is least
-methods  the alignments that go beyond coincidences
+emd      how far apart two notes are, the Earth Mover's Distance and the proportional transportation distance
+align    the transposition, shift and tempo at which the distance is least, by four methods
+bounds   what a search needs to leave most melodies out
 
 The functions of these names are `roslin.emd` and `roslin.align`; here the names are those of the modules.
 """

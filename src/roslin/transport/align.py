@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +39,181 @@ import numpy.typing as npt
 from roslin.deadline import check_stopped, stop_flag
 from roslin.errors import MelodyError
 from roslin.melody import Melody
+from roslin.native import kernels
 from roslin.represent.keys import local_keys
 from roslin.represent.points import PITCHES, WEIGHTS, PointSets, point_sets
-from roslin.transport.arguments import GROUNDS, TABLE, Frame, Notes, Pair, Points, Rules
-from roslin.transport.ground import GROUND_NAMES, tonal_costs
-from roslin.transport.methods import coincident, evolved, refined, unaligned
-from roslin.types import Floats
+from roslin.transport.emd import GROUND_NAMES, GROUNDS, TABLE, tonal_costs
+from roslin.types import Flags, Floats, Numbers
 from roslin.values.parameters import Named, choice, real, reals
+
+# -- what the kernels take ---------------------------------------------------------------------------------------------
+#
+# Frame of the query: times in units from its first note, pitches in the same unit; `Frame` brings a document there.
+
+
+class Points(NamedTuple):
+    """The n points of one melody in the query's frame, in order of time. All fields are (n,).
+
+    x        time, in units
+    y        pitch, in units
+    weight   in whatever the weights are
+    order    numbers of the points, in the order in which bounds look at them: of a query the heaviest first
+    """
+
+    x: Floats
+    y: Floats
+    weight: Floats
+    order: Numbers
+
+
+class Notes(NamedTuple):
+    """The notes of one document, or of many end to end, as they are stored. All fields are (notes,).
+
+    time     onset in quarters, rising in each document
+    pitch    in the pitches of the setting
+    weight   in whatever the weights are
+    """
+
+    time: Floats
+    pitch: Floats
+    weight: Floats
+
+
+class Frame(NamedTuple):
+    """What brings a document into the query's frame, at tempo 1.
+
+    time_unit    units in a quarter
+    pitch_unit   units in a pitch
+    """
+
+    time_unit: float
+    pitch_unit: float
+
+
+class Rules(NamedTuple):
+    """How melodies are compared: `align.Setting` in the numbers of the kernels.
+
+    tempos           (tempos,): a document is played so many times as fast
+    scales_weights   whether weights are lengths of time, which shrink when the document is played faster
+    missing          cost of a unit of query weight without a partner; below 0: see `charge_and_base`
+    ground           EUCLIDEAN, CITYBLOCK or TABLE
+    stop             (1,): set when the time is over (`roslin.deadline`); then a kernel returns at once, with anything
+    """
+
+    tempos: Floats
+    scales_weights: bool
+    missing: float
+    ground: int
+    stop: Flags
+
+
+class Pair(NamedTuple):
+    """A query in its frame, a document, and how they are compared.
+
+    table   (128, notes): how far apart a pitch and each note of the document are, in the key around the note and in
+            units; (0, 0) if the ground is no TABLE
+    """
+
+    query: Points
+    document: Notes
+    frame: Frame
+    rules: Rules
+    table: Floats
+
+
+# -- methods of alignment ----------------------------------------------------------------------------------------------
+
+
+Found = tuple[float, float, float, float]
+
+# Coincidences of each tempo to start from, and of all optima those whose tempo is refined.
+STARTS = 8
+TEMPO_STARTS = 3
+
+# Differential evolution as an optimiser of the paper's time would have run it: 30 individuals, 60 generations.
+INDIVIDUALS = 30
+GENERATIONS = 60
+SEED = 2004
+
+
+def unaligned(pair: Pair) -> Found:
+    """First note on first note in time, nothing transposed, at the best of the tempos."""
+    tempos = pair.rules.tempos
+    shifts = pair.document.time[0] * pair.frame.time_unit / tempos
+    distances = _distances_at(pair, tempos, shifts, np.zeros(len(tempos)))
+    best = int(np.argmin(distances))
+    return float(distances[best]), float(shifts[best]), 0.0, float(tempos[best])
+
+
+def coincident(pair: Pair, limit: float = np.inf, counts: Numbers | None = None) -> Found:
+    """The best coincidence alignment at any of the tempos; infinite if none is within the limit."""
+    found = np.empty(4)
+    kernels.align_document(pair, limit, np.zeros(1, np.int64) if counts is None else counts, found)
+    return _as_tuple(found)
+
+
+def refined(pair: Pair) -> Found:
+    """The best local optimum over shift and transposition, and over tempo when there are several.
+
+    It is never above the best coincidence; nothing certifies that it is the global optimum.
+    """
+    found = np.empty(4)
+    kernels.refine(pair, STARTS, TEMPO_STARTS, np.zeros(1, np.int64), found)
+    return _as_tuple(found)
+
+
+def _as_tuple(found: Floats) -> Found:
+    distance, x, y, tempo = found.tolist()
+    return distance, x, y, tempo
+
+
+def _distances_at(pair: Pair, tempos: Floats, shifts_x: Floats, shifts_y: Floats) -> Floats:
+    """The distance at alignment after alignment."""
+    distances = np.empty(len(tempos))
+    kernels.distances_at(pair, tempos, shifts_x, shifts_y, distances)
+    return distances
+
+
+def evolved(pair: Pair) -> Found:
+    """The best individual (shift, transposition, tempo) of differential evolution.
+
+    Shifts are sought wherever the query touches the document. With a tonal ground distance transpositions are rounded
+    to semitones.
+    """
+    from scipy.optimize import differential_evolution
+
+    query, document, frame, tempos = pair.query, pair.document, pair.frame, pair.rules.tempos
+    pitches = document.pitch * frame.pitch_unit
+    # Where in the document the query's first note lies, in quarters: so that it means the same at every tempo.
+    starts = (float(document.time[0] - query.x[-1] / frame.time_unit * tempos.max()), float(document.time[-1]))
+    heights = (float(pitches.min() - query.y.max()), float(pitches.max() - query.y.min()))
+    bounds = [starts, heights, (float(np.log(tempos.min())), float(np.log(tempos.max())))]
+    free = [low < high for low, high in bounds]
+    fixed = np.array([low for low, _ in bounds])
+
+    def alignments(values: Floats) -> tuple[Floats, Floats, Floats]:
+        whole = np.repeat(fixed[:, None], values.shape[1], axis=1)
+        whole[free] = values
+        speeds = np.exp(whole[2])
+        is_table = pair.rules.ground == TABLE
+        return speeds, whole[0] * frame.time_unit / speeds, np.rint(whole[1]) if is_table else whole[1]
+
+    def measure(values: Floats) -> Floats:
+        return _distances_at(pair, *alignments(values.reshape(sum(free), -1)))
+
+    ranges = np.array(bounds)[free]
+    best = np.empty(0)
+    if any(free):
+        # scipy would make the population a multiple of the number of dimensions; ours has a size of its own.
+        first = np.random.default_rng(SEED).uniform(ranges[:, 0], ranges[:, 1], (INDIVIDUALS, len(ranges)))
+        best = differential_evolution(
+            measure, ranges, init=first, maxiter=GENERATIONS, tol=0.0, polish=False, vectorized=True,
+            updating="deferred", seed=SEED,
+        ).x  # fmt: skip
+    speeds, shifts_x, shifts_y = alignments(best.reshape(-1, 1))
+    distance = _distances_at(pair, speeds, shifts_x, shifts_y)[0]
+    return float(distance), float(shifts_x[0]), float(shifts_y[0]), float(speeds[0])
+
 
 # Lengths of time, which shrink when the document is played faster; the other schemes count notes.
 _LENGTHS = ("accent", "duration", "stress")

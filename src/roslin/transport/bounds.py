@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.transport.align import Query, Setting, rules_of
-from roslin.transport.arguments import Points, Rules
+from roslin.transport.align import Points, Query, Rules, Setting, rules_of
 from roslin.types import Floats, Numbers, UBytes, UShorts, Words
 
 # A cell is at most this long, in units of the query's frame, if the query then has at most so many.

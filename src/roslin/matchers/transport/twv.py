@@ -57,10 +57,9 @@ from roslin.native import kernels
 from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets
-from roslin.represent.segments import Segments, segment_count, segments
-from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, in_quarters, notes_of, rules_of, unit_of
-from roslin.transport.arguments import Notes
-from roslin.transport.ground import tonal_tables
+from roslin.represent.points import Segments, segment_count, segments
+from roslin.transport.align import ALIGNMENTS, Document, Notes, Query, Setting, in_quarters, notes_of, rules_of, unit_of
+from roslin.transport.emd import tonal_tables
 from roslin.types import Distances, Flags, Floats, Numbers
 from roslin.values.parameters import choice, flag, real, reals, whole
 
